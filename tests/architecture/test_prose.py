@@ -65,6 +65,14 @@ ORDERED = "Nobody decided about this edit"  # what the model reads of a review, 
 N_BLANKS_OF_A_SENTENCE = 3  # a string with fewer is a name, a key or a part of a format
 TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in path.parts)
 SOURCES = sorted([*SERVER.rglob("*.py"), *CLIENT.rglob("*.py")])
+PLUGIN_SOURCES = sorted(
+    [
+        *(ROOT / "clients" / "neovim" / "lua").rglob("*.lua"),
+        *(ROOT / "clients" / "neovim" / "doc").glob("*.txt"),
+        *(ROOT / "clients" / "vscode" / "src").rglob("*.ts"),
+        *(ROOT / "clients" / "vscode").glob("package*.json"),
+    ]
+)
 DOCUMENTS = sorted(
     path
     for path in [
@@ -119,6 +127,22 @@ def findings(name: str, prose: Iterator[tuple[int, str]]) -> list[str]:
         for banned, better in BANNED.items()
         if (found := banned.search(plain))
     ]
+
+
+def sentences_of_plugin(path: pathlib.Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of each string of Lua, TypeScript or JSON that may be a sentence; of a help page all."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if path.suffix == ".txt":
+            yield number, line
+        elif not line.lstrip().startswith(("--", "//", "*", "/*")):
+            code = re.split(r"\s(?:--|//)\s", line)[0]
+            yield from (
+                (number, text) for _, text in re.findall(r"""(['"`])((?:(?!\1).)+)\1""", code) if is_sentence(text)
+            )
+
+
+def test_sentences_of_plugins_avoid_the_phrases() -> None:
+    assert [c for path in PLUGIN_SOURCES for c in findings(page_name(path), sentences_of_plugin(path))] == []
 
 
 def test_comments_docstrings_and_messages_avoid_the_phrases() -> None:

@@ -1,10 +1,11 @@
-"""Records of what the pytest-lsp suite sends and receives, one for each test."""
+"""What tests of whole processes share: a place for a daemon, and records of what the pytest-lsp suite exchanges."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import cast
 
 import pytest
 
+from support.daemon_process import Place, place_of_test
 from support.lsp_client import RECORDS, TRANSCRIPTS, Record
 
 
@@ -18,3 +19,10 @@ def recorded(request: pytest.FixtureRequest) -> Generator[None]:
         codes={code for transcript in TRANSCRIPTS for code in transcript.codes},
         faults=[fault for transcript in TRANSCRIPTS for fault in transcript.faults],
     )
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """Where a shared daemon of this test belongs; clients of the test find it there. It is ended with the test."""
+    with place_of_test(monkeypatch) as made:
+        yield made

@@ -427,6 +427,86 @@ def test_form_for_opencode_has_one_switch(tmp_path: Path, content: object, code:
         assert code_of(client.answer(edit)["result"]) == code
 
 
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ({"action": "accept", "content": {}}, None),
+        ({"action": "accept"}, None),
+        ({"action": "accept", "content": {"decision": "reject"}}, "undecided"),
+        ({"action": "accept", "content": {"stop_asking": True}}, "undecided"),
+        ({"action": "accept", "content": None}, "undecided"),
+        ({"action": "accept", "content": []}, "undecided"),
+        ({"action": "decline"}, "rejected"),
+        ({"action": "cancel", "content": {}}, "undecided"),
+        ({"content": {}}, "undecided"),
+    ],
+)
+def test_form_for_claude_code_about_a_protected_file_has_only_buttons(
+    tmp_path: Path, answer: object, code: str | None
+) -> None:
+    path = three_lines(tmp_path, ".env")
+    with mcp_client(tmp_path) as client:
+        client.begin(capabilities=FORMS, host="claude-code")
+        client.tool("Read", file_path=str(path))
+        edit = client.start_tool("Edit", file_path=str(path), old_string="two", new_string="2")
+        question = client.question("elicitation/create")
+        assert question["params"]["requestedSchema"] == {"type": "object", "properties": {}}
+        assert question["params"]["message"] == f"Confirm Edit: {path}\n@@ line 2\n-two\n+2"
+        client.reply(question["id"], answer)
+        assert code_of(client.answer(edit)["result"]) == code
+        assert path.read_text() == ("one\n2\nthree\n" if code is None else "one\ntwo\nthree\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "asks_again"),
+    [
+        ({}, None, True),
+        ({"stop_asking": False}, None, True),
+        ({"stop_asking": True}, None, False),
+        ({"stop_asking": "true"}, "undecided", True),
+        ({"stop_asking": 1}, "undecided", True),
+        ({"stop_asking": True, "decision": "reject"}, "undecided", True),
+    ],
+)
+def test_form_for_claude_code_has_one_switch_that_may_be_left_alone(
+    tmp_path: Path, content: object, code: str | None, *, asks_again: bool
+) -> None:
+    path = three_lines(tmp_path)
+    with mcp_client(tmp_path, "--approve", "ask") as client:
+        client.begin(capabilities=FORMS, host="claude-code")
+        client.tool("Read", file_path=str(path))
+        edit = client.start_tool("Edit", file_path=str(path), old_string="two", new_string="2")
+        question = client.question("elicitation/create")
+        schema = question["params"]["requestedSchema"]
+        assert "required" not in schema
+        assert {name: field["type"] for name, field in schema["properties"].items()} == {"stop_asking": "boolean"}
+        client.reply(question["id"], {"action": "accept", "content": content})
+        assert code_of(client.answer(edit)["result"]) == code
+        edit = client.start_tool("Edit", file_path=str(path), old_string="one", new_string="1")
+        if asks_again:
+            client.reply(client.question("elicitation/create")["id"], {"action": "decline"})
+        assert code_of(client.answer(edit)["result"]) == ("rejected" if asks_again else None)
+
+
+def test_approval_of_an_edit_that_a_change_made_impossible_is_no_rejection(tmp_path: Path) -> None:
+    path = three_lines(tmp_path)
+    with mcp_client(tmp_path, "--approve", "ask") as client:
+        client.begin(capabilities=FORMS)
+        client.tool("Read", file_path=str(path))
+        edit = client.start_tool("Edit", file_path=str(path), old_string="two", new_string="2")
+        first = client.question("elicitation/create")
+        path.write_text("one\nthree\n")
+        client.reply(first["id"], {"action": "accept", "content": {"decision": "apply"}})
+        again = client.question("elicitation/create")
+        gone = "The file changed, and nothing of this edit is left to apply."
+        assert again["params"]["message"] == f"Confirm Edit: {path}\n{gone}"
+        client.reply(again["id"], {"action": "accept", "content": {"decision": "apply"}})
+        result = client.answer(edit)["result"]
+    assert code_of(result) == "modified_externally"
+    assert "Do not retry" not in texts_of(result)[0]
+    assert path.read_text() == "one\nthree\n"
+
+
 def test_root_of_an_agent_lifts_no_protection(tmp_path: Path) -> None:
     folder = tmp_path / ".git"
     folder.mkdir()

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import subprocess
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -11,14 +11,8 @@ import pytest
 
 from fileops.daemon.listener import MAX_REVIEWS
 from fileops_client import DidChangeReviews, FileOpsClient, ToolResult
-from support.daemon_process import Place, place_of_test
+from support.daemon_process import Place
 from support.patience import PATIENCE_S
-
-
-@pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    with place_of_test(monkeypatch) as made:
-        yield made
 
 
 @pytest.fixture

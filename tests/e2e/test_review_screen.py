@@ -4,7 +4,7 @@ import asyncio
 import html
 import os
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,19 +13,13 @@ from textual.pilot import Pilot
 
 from fileops.terminal.screen import ReviewApp
 from fileops_client import FileOpsClient, Options, ToolResult
-from support.daemon_process import FILEOPS, Place, place_of_test
+from support.daemon_process import FILEOPS, Place
 from support.patience import PATIENCE_S
 from support.tmux import LOOK_S, Terminal, terminal
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "terminal-review.svg"
 
 LINES = [f"line {n}\n" for n in range(1, 31)]
-
-
-@pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    with place_of_test(monkeypatch) as made:
-        yield made
 
 
 @pytest.fixture

@@ -192,3 +192,29 @@ async def test_dropped_change_does_not_come_back_when_the_file_changes(daemon: S
     assert (await decide(view, again, "proceed_once", revision=2))["state"] == "decided"
     assert code_of(await edit) is None
     assert file.read_text() == OLD.replace("line 20\nline 21\n", "twenty\ntheirs\n")
+
+
+async def test_approval_of_all_that_follows_leaves_an_edit_of_which_nothing_is_left(
+    daemon: SharedDaemon, file: Path
+) -> None:
+    """There is nothing in it to approve: the user looks at it, and is not said to have rejected it."""
+    view = await view_of(daemon, file.parent)
+    agent = await daemon.agent(file.parent, host="bot")
+    await agent.read(file)
+    other = file.with_name("g.txt")
+    other.write_text("g\n")
+    await agent.read(other)
+    edit = agent.start("fileops/edit", {"file_path": str(file), "old_string": "line 5\n", "new_string": "five\n"})
+    review = await opened(view)
+    file.write_text(OLD.replace("line 5\n", ""))
+    assert (await decide(view, review, "proceed_once"))["reason"] == "reopened"
+    await view.until(lambda: any(params["opened"][0]["revision"] == 2 for params in view.notified(CHANGED)))
+    second = agent.start("fileops/edit", {"file_path": str(other), "old_string": "g", "new_string": "h"})
+    await view.until(lambda: any(params["opened"][0]["file_path"] == str(other) for params in view.notified(CHANGED)))
+    left, asked = (await view.call("fileops/reviews"))["reviews"]
+    assert left["changes"] == []
+    await decide(view, asked, "proceed_always")
+    assert code_of(await second) is None
+    assert [waiting["review_id"] for waiting in (await view.call("fileops/reviews"))["reviews"]] == [left["review_id"]]
+    await decide(view, left, "cancel", revision=2)
+    assert code_of(await edit) == "rejected"

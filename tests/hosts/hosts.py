@@ -50,11 +50,12 @@ def program(host: str, pattern: str) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a host runs: a home with its settings, and a project."""
+    """Where a host runs: a home with its settings, and a project. socket: of the shared daemon; "": it has none."""
 
     home: Path
     project: Path
     port: int
+    socket: str = ""
 
     @property
     def url(self) -> str:
@@ -76,9 +77,11 @@ class Place:
             path.write_text(text, encoding="utf-8")
 
     def environment(self, **more: str) -> dict[str, str]:
+        private = [] if self.socket else [self._private_server()]
         return {
             "HOME": str(self.home),
-            "PATH": f"{self._private_server()}{os.pathsep}{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join(map(str, (*private, PROGRAMS, os.environ["PATH"]))),
+            **({"FILEOPS_SOCKET": self.socket} if self.socket else {}),
             "NO_PROXY": "127.0.0.1,localhost",
             "HTTP_PROXY": self.url,
             "HTTPS_PROXY": self.url,
@@ -242,6 +245,9 @@ def start_gemini_acp(place: Place) -> Start:
     return _gemini(place, {}, "--acp")
 
 
+CLAUDE_KEY = "sk-fake"
+
+
 def start_claude(place: Place, options: list[str]) -> Start:
     place.put(printed_config("claude", *options))
     # A folder that nobody trusted yet has no servers and rules of the project, so they are given on the command line.
@@ -262,6 +268,18 @@ def _claude_print(place: Place, *options: str) -> Start:
     return Start([claude_code(), *printing, *options], claude_environment(place))
 
 
+def start_claude_screen(place: Place) -> Start:
+    """Claude Code as a person starts it who has been through its first questions, and trusts the folder."""
+    place.put(printed_config("claude"))
+    known = {
+        "hasCompletedOnboarding": True,
+        "customApiKeyResponses": {"approved": [CLAUDE_KEY]},
+        "projects": {str(place.project): {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["fileops"]}},
+    }
+    place.put({"~/.claude/.claude.json": json.dumps(known)})
+    return Start([claude_code()], claude_environment(place))
+
+
 def claude_code() -> str:
     return program("claude", "claude")
 
@@ -270,11 +288,12 @@ def claude_environment(place: Place) -> dict[str, str]:
     return place.environment(
         CLAUDE_CONFIG_DIR=str(place.home / ".claude"),
         ANTHROPIC_BASE_URL=place.url,
-        ANTHROPIC_API_KEY="sk-fake",
+        ANTHROPIC_API_KEY=CLAUDE_KEY,
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
         DISABLE_AUTOUPDATER="1",
         DISABLE_TELEMETRY="1",
         DISABLE_ERROR_REPORTING="1",
+        CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL="1",
     )
 
 

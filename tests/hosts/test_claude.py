@@ -1,16 +1,34 @@
-"""What Claude Code alone has: plugins."""
+"""What Claude Code alone has: plugins, and a screen on which a person is asked."""
 
+import asyncio
 import subprocess
+import threading
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hosts.hosts import claude_code, claude_environment, printed_config
-from hosts.scripted_model import Say, ScriptedModel
-from hosts.test_hosts import placed
-from support.patience import PATIENCE_S
+from fileops_client import DidChangeReviews, FileOpsClient
+from hosts.hosts import (
+    CONVERSATION_S,
+    Start,
+    claude_code,
+    claude_environment,
+    printed_config,
+    start_claude,
+    start_claude_screen,
+)
+from hosts.scripted_model import NOT_OFFERED, Call, CallOfHost, Say, ScriptedModel
+from hosts.test_hosts import CODE, placed, servers_of, started, wait_for_end
+from support.daemon_process import Place
+from support.patience import PATIENCE_S, wait_until
+from support.tmux import LOOK_S, Terminal, terminal
 
-pytestmark = pytest.mark.timeout(2 * PATIENCE_S)
+pytestmark = pytest.mark.timeout(4 * PATIENCE_S)
+
+FORM = "requests your input"
 
 
 def test_plugin_is_valid_in_the_eyes_of_claude_code(tmp_path: Path) -> None:
@@ -25,3 +43,136 @@ def test_plugin_is_valid_in_the_eyes_of_claude_code(tmp_path: Path) -> None:
             check=False,
         )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@asynccontextmanager
+async def on_screen(
+    folder: Path, model: ScriptedModel, *, socket: str = "", **environment: str
+) -> AsyncGenerator[Terminal]:
+    """Claude Code on a screen, after a prompt with which the model was offered the tools.
+
+    The server connects while the person may type already, so the prompt is repeated until it has.
+    """
+    with placed(folder, model, socket=socket) as place:
+        start = start_claude_screen(place)
+        env = start.environment | environment
+        async with terminal(start.arguments, cwd=place.project, env=env, folder=folder, columns=160, rows=50) as window:
+            await window.until("auto mode on")
+            while not model.has_begun:
+                await prompt(window, model)
+            yield window
+            servers = servers_of(int(await window.run("display-message", "-p", "#{pane_pid}")))
+        wait_for_end(servers)
+
+
+async def prompt(window: Terminal, model: ScriptedModel) -> None:
+    """Ask once, and wait until the model has begun its script or was not offered the tools."""
+    n_vain = model.n_not_offered
+    await window.until(holds=lambda screen: screen.count(f"● {NOT_OFFERED}") == n_vain)
+    await window.type("edit it")
+    await window.until("edit it")
+    await window.press("Enter")
+    await window.until(holds=lambda _: model.has_begun or model.n_not_offered > n_vain)
+
+
+@pytest.mark.parametrize(
+    ("key", "focused", "answer"),
+    [
+        (None, "❯ Accept    Decline", "has been updated"),
+        ("Right", "Accept  ❯ Decline", "The proposed edit was rejected. Nothing was written. Do not retry"),
+    ],
+)
+async def test_user_accepts_a_protected_edit_by_one_key_and_declines_it_by_two(
+    tmp_path: Path, key: str | None, focused: str, answer: str
+) -> None:
+    path = tmp_path / "project" / ".env"
+    path.parent.mkdir()
+    path.write_text("KEY=1\nOTHER=1\n", encoding="utf-8")
+    edit = {"file_path": str(path), "old_string": "KEY=1", "new_string": "KEY=22"}
+    model = ScriptedModel([Call("Read", {"file_path": str(path)}), Call("Edit", edit), Say("ALL-DONE")])
+    async with on_screen(tmp_path, model) as window:
+        screen = await window.until(f"Confirm Edit: {path}", "-KEY=1", "+KEY=22", "❯ Accept    Decline")
+        assert "more line" not in screen
+        if key is not None:
+            await window.press(key)
+        await window.until(focused)
+        while FORM in await window.screen():
+            await window.press("Enter")  # Claude Code ignores one that follows the form or a key at once
+            await asyncio.sleep(LOOK_S)
+        await window.until("● ALL-DONE")
+    assert answer in model.results[1].text
+    written = "KEY=22" if key is None else "KEY=1"
+    assert path.read_text(encoding="utf-8") == f"{written}\nOTHER=1\n"
+    assert model.wanted == set()
+
+
+async def test_result_arrives_of_an_edit_that_was_moved_to_the_background(here: Place, tmp_path: Path) -> None:
+    """Claude Code does so after 120 s, here after one: its user decides when they like."""
+    path = tmp_path / "project" / "a.txt"
+    path.parent.mkdir()
+    path.write_text("hello x\n", encoding="utf-8")
+    edit = {"file_path": str(path), "old_string": "hello x", "new_string": "hello y"}
+    model = ScriptedModel([Call("Read", {"file_path": str(path)}), Call("Edit", edit), Say("WAITING")])
+    socket, soon = str(here.socket), {"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "1000"}
+    here.start()
+    shown: list[DidChangeReviews] = []
+    view = FileOpsClient.attach(socket=socket, root=path.parent, role="editor", host="board", on_reviews=shown.append)
+    async with view as board, on_screen(tmp_path, model, socket=socket, **soon) as window:
+        await window.until(holds=lambda _: len(model.results) == 2)
+        assert "was moved to the background" in model.results[1].text
+        (review,) = shown[0].opened
+        assert (await board.decide_review(review, "proceed_once")).state == "decided"
+        await window.until(holds=lambda _: "has been updated" in str(model.requests[-1].body["messages"][-1]))
+    assert path.read_text(encoding="utf-8") == "hello y\n"
+
+
+def test_hook_reports_what_others_changed_after_a_command(here: Place, tmp_path: Path) -> None:
+    """A hook that is late on a busy machine says nothing, so the model runs its command until one is not."""
+    path = tmp_path / "project" / "a.txt"
+    path.parent.mkdir()
+    path.write_text("hello x\n", encoding="utf-8")
+    command = {"command": "true", "description": "Wait"}
+
+    def change() -> None:
+        path.write_text("hello foreign\n", encoding="utf-8")
+
+    script = [Call("Read", {"file_path": str(path)}), CallOfHost("Bash", command, before=change)]
+    model = ScriptedModel([*script, CallOfHost("Bash", command)])
+    with placed(tmp_path, model, socket=str(here.socket)) as place:
+        start = start_claude(place, [])
+        with started(Start([*start.arguments, "--allowedTools", "Bash"], start.environment), place):
+            wait_until(lambda: any("+hello foreign" in str(request.body) for request in list(model.requests)))
+    (told,) = {str(part) for part in parts_with(model, "+hello foreign")}
+    assert f"{path} changed on disk" in told
+
+
+def parts_with(model: ScriptedModel, text: str) -> Iterator[object]:
+    for message in model.requests[-1].body["messages"]:
+        for part in message["content"]:
+            if text in str(part):
+                yield part
+
+
+def test_sessions_that_edit_one_file_at_once_are_notified_of_each_other(here: Place, tmp_path: Path) -> None:
+    path = tmp_path / "project" / "a.txt"
+    path.parent.mkdir()
+    path.write_text(CODE, encoding="utf-8")
+    read = Call("Read", {"file_path": str(path)})
+    second_has_read, first_has_written = threading.Event(), threading.Event()
+
+    def edit(old: str, new: str, after: threading.Event) -> Call:
+        arguments = {"file_path": str(path), "old_string": old, "new_string": new}
+        return Call("Edit", arguments, before=lambda: (after.wait(PATIENCE_S), None)[1])
+
+    first = ScriptedModel([read, edit("line 2\n", "first\n", second_has_read), Say("DONE", first_has_written.set)])
+    held = edit("line 11\n", "second\n", first_has_written)
+    second = ScriptedModel([read, replace(held, before=lambda: (second_has_read.set(), held.before())[1]), Say("DONE")])
+    with ExitStack() as stack:
+        for name, model in (("first", first), ("second", second)):
+            place = stack.enter_context(placed(tmp_path, model, home=name, socket=str(here.socket)))
+            process, _ = stack.enter_context(started(start_claude(place, []), place))
+            stack.callback(process.wait, CONVERSATION_S)
+    assert path.read_text(encoding="utf-8") == CODE.replace("line 2\n", "first\n").replace("line 11\n", "second\n")
+    assert "has been updated" in first.results[1].text
+    assert "has been updated" in second.results[1].text
+    assert "+first" in second.results[1].text

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from hosts.hosts import CONVERSATION_S, HOSTS, Host, Place
-from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, name_of_tool, serving
+from hosts.hosts import CONVERSATION_S, HOSTS, Host, Place, Start
+from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, offered_name, serving
 from support.patience import PATIENCE_S
 from support.pictures import picture
 
@@ -39,7 +39,12 @@ class Story:
 
 @contextmanager
 def running(host: Host, place: Place) -> Generator[tuple[subprocess.Popen[bytes], Path]]:
-    start = host.start(place, list(host.options))
+    with started(host.start(place, list(host.options)), place) as run:
+        yield run
+
+
+@contextmanager
+def started(start: Start, place: Place) -> Generator[tuple[subprocess.Popen[bytes], Path]]:
     log = place.home / "host.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -55,14 +60,16 @@ def running(host: Host, place: Place) -> Generator[tuple[subprocess.Popen[bytes]
             yield process, log
         finally:
             if process.poll() is None:
+                servers = servers_of(process.pid)
                 os.killpg(process.pid, signal.SIGKILL)
+                wait_for_end(servers)
             process.wait()
 
 
 @contextmanager
-def placed(folder: Path, model: ScriptedModel) -> Generator[Place]:
+def placed(folder: Path, model: ScriptedModel, *, home: str = "home", socket: str = "") -> Generator[Place]:
     with serving(model):
-        place = Place(folder / "home", folder / "project", model.port)
+        place = Place(folder / home, folder / "project", model.port, socket)
         place.home.mkdir(exist_ok=True)
         place.project.mkdir(exist_ok=True)
         yield place
@@ -130,7 +137,7 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_host_offers_all_tools_immediately(story: Story) -> None:
-    offered = [tool for tool in TOOLS if name_of_tool(story.tools, tool) in story.tools]
+    offered = [tool for tool in TOOLS if offered_name(story.tools, tool) is not None]
     assert offered == list(TOOLS), story.tools
 
 
@@ -198,8 +205,7 @@ def test_server_ends_when_its_host_is_killed(host: Host, tmp_path: Path) -> None
     with placed(tmp_path, model) as place, running(host, place) as (process, log):
         try:
             assert reached.wait(CONVERSATION_S), log.read_text(encoding="utf-8", errors="replace")[-3000:]
-            family = descendants(process.pid)
-            servers = {pid for pid in family if is_server(pid)}
+            family, servers = descendants(process.pid), servers_of(process.pid)
             assert servers != set()
             for pid in {process.pid, *family} - servers:
                 kill(pid)
@@ -217,6 +223,11 @@ def descendants(pid: int) -> set[int]:
         generation = {child for child, parent in parents.items() if parent in generation}
         found |= generation
     return found
+
+
+def servers_of(pid: int) -> set[int]:
+    """The servers that a host has started; one that outlives it may start another daemon."""
+    return {child for child in descendants(pid) if is_server(child)}
 
 
 def parent_of(pid: int) -> int | None:

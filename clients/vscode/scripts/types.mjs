@@ -11,6 +11,7 @@ function prepared(value) {
   if (value === null || typeof value !== 'object') return value;
   const { $ref, default: _, ...rest } = value;
   if ($ref !== undefined) return { tsType: $ref.replace('#/$defs/', ''), ...rest };
+  if (Object.keys(rest).every(key => key === 'description')) return { tsType: 'unknown', ...rest }; // else an object
   const copy = Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, prepared(item)]));
   const isClosed = rest.type === 'object' && rest.properties !== undefined;
   return isClosed ? { ...copy, properties: Object.fromEntries(Object.entries(rest.properties).map(([key, item]) => [key, prepared(item)])), additionalProperties: false } : copy;

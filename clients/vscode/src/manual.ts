@@ -40,7 +40,7 @@ export class ManualCommands implements vscode.Disposable {
     const file = givenFile ?? currentFile();
     if (!file) return noFile();
     const title = isPreview ? 'Preview an edit' : 'Apply an edit';
-    const old = givenOld ?? selectedText() ?? await vscode.window.showInputBox({ title, prompt: 'Text to replace, exactly as it stands' });
+    const old = givenOld ?? selectedText() ?? await vscode.window.showInputBox({ title, prompt: 'Text to replace, exactly as it is in the file' });
     if (old === undefined) return undefined;
     const replacement = givenNew ?? await vscode.window.showInputBox({ title, prompt: `What to put in place of “${shortened(old)}”`, value: old });
     if (replacement === undefined) return undefined;

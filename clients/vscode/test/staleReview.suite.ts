@@ -52,9 +52,9 @@ export function staleReviewSuite(): void {
       assert.match(String(row().description), /^file changed/);
       assert.equal(row().contextValue, 'review.stale');
       assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /changed on disk since agent-\d+ read it: what you accept is merged with it, or you are asked again$/);
-      assert.match(insides.status.sentence, /Changed meanwhile: demo\.py\./);
+      assert.match(insides.status.sentence, /Changed in the meantime: demo\.py\./);
       const titles = await lenses();
-      assert.ok(titles.includes('$(warning) File changed meanwhile') && titles.includes('$(check) Accept'), titles.join());
+      assert.ok(titles.includes('$(warning) File changed in the meantime') && titles.includes('$(check) Accept'), titles.join());
 
       await vscode.commands.executeCommand('fileops.review.showChanges', review.id);
       const changes = await until(() => shownDiffs().find(input => input.modified.scheme === 'fileops-view'), 'the changes are shown');
@@ -69,7 +69,7 @@ export function staleReviewSuite(): void {
       assert.equal((await proposed(again)).getText(), 'a = 3\nb = 22\n');
       assert.equal((await vscode.workspace.openTextDocument(again.pane.before)).getText(), 'a = 1\nb = 22\n');
       const newTitles = (await insides.reviewView.provideCodeLenses(await proposed(again))).map(l => l.command!.title);
-      assert.ok(newTitles.some(title => /^\$\(history\) Decide again: the file changed meanwhile \(line \d\)$/.test(title)), newTitles.join());
+      assert.ok(newTitles.some(title => /^\$\(history\) Decide again: the file changed in the meantime \(line \d\)$/.test(title)), newTitles.join());
       assert.match(String(insides.reviewView.getTreeItem(again).description), /^decide again/);
       await insides.reviews.decide(again, 'accept');
       assert.equal((await done).status, 'success', (await done).output);
@@ -89,9 +89,9 @@ export function staleReviewSuite(): void {
         await until(() => review.staleness, 'the review knows');
         const { uri } = await proposed(review);
         const titles = (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 20)).map(l => l.command!.title);
-        assert.ok(titles.includes('$(check) Accept') && titles.includes('$(warning) File changed meanwhile'), titles.join());
+        assert.ok(titles.includes('$(check) Accept') && titles.includes('$(warning) File changed in the meantime'), titles.join());
         assert.match(insides.reviewView.provideFileDecoration(uri)!.tooltip!, /what you accept is merged with it, or you are asked again$/);
-        assert.match(insides.status.sentence, /Changed meanwhile: demo\.py\./);
+        assert.match(insides.status.sentence, /Changed in the meantime: demo\.py\./);
         await insides.reviews.decide(review, 'accept');
         assert.equal((await done).status, 'success', (await done).output);
         assert.equal(disk(path), PARTS.replace('line 2\n', 'theirs\n').replace('line 15\n', 'ours\n'));

@@ -160,7 +160,6 @@ def reviews_of(reviews: Iterable[Review], names: SessionNames, *, with_texts: bo
 
 def review_of(review: Review, names: SessionNames, *, with_texts: bool = True) -> wire.Review:
     question = names.shown_question(review.asked)
-    previous = question.previous
     return wire.Review(
         review_id=review.review_id,
         session=AskingSession(
@@ -178,7 +177,7 @@ def review_of(review: Review, names: SessionNames, *, with_texts: bool = True) -
         original_text=question.original_text if with_texts else None,
         proposed_text=question.proposed_text if with_texts else None,
         rebased=None if question.rebased is None else {**rebased_details(question.rebased)},
-        previous=None if previous is None else msgspec.convert(previous, wire.PreviousDecision, from_attributes=True),
+        previous=question.previous,
         revision=review.revision,
         n_editors=review.n_views,
     )

@@ -10,7 +10,7 @@ import codecs
 from collections.abc import Iterator, Sequence
 
 from fileops.core import splices as splicing
-from fileops.core.text import is_utf8
+from fileops.core.text import is_utf8, n_shared
 from fileops.model.edits import Splice
 from fileops.model.errors import NotEncodable
 from fileops.model.files import Text
@@ -189,24 +189,13 @@ def _is_continuation(shown: bytes, at: int) -> bool:
 def _trimmed(shown: bytes, splice: Splice) -> Splice:
     """Return the splice without the whole characters that both sides share at their ends."""
     old, new = shown[splice.start : splice.end], splice.new
-    head = _n_common(old, new)
+    head = n_shared(old, new)
     while _is_continuation(old, head) or _is_continuation(new, head):
         head -= 1
-    tail = _n_common(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])
+    tail = n_shared(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])
     while tail and (_is_continuation(old, len(old) - tail) or _is_continuation(new, len(new) - tail)):
         tail -= 1
     return Splice(splice.start + head, splice.end - tail, new[head : len(new) - tail])
-
-
-def _n_common(one: bytes, other: bytes) -> int:
-    low, high = 0, min(len(one), len(other))
-    while low < high:  # the first `low` bytes agree
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _n_characters(shown: bytes, offsets: Sequence[int]) -> Iterator[int]:

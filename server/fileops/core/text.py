@@ -250,6 +250,18 @@ def style_of(*, n_newlines: int, n_crlf: int) -> NewlineStyle | None:
     return "\r\n" if n_crlf == n_newlines else "mixed"
 
 
+def n_shared(one: bytes, other: bytes) -> int:
+    """Return how many bytes both begin with."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:  # each step compares the half that is left, so all of them compare each byte once or twice
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def to_lf(text: str) -> str:
     """Replace CRLF by LF. A lone carriage return is unchanged."""
     return text.replace("\r\n", "\n")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from fileops.core import text
 from fileops.core.diff.contents import Line, line_spans
 from fileops.core.diff.lines import changed_ranges
-from fileops.core.text import newline_of, return_of
+from fileops.core.text import n_shared, newline_of, return_of
 from fileops.model.edits import Splice
 from fileops.model.files import Encoding, Text, TextFormat
 
@@ -73,8 +73,8 @@ def _as_one_splice(content: Text, new_text: str) -> tuple[Splice, ...] | None:
     new = fmt.bom + text.encode(ended.replace("\n", "\r\n") if n_crlf else ended, fmt)
     if new == data:
         return ()
-    start = data.rfind(b"\n", 0, _n_shared(data, new)) + 1
-    tail = _n_shared(data[start:][::-1], new[start:][::-1])
+    start = data.rfind(b"\n", 0, n_shared(data, new)) + 1
+    tail = n_shared(data[start:][::-1], new[start:][::-1])
     tail -= data[len(data) - tail :].find(b"\n") + 1 or tail
     return (Splice(start, len(data) - tail, new[start : len(new) - tail]),)
 
@@ -85,18 +85,6 @@ def _is_valid(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _n_shared(one: bytes, other: bytes) -> int:
-    """Return how many bytes both begin with."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:  # each step compares the half that is left, so all of them compare each byte once or twice
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _pieces(data: bytes, lines: Sequence[Line], i: int, i_stop: int) -> list[bytes]:

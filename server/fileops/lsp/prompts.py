@@ -128,7 +128,7 @@ def edit_decision_of(answer: object, question: ApprovalRequest) -> Decision | No
         return _some_hunks(hunk_ids, [hunk.id for hunk in question.change.hunks], always) if is_approval else None
     if outcome == "modify":
         return None if text is None else Modify(text)
-    if question.previous is not None and not question.changes:  # of this edit nothing is left that could be approved
+    if not question.is_approvable:
         return None
     return _simple_decision(outcome)
 

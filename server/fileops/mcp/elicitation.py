@@ -4,15 +4,15 @@ Hosts ask by themselves before a tool is called. So by default a person is asked
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
-from typing import Protocol, cast
+from typing import Protocol
 
-from fileops.core.presentation.diffs import changed_lines, cut_diff
+from fileops.mcp.forms import REQUEST_KEY, decision_of, form_of
 from fileops.mcp.progress import Progress
 from fileops.mcp.protocol import ELICITATION_CREATE, JsonObject
 from fileops.mcp.request_state import Asked, StateSeal
-from fileops.model.approval import Always, ApprovalRequest, Decision, Once, Reject, TimedOut, Undecided
+from fileops.model.approval import ApprovalRequest, Decision, Once, TimedOut, Undecided
 from fileops.model.digest import content_digest
 from fileops.model.errors import ModifiedExternally
 from fileops.model.review import Decider
@@ -22,11 +22,6 @@ from fileops.service.hub.names import program_name
 log = logging.getLogger(__name__)
 
 APPROVAL_TIMEOUT_S = 240.0  # Codex ends calls after 300 s
-MAX_DIFF_LINES = 60
-MAX_DIFF_CHARS = 4000
-REQUEST_KEY = "approve"  # of the one input request in an InputRequiredResult
-APPLY, APPLY_ALL, REJECT = "apply", "apply and stop asking", "reject"
-SWITCH_HOST = "opencode"  # it is shown one switch instead of three choices
 
 
 class InputRequired(Exception):
@@ -66,7 +61,7 @@ class LegacyDialogue:
         except (ClientGone, ClientRefused) as fault:
             log.info("the client did not ask the person: %s", fault)
             return Undecided()
-        return decision_of(answer, self._host)
+        return decision_of(answer, question, self._host)
 
 
 class ModernDialogue:
@@ -100,7 +95,7 @@ class ModernDialogue:
                 raise ModifiedExternally
             if lines != asked.lines:
                 raise InputRequired(question, Asked(digest=digest, lines=lines, approved=asked.approved))
-        return decision_of(answer, self._host)
+        return decision_of(answer, question, self._host)
 
 
 class McpApprover:
@@ -134,59 +129,6 @@ class McpApprover:
     async def decide(self, question: ApprovalRequest) -> Decision:
         dialogue = self._dialogue.get()
         return Undecided() if dialogue is None else await dialogue.decide(question)
-
-
-# --- shapes ------------------------------------------------------------------------------------------------------
-
-
-def form_of(question: ApprovalRequest, host: str) -> JsonObject:
-    """Params of `elicitation/create`. One property always: a host may accept an empty form by itself."""
-    if host == SWITCH_HOST:
-        schema: JsonObject = {"type": "object", "properties": {"apply": {"type": "boolean"}}, "required": ["apply"]}
-    else:
-        decision = {"type": "string", "title": "This edit", "enum": [APPLY, APPLY_ALL, REJECT]}
-        schema = {"type": "object", "properties": {"decision": decision}, "required": ["decision"]}
-    return {"message": _message(question), "requestedSchema": schema}
-
-
-def _message(question: ApprovalRequest) -> str:
-    """Return the path and the changed lines. A host may show three lines only, so no file header is among them."""
-    name = question.file_path.rpartition("/")[2]
-    title = question.title.removesuffix(name) + question.file_path
-    diff = cut_diff(changed_lines(question.change.hunks), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
-    return f"{title}\n{diff}"
-
-
-def input_required(question: ApprovalRequest, host: str, state: str) -> JsonObject:
-    request = {"method": ELICITATION_CREATE, "params": {"mode": "form", **form_of(question, host)}}
-    return {"resultType": "input_required", "inputRequests": {REQUEST_KEY: request}, "requestState": state}
-
-
-def decision_of(answer: object, host: str) -> Decision:
-    """Return what the answer to the form of this host decides; Undecided if it decides nothing.
-
-    Only an accepted form with its one field and a known value is a decision, or a form that was declined. A further
-    field makes the content another form than the one that was shown, and may contradict it.
-    """
-    given = cast("JsonObject", answer) if isinstance(answer, dict) else {}
-    if given.get("action") == "decline":
-        return Reject()
-    content = given.get("content")
-    values = cast("JsonObject", content) if isinstance(content, dict) else {}
-    decision: Decision | None = None
-    if given.get("action") == "accept":
-        if host == SWITCH_HOST and values.keys() == {"apply"} and isinstance(values["apply"], bool):
-            decision = Once() if values["apply"] else Reject()
-        elif host != SWITCH_HOST and values.keys() == {"decision"}:
-            chosen = values["decision"]
-            decision = _BY_CHOICE.get(chosen) if isinstance(chosen, str) else None
-    if decision is None:
-        log.warning("a host's answer to a question is no decision")
-        return Undecided()
-    return decision
-
-
-_BY_CHOICE: Mapping[str, Decision] = {APPLY: Once(), APPLY_ALL: Always(), REJECT: Reject()}
 
 
 def question_digest(question: ApprovalRequest) -> str:

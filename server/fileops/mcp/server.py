@@ -19,9 +19,9 @@ from fileops.mcp.elicitation import (
     InputRequired,
     LegacyDialogue,
     McpApprover,
-    input_required,
     modern_dialogue,
 )
+from fileops.mcp.forms import input_required
 from fileops.mcp.host_limits import HostLimits
 from fileops.mcp.host_sessions import HostSessions
 from fileops.mcp.options import McpOptions

@@ -81,8 +81,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """A plan that a user approves or rejects. `file_path` is as the caller gave it. A text over 1 MB is None.
 
     `original_digest` is the digest of the content that the plan was made for. rebased: if that is not what the session
-    had read.
-    `original_digest` is the digest of the content that the plan was made for. `path` is canonical. `is_protected`: a
+    had read. `path` is canonical. `is_protected`: a
     user is asked about this file in mode `auto_edit`, too. changes: what can be decided apart. previous: what was
     decided before the file changed; None in the first round.
     """
@@ -101,23 +100,32 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     changes: tuple[ReviewChange, ...] = ()
     previous: PreviousDecision | None = None
 
+    @property
+    def is_approvable(self) -> bool:
+        """Whether anything of the edit is left that could be approved; else only `Modify` and `Reject` decide."""
+        return self.previous is None or bool(self.changes)
+
 
 # --- correction by the client's model -------------------------------------------------------------------------
 
 
 class CorrectionRequest(Struct, frozen=True, kw_only=True):
-    """An edit whose text was not found in the file, sent as it is to the client, whose model may correct it.
-
-    `file_path` is as given. edit_index: 0-based, of a multi-edit's step.
-    """
+    """An edit whose text was not found in the file. The client's model may correct it."""
 
     file_path: str
+    """As the session gave it."""
     session_id: SessionName
+    """Whose edit it is."""
     edit_index: int
+    """0-based, of a multi-edit's step."""
     old_string: str
+    """The text that was not found."""
     new_string: str
+    """The text in its place."""
     reason: str
+    """Why, as the model would read it."""
     nearest: Nearest | None
+    """Where it was most likely meant. Null if nothing is similar."""
 
 
 class Correction(Struct, frozen=True, kw_only=True):

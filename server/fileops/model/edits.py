@@ -30,7 +30,9 @@ class LineRange(Struct, frozen=True, kw_only=True, gc=False):
     """A range of lines: 1-based, both ends included."""
 
     start_line: int
+    """The first line."""
     end_line: int
+    """The last line."""
 
 
 RelevanceReason = Literal[
@@ -93,35 +95,46 @@ DiffersIn = Literal[
 
 
 class Nearest(Struct, frozen=True, kw_only=True):
-    """The place that an unmatched text most likely meant. It is a hint and is never applied.
-
-    similarity: 0 to 1. diff: unified diff from the caller's text to the text at that place.
-    """
+    """The place that a text that was not found most likely meant. A hint, never applied."""
 
     start_line: int
+    """1-based."""
     end_line: int
+    """1-based, included."""
     similarity: float
+    """0 to 1."""
     diff: str
+    """Unified, from the caller's text to the text at that place."""
     differs_in: tuple[DiffersIn, ...]
+    """Kinds of differences."""
 
 
 class HunkLine(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A line of a hunk, sent over the wire unchanged. `text` excludes the newline and includes a CR before it."""
+    """A line of a hunk."""
 
     kind: Literal[" ", "-", "+"]
+    """Context, removed or added."""
     text: str
+    """Without its line feed, with its carriage return."""
     no_newline: bool = False
+    """Whether the file ends in this line, without a line feed."""
 
 
 class Hunk(Struct, frozen=True, kw_only=True):
-    """A hunk of a unified diff, sent as it is. Lines are 1-based; a side of zero lines starts at the line before it."""
+    """A hunk of a unified diff, sent as it is. A side of zero lines starts at the line before it."""
 
     id: str
+    """Unique in the diff."""
     old_start: int
+    """1-based."""
     old_lines: int
+    """Lines of the old side."""
     new_start: int
+    """1-based."""
     new_lines: int
+    """Lines of the new side."""
     lines: tuple[HunkLine, ...]
+    """With context."""
 
 
 class Change(Struct, frozen=True, kw_only=True):

@@ -14,58 +14,85 @@ from fileops.model.settings import ApprovalMode
 
 
 class BecameStale(Struct, frozen=True, kw_only=True):
-    """A file that the session has read has changed. `source` is "external", "buffer" or "session:ID"."""
+    """A file that the session has read has changed."""
 
     file_path: str
+    """As the session gave it."""
     session_id: SessionName
+    """The session that has read it."""
     reason: StaleReason
+    """What happened to it."""
     source: str
+    """`external`, `buffer` or `session:ID`."""
     timestamp: float
+    """Seconds since the epoch."""
 
 
 class DidRead(Struct, frozen=True, kw_only=True):
+    """A session has read a file."""
+
     file_path: str
+    """As the session gave it."""
     session_id: SessionName
+    """The session."""
     timestamp: float
+    """Seconds since the epoch."""
     size: int
+    """Bytes."""
     modified: float
+    """Of the file. Seconds since the epoch."""
 
 
 class DidEdit(Struct, frozen=True, kw_only=True):
-    """A session has edited a file. `content_length` is in characters of the new content."""
+    """A session has edited a file."""
 
     file_path: str
+    """As the session gave it."""
     session_id: SessionName
+    """The session."""
     timestamp: float
+    """Seconds since the epoch."""
     content_length: int
+    """Characters of the new content."""
     edit_id: str
+    """Of the edit in the history."""
     source: str = "agent"
+    """Always `agent`."""
 
 
 class DidConflict(Struct, frozen=True, kw_only=True):
-    """An edit was refused because the file had changed since it was read.
-
-    last_read, last_modified, current_modified: seconds since the epoch. size_diff: bytes, now minus then.
-    """
+    """An edit was refused because the file had changed since it was read."""
 
     file_path: str
+    """As the session gave it."""
     session_id: SessionName
+    """The session."""
     last_read: float
+    """Seconds since the epoch."""
     last_modified: float
+    """As the session read it. Seconds since the epoch."""
     current_modified: float | None
+    """Seconds since the epoch. Null if the file is gone."""
     size_diff: int
+    """Bytes, now minus then."""
 
 
 class WatcherHealth(Struct, frozen=True, kw_only=True):
+    """Whether changes of files are noticed at once, or by sweeps."""
+
     state: Literal["ok", "degraded"]
+    """`degraded`: by sweeps, in some folders."""
     reason: str
+    """For people."""
 
 
 class ApprovalModeChanged(Struct, frozen=True, kw_only=True):
     """A request, or a user's answer "always", changed the approval mode."""
 
     session_id: SessionName
+    """The session."""
     mode: ApprovalMode
+    """How often the user is asked about edits."""
 
 
 Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | ApprovalModeChanged

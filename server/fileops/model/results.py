@@ -219,40 +219,59 @@ class EditResult(Struct, frozen=True, kw_only=True):
 
 
 class TrackedFile(Struct, frozen=True, kw_only=True):
-    """A file that a session has read. Times in seconds since the epoch. reason: None while it is fresh."""
+    """A file that a session has read."""
 
     file_path: str
+    """As the session gave it."""
     state: Literal["fresh", "stale"]
+    """Whether it is still what the session read."""
     reason: str | None
+    """Null while it is fresh."""
     read_at: float
+    """Seconds since the epoch."""
     mtime: float | None
+    """Seconds since the epoch."""
     size_bytes: int | None
+    """As it was read."""
 
 
 class Conflict(Struct, frozen=True, kw_only=True):
-    """A file that is no longer what the session read. Times in seconds since the epoch.
-
-    `last_*` are as the session read it. current_modified, size_diff (bytes): None if the file is gone.
-    """
+    """A file that changed since the session read it. `last_*` are as the session read it."""
 
     file_path: str
+    """As the session gave it."""
     reason: StaleReason
+    """What happened to it."""
     source: str
+    """`external`, `buffer` or `session:ID`."""
     last_read: float
+    """Seconds since the epoch."""
     last_modified: float
+    """Seconds since the epoch."""
     current_modified: float | None
+    """Null if the file is gone."""
     size_diff: int | None
+    """Bytes. Null if the file is gone."""
 
 
 class SessionFile(Struct, frozen=True, kw_only=True, gc=False):
-    """What a session has done to one file. Times in seconds, None for never. n_conflicts: edits refused as modified."""
+    """What a session has done to one file."""
 
     file_path: str
+    """As the session gave it."""
     state: Literal["fresh", "stale", "untracked"]
+    """`untracked` if it has not read the file."""
     reason: str | None
+    """Null while it is fresh."""
     n_reads: int
+    """Reads."""
     n_edits: int
+    """Applied edits."""
     n_conflicts: int
+    """Edits that were refused because the file had changed."""
     read_at: float | None
+    """Seconds since the epoch. Null for never."""
     edited_at: float | None
+    """Seconds since the epoch. Null for never."""
     conflicted_at: float | None
+    """Seconds since the epoch. Null for never."""

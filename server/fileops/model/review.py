@@ -32,16 +32,16 @@ class ReviewChange(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PreviousDecision(Struct, frozen=True, kw_only=True):
-    """What a person had decided about a review before its file changed, and why they have to decide again.
-
-    text: the whole text that they wanted, None over 1 MB. change_ids: those that they accepted, None if they accepted
-    all or wrote a text. ranges: the lines of the present file that others have changed since.
-    """
+    """What a person had decided before the file changed. They have to decide again."""
 
     text: str | None
+    """The whole text that they wanted. Null over 1 MB."""
     change_ids: tuple[str, ...] | None
+    """The changes that they accepted. Null if they accepted all, or wrote a text."""
     reason: ReopenReason
+    """Why that could not be merged."""
     ranges: tuple[LineRange, ...]
+    """Lines of the present file that others have changed since."""
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from fileops.core.presentation import render, titles
 from fileops.lsp.server import PROTOCOL_VERSION
 from fileops.model import errors, events
 from fileops.model.approval import CorrectionRequest
-from fileops.schema.descriptions import FIELDS, TYPES
+from fileops.schema.descriptions import description_of, descriptions_of_keys
 from fileops.schema.messages import Message, OneOf, messages
 from fileops.wire import details
 from fileops.wire import types as wire
@@ -70,21 +70,24 @@ def definitions(table: Iterable[Message]) -> Json:
     shapes = [shape for message in table for shape in (message.params, *_alternatives(message), message.details)]
     listed = [shape for shape in (*shapes, *REFINED.values(), *_ARGUMENTS) if shape is not None]
     _, components = msgspec.json.schema_components(listed, schema_hook=_any, ref_template=REF)
+    for shape in _declared_in(listed):
+        _describe(components[shape.__name__], shape)
     defs = {PUBLIC_NAMES.get(name, name): _renamed(schema) for name, schema in components.items()}
     for (name, key), shape in REFINED.items():
-        defs[name]["properties"][key] = schema_of(shape)
+        defs[name]["properties"][key] = _refined(defs[name]["properties"][key], schema_of(shape))
     for name, key in ALWAYS_SENT.items():
         defs[name]["required"].append(key)
     for name in _TOLERANT:
         del defs[name]["additionalProperties"]
-    defs["ErrorCode"] = {"enum": sorted({failure.code for failure in errors.FAILURES})}
-    defs["ToolError"]["properties"]["code"] = {"$ref": REF.format(name="ErrorCode")}
+    codes = sorted({failure.code for failure in errors.FAILURES})
+    defs["ErrorCode"] = {"enum": codes, "description": "Why a tool failed."}
+    code = defs["ToolError"]["properties"]["code"]
+    defs["ToolError"]["properties"]["code"] = _refined(code, {"$ref": REF.format(name="ErrorCode")})
     for message in table:
         if message.details is not None:
             defs[result_name(message)] = _tool_result(defs["ToolResult"], message.details)
     for name, schema in defs.items():
         schema["title"] = name
-        _describe(name, schema)
     return dict(sorted(defs.items()))
 
 
@@ -132,8 +135,13 @@ def _entry(message: Message) -> Json:
 
 
 def _tool_result(general: Json, shape: Any) -> Json:
-    properties = {**general["properties"], "details": schema_of(shape)}
-    return {**general, "properties": properties}
+    properties = general["properties"]
+    return {**general, "properties": {**properties, "details": _refined(properties["details"], schema_of(shape))}}
+
+
+def _refined(general: Json, narrow: Json) -> Json:
+    """Return the narrower schema of a key, with its description."""
+    return {**narrow, "description": general["description"]}
 
 
 def _renamed(schema: Any) -> Any:
@@ -142,19 +150,39 @@ def _renamed(schema: Any) -> Any:
         return [_renamed(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
-    if schema == _ANYTHING:
-        return {}
-    copy = {key: _renamed(value) for key, value in cast("Json", schema).items()}
+    copy = {key: _renamed(value) for key, value in cast("Json", schema).items() if key not in _ANYTHING}
     prefix, _, name = str(copy.get("$ref", "")).rpartition("/")
     if name in PUBLIC_NAMES:
         copy["$ref"] = f"{prefix}/{PUBLIC_NAMES[name]}"
     return copy
 
 
-def _describe(name: str, schema: Json) -> None:
-    """Put in what descriptions.py says, and take out docstrings, which speak of the server's own classes."""
-    schema.pop("description", None)
-    if name in TYPES:
-        schema["description"] = TYPES[name]
-    for key, text in FIELDS.get(name, {}).items():
+def _describe(schema: Json, shape: type) -> None:
+    """Put in what descriptions.py reads; msgspec's own description is a docstring with its line breaks."""
+    schema["description"] = description_of(shape)
+    for key, text in descriptions_of_keys(shape).items():
         schema["properties"][key] = {**schema["properties"][key], "description": text}
+
+
+def _declared_in(shapes: Iterable[Any]) -> set[type]:
+    """Return the Structs and TypedDicts to which these types lead."""
+    found: set[type] = set()
+    waiting: list[Any] = list(msgspec.inspect.multi_type_info(shapes))
+    while waiting:
+        match waiting.pop():
+            case (
+                msgspec.inspect.StructType(cls=cls, fields=fields)
+                | msgspec.inspect.TypedDictType(cls=cls, fields=fields)
+            ):
+                if cls not in found:
+                    found.add(cls)
+                    waiting += [field.type for field in fields]
+            case msgspec.inspect.UnionType(types=types) | msgspec.inspect.TupleType(item_types=types):
+                waiting += types
+            case msgspec.inspect.DictType(value_type=item):
+                waiting.append(item)
+            case msgspec.inspect.CollectionType(item_type=item) | msgspec.inspect.Metadata(type=item):
+                waiting.append(item)
+            case _:
+                pass
+    return found

@@ -32,9 +32,9 @@ from fileops.model.errors import (
     FileMissing,
     FileOpsError,
     IoFailure,
+    ModifiedExternally,
     NoMatch,
     NotebookFile,
-    Rejected,
 )
 from fileops.model.files import Base, CommitReport, Committed, Snapshot
 from fileops.model.requests import EditRequest
@@ -106,8 +106,9 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """
         attempts, asked = Attempts(token), proposal.plan
         try:
-            if proposal.question.previous is not None and not proposal.question.changes:
-                _require_own_text(decision)
+            if not proposal.question.is_approvable and isinstance(decision, Once | Always | SomeChanges | SomeHunks):
+                # Through a host, or where the user allows what needs consent: a view cannot approve it.
+                raise ModifiedExternally(changed_by="external" if asked.rebased is None else asked.rebased.changed_by)
             decided = apply_decision(asked, decision, file_path=request.file_path, limits=self.settings.limits)
             while True:
                 with attempts.next():
@@ -395,12 +396,6 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         )
         result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
         return result if syntax is None else replace(result, syntax=syntax.result())
-
-
-def _require_own_text(decision: Decision) -> None:
-    """Refuse to approve a plan of which nothing is left: only a text of the user can be written. Raises: Rejected."""
-    if isinstance(decision, Once | Always | SomeChanges | SomeHunks):
-        raise Rejected
 
 
 def _proposal_of(request: EditRequest, plan: Plan, policy: Policy, token: CancelToken) -> Proposal:

@@ -8,19 +8,27 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class ConfirmEditResult(TypedDict):
-    """A user's decision about an edit. `text` goes with "modify"; `hunk_ids` with the approvals."""
+    """The user's decision about an edit."""
 
     outcome: Literal["proceed_once", "proceed_always", "cancel", "modify"]
+    """The decision."""
     text: NotRequired[str | None]
+    """With `modify`: what the user wants written instead."""
     hunk_ids: NotRequired[list[str] | None]
+    """Only these hunks are accepted."""
 
 
 class ConfirmCommandResult(TypedDict):
+    """The user's decision about a command."""
+
     outcome: Literal["proceed_once", "proceed_always", "cancel"]
+    """`proceed_always` holds for exactly this command, in this folder and session."""
 
 
 class Correction(TypedDict):
-    """The proposal of the client's model. `old_string` must occur in the file exactly."""
+    """What a client's model proposes in place of a text that was not found."""
 
     old_string: str
+    """Must occur in the file exactly."""
     new_string: str
+    """The text in its place."""

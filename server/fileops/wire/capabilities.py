@@ -10,18 +10,29 @@ class SharedCapability(TypedDict):
     """The client's connection to a shared daemon."""
 
     connection: str
+    """Its name."""
     role: Literal["editor", "agent"]
+    """What the client is."""
     version: str
+    """Of the daemon."""
     socket: str
+    """Its path."""
 
 
 class FileopsCapabilities(TypedDict):
-    """`processors` and `validators` are the installed ones. `shared` is null in a private daemon."""
+    """What this server serves: `capabilities.experimental.fileops`."""
 
     protocol_version: int
+    """Of the protocol."""
     requests: list[str]
+    """Methods that are served."""
     notifications: list[str]
+    """Methods that are sent."""
     strategies: list[str]
+    """Ways to find a text."""
     processors: list[str]
+    """The installed ones."""
     validators: list[str]
+    """The installed ones."""
     shared: SharedCapability | None
+    """Null in a private daemon."""

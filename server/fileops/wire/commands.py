@@ -17,19 +17,29 @@ if TYPE_CHECKING:
 
 
 class BashParams(SessionParams, frozen=True, kw_only=True):
+    """Runs a shell command."""
+
     command: Annotated[str, Meta(min_length=1)]
+    """For `sh -c`."""
     timeout_s: Annotated[float, Meta(gt=0, le=86_400)] | None = None
+    """120 by default."""
     cwd: str | None = None
+    """Absolute. By default the first workspace folder."""
     description: str | None = None
+    """What it is for. The user who is asked reads it."""
 
 
 class ConfirmCommandParams(msgspec.Struct, frozen=True, kw_only=True):
-    """Params of the request that asks the user about a command. The description is the agent's."""
+    """Asks the user about a command."""
 
     command: str
+    """What is to run."""
     cwd: str
+    """Where."""
     session_id: str
+    """Whose command it is."""
     description: str | None
+    """As the agent gave it."""
 
 
 def command_request(params: BashParams, session: SessionName) -> CommandRequest:

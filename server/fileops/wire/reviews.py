@@ -5,144 +5,192 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from fileops.model.edits import LineRange
-from fileops.model.review import ReopenReason, ReviewState
+from fileops.model.review import PreviousDecision, ReviewState
 from fileops.wire.types import AskingSession, ErrorInfo, JsonObject, Params, SessionId
 
 
 class ReviewsParams(Params, frozen=True, kw_only=True):
-    """Without review_ids, all reviews that concern this client. include_texts: false leaves the whole texts out."""
+    """Asks for the reviews that wait for a decision."""
 
     review_ids: list[str] | None = None
+    """Only these. Without it: all that concern this client."""
     include_texts: bool | None = None
+    """`false` leaves the whole texts out."""
 
 
 class ReviewChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of changed lines, which can be decided alone. diff: a hunk without context."""
+    """A run of changed lines, which can be decided alone."""
 
     id: str
+    """Unique in the review."""
     old_start: int
+    """1-based. As in a hunk."""
     old_lines: int
+    """Lines that it removes."""
     new_start: int
+    """1-based. As in a hunk."""
     new_lines: int
+    """Lines that it adds."""
     diff: str
-
-
-class PreviousDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person had decided before the file changed.
-
-    text: the whole text that they wanted, null over 1 MB. change_ids: null if they accepted all or wrote a text.
-    reason: why that could not be merged. ranges: of the present file, which others changed.
-    """
-
-    text: str | None
-    change_ids: list[str] | None
-    reason: ReopenReason
-    ranges: list[LineRange]
+    """A hunk without context."""
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about one edit. The texts are null over 1 MB, and where they were not asked for.
-
-    asked_at, expires_at: seconds since the epoch. revision: grows each time that the file changes. n_editors: how many
-    views show it.
-    """
+    """A question about one edit."""
 
     review_id: str
+    """Unique in the daemon."""
     session: AskingSession
+    """Whose edit it is."""
     asked_at: float
+    """Seconds since the epoch."""
     expires_at: float
+    """Seconds since the epoch."""
     title: str
+    """One line."""
     description: str
+    """What the edit does, in a sentence."""
     operation: Literal["create", "modify"]
+    """Whether the file is created."""
     file_path: str
+    """As the session gave it."""
     is_protected: bool
+    """Whether it is asked about in mode `auto_edit`, too."""
     diff: str
+    """Unified."""
     changes: list[ReviewChange]
+    """What can be decided apart."""
     original_text: str | None
+    """Null over 1 MB, and where it was not asked for."""
     proposed_text: str | None
+    """Null over 1 MB, and where it was not asked for."""
     rebased: JsonObject | None
+    """What others changed since the agent read the file, as RebasedDetails."""
     previous: PreviousDecision | None
+    """Null in the first round."""
     revision: int
+    """Grows each time that the file changes."""
     n_editors: int
+    """How many views show it."""
 
 
 class ReviewsResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The reviews that wait."""
+
     reviews: list[Review]
+    """In the order in which they were asked."""
 
 
 class DecidedBy(msgspec.Struct, frozen=True, kw_only=True):
-    """Who decided. client: the program in which a person did. rule: of a policy."""
+    """Who decided."""
 
     kind: Literal["person", "policy"]
+    """Who decided."""
     client: str | msgspec.UnsetType = msgspec.UNSET
+    """The program in which a person did."""
     rule: str | msgspec.UnsetType = msgspec.UNSET
+    """Of a policy."""
 
 
 Outcome = Literal["proceed_once", "proceed_always", "cancel", "modify"]
 
 
 class ClosedReview(msgspec.Struct, frozen=True, kw_only=True):
-    """A review that this client shows no more. state: "waiting" if it waits on, but no longer concerns the client."""
+    """A review that this client shows no more."""
 
     review_id: str
+    """The review."""
     state: ReviewState
+    """`waiting` if it waits on, but no longer concerns the client."""
     outcome: Outcome | None
+    """Null without a decision."""
     by: DecidedBy | None
+    """Null without a decision."""
 
 
 class DidChangeReviewsParams(msgspec.Struct, frozen=True, kw_only=True):
-    """An opened review takes the place of what was shown under its id."""
+    """A change of the reviews that a client shows."""
 
     opened: list[Review]
+    """Each takes the place of what was shown under its id."""
     closed: list[ClosedReview]
+    """What the client shows no more."""
 
 
 class DecideReviewParams(Params, frozen=True, kw_only=True):
-    """A decision. text: the whole result, for `modify`. revision: the one that the person was shown."""
+    """A decision about a review."""
 
     review_id: str
+    """The review."""
     outcome: Outcome
+    """The decision."""
     text: str | None = None
+    """The whole result, for `modify`."""
     change_ids: Annotated[list[str], Meta(min_length=1)] | None = None
+    """Only these changes are accepted."""
     reason: str | None = None
+    """Of a rejection, for the model."""
     revision: int | None = None
+    """The one that the person was shown."""
 
 
 class DecideReviewsParams(Params, frozen=True, kw_only=True):
-    """All that match every key given."""
+    """A decision about all reviews that match every key given."""
 
     outcome: Literal["proceed_once", "proceed_always", "cancel"]
+    """The decision."""
     session_id: SessionId | None = None
+    """Only edits of this session."""
     file_path: str | None = None
+    """Only edits of this file."""
     review_ids: list[str] | None = None
+    """Only these."""
     reason: str | None = None
+    """Of a rejection, for the model."""
 
 
 LeftReason = Literal["already_decided", "review_changed", "unknown_review", "reopened"]
 
 
 class DecideReviewResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a decision. reason: why it did not count. error: why nothing could be written."""
+    """What became of a decision."""
 
     review_id: str
-    state: ReviewState | None  # null if the review is unknown
+    """The review."""
+    state: ReviewState | None
+    """Null if the review is unknown."""
     outcome: Outcome | None
+    """What holds. Null if nothing was decided."""
     by: DecidedBy | None
+    """Who decided what holds."""
     reason: LeftReason | None
+    """Why the decision did not count. Null if it did."""
     error: ErrorInfo | None
+    """Why nothing could be written."""
 
 
 class DecidedReview(msgspec.Struct, frozen=True, kw_only=True):
+    """A review that the decision was about."""
+
     review_id: str
+    """The review."""
     error: ErrorInfo | None
+    """Why nothing could be written."""
 
 
 class LeftReview(msgspec.Struct, frozen=True, kw_only=True):
+    """A review that the decision did not count for."""
+
     review_id: str
+    """The review."""
     reason: LeftReason
+    """Why not."""
 
 
 class DecideReviewsResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a decision about several reviews."""
+
     decided: list[DecidedReview]
+    """In the order of the decisions."""
     left: list[LeftReview]
+    """What waits on, or was decided before."""

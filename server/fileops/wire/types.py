@@ -24,254 +24,449 @@ class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """LSP's two tokens, which every request may have."""
 
     work_done_token: str | int | None = msgspec.field(default=None, name="workDoneToken")
+    """The server reports progress under it."""
     partial_result_token: str | int | None = msgspec.field(default=None, name="partialResultToken")
+    """Ignored: no result comes in parts."""
 
 
 class SessionParams(Params, frozen=True, kw_only=True):
+    """Params of a request of one session, or about one."""
+
     session_id: SessionId | None = None
+    """Without it: the session `default` of the connection. Of `fileops/stats`: all sessions."""
 
 
 class ReadParams(SessionParams, frozen=True, kw_only=True):
+    """Reads a file, or a window of its lines."""
+
     file_path: str
+    """Absolute."""
     offset: int | None = None
+    """1-based line, the first by default. Below 1 it counts as 1."""
     limit: AtLeastOne | None = None
+    """Lines. By default as many as the option `limits` allows."""
     raw: bool | None = None
+    """The text as it is in the file, in `details.text`, for programs."""
 
 
 class WriteParams(SessionParams, frozen=True, kw_only=True):
+    """Writes a whole file."""
+
     file_path: str
+    """Absolute."""
     content: str
+    """The whole text."""
     dry_run: bool | None = None
+    """Check and preview, and write nothing."""
     include_texts: bool | None = None
+    """`details` has the whole text before and after."""
 
 
 class EditParams(SessionParams, frozen=True, kw_only=True):
+    """Replaces a text of a file by another one."""
+
     file_path: str
+    """Absolute."""
     old_string: str
+    """The text to replace. Empty: create the file."""
     new_string: str
+    """The text in its place."""
     replace_all: bool | None = None
+    """Replace every occurrence. Without it the text must occur once."""
     expected_replacements: AtLeastOne | None = None
+    """How often the text must occur. All of these places are replaced."""
     strategy: str | None = None
+    """How the text is found: `exact`, or a name of `strategies` in the capability block."""
     dry_run: bool | None = None
+    """Check and preview, and write nothing."""
     include_texts: bool | None = None
+    """`details` has the whole text before and after."""
 
 
 class EditStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One replacement of several in a file. It is made in the text that the steps before it left."""
+
     old_string: str
+    """The text to replace."""
     new_string: str
+    """The text in its place."""
     replace_all: bool | None = None
+    """Replace every occurrence. Without it the text must occur once."""
     strategy: str | None = None
+    """As in EditParams."""
 
 
 class MultiEditParams(SessionParams, frozen=True, kw_only=True):
+    """Makes several replacements in a file: all of them, or none."""
+
     file_path: str
+    """Absolute."""
     edits: Annotated[list[EditStep], Meta(min_length=1, description="At least one edit operation is required")]
     dry_run: bool | None = None
+    """Check and preview, and write nothing."""
     include_texts: bool | None = None
+    """`details` has the whole text before and after."""
 
 
 class ToolsParams(Params, frozen=True, kw_only=True):
-    enabled: list[str] | None = None  # names of tools
-    other_tools: list[str] | None = None  # names of the client's own tools
+    """Asks for the definitions of the tools for a model."""
+
+    enabled: list[str] | None = None
+    """Names of tools. The guidelines leave out the others, too."""
+    other_tools: list[str] | None = None
+    """Names of the client's own tools, which `guidelines` may then mention."""
 
 
 class CloseSessionParams(Params, frozen=True, kw_only=True):
+    """Ends a session."""
+
     session_id: SessionId
+    """What it has read and was granted is forgotten."""
 
 
 class SetApprovalModeParams(SessionParams, frozen=True, kw_only=True):
+    """Sets how often the user is asked about a session's edits."""
+
     mode: Literal["default", "auto_edit", "yolo"]
+    """An agent can only demand more questions than it is asked now."""
 
 
 class HistoryParams(SessionParams, frozen=True, kw_only=True):
-    """Without session_id the history is that of all sessions."""
+    """Asks for the applied edits, the newest first."""
 
     file_path: str | None = None
+    """Absolute. Only edits of this file."""
     limit: AtLeastOne | None = None
+    """At most so many edits."""
 
 
 class UndoParams(SessionParams, frozen=True, kw_only=True):
+    """One edit by `edit_id`, or all of a session, the newest first; with `file_path` those of that file."""
+
     edit_id: str | None = None
+    """The edit to undo. A `session_id` beside it names the session that undoes."""
     file_path: str | None = None
+    """Absolute. Goes with `session_id`."""
     dry_run: bool | None = None
-    approved: bool | None = None  # the client's user asked for it, or has confirmed it
+    """Check and preview, and write nothing."""
+    approved: bool | None = None
+    """The user asked for it or has confirmed it: no further question is asked."""
 
 
 class UndoEditArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Argument of the command `fileops.undoEdit`."""
 
     edit_id: str
+    """The edit to undo."""
 
 
 class UndoSessionArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Argument of the command `fileops.undoSession`."""
 
     session_id: SessionId
+    """The session whose edits are undone."""
     file_path: str | None = None
+    """Absolute. Only edits of this file."""
 
 
 # --- initializationOptions -----------------------------------------------------------------------------------------
 
 
 class LimitOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Limits of reads."""
+
     max_lines: AtLeastOne | None = None
+    """Lines of a read without a `limit`."""
     max_line_chars: AtLeastOne | None = None
+    """Characters of a line; the rest of it is cut off."""
     max_file_kb: AtLeastOne | None = None
+    """Size of a file that may be read as a whole."""
     max_chars: AtLeastOne | None = None
+    """Characters of one result."""
 
 
 class FilesystemOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A folder that is mapped from another host or store."""
+
     prefix: str
+    """Absolute. Paths below it are on that host."""
     url: str
+    """What the folder is mapped from, such as `ssh://host/path`."""
     options: JsonObject | None = None
+    """For the library that opens the URL."""
 
 
 class EncodingOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The encoding of some files."""
+
     glob: str
+    """Which files."""
     encoding: str
+    """A name that Python knows, such as `cp1252`."""
 
 
 class TextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Texts of the outputs that a client may replace."""
+
     read_reminder: str | None = None
+    """The block after the lines of a read. Empty: nothing."""
     read_advice: str | None = None
+    """What to do about a file or selection that is too large. Empty: nothing."""
     notebook_advice: str | None = None
+    """What to use for a notebook. Empty: nothing."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`initializationOptions`: what a client chooses for its connection. docs/PROTOCOL.md has the defaults."""
+
     freshness: Literal["mtime", "content", "relevant"] | None = None
+    """When a file counts as changed since it was read: by its stamp, by its content, or if the change meets the edit.
+    """
     confine: Literal["edits", "all", "off"] | None = None
+    """What is confined to the workspace folders and `roots`."""
     roots: list[str] | None = None
+    """Absolute folders, beside the workspace folders."""
     approval_mode: Literal["default", "auto_edit", "yolo"] | None = None
+    """How often the user is asked about edits."""
     approval_timeout_s: Annotated[float, Meta(gt=0)] | None = None
+    """Seconds that a question to the user waits."""
     fill_empty_files: bool | None = None
+    """Whether an edit with an empty `old_string` may fill an empty file."""
     notebooks: Literal["refuse", "text"] | None = None
+    """Whether edits of notebooks are refused, or made in their text."""
     images: Literal["attach", "refuse"] | None = None
+    """Whether reads of images attach them, or are refused."""
     correction: bool | None = None
+    """Whether the client's model is asked to correct a text that was not found."""
     correction_timeout_s: Annotated[float, Meta(gt=0)] | None = None
+    """Seconds that such a question waits."""
     processors: list[str] | None = None
+    """Names of installed processors, in the order in which they change a text."""
     validators: list[str] | None = None
+    """Names of installed validators, all of which must accept a text."""
     notices: Literal["off", "details", "output"] | None = None
+    """Whether results say what others changed, and where."""
     hints: Literal["off", "details", "output"] | None = None
+    """What is said beside a failed edit."""
     limits: LimitOptions | None = None
+    """Limits of reads."""
     texts: TextOptions | None = None
+    """Texts of outputs."""
     approval_fallback: Literal["none", "message"] | None = None
+    """How a client is asked that does not handle `fileops/confirmEdit`."""
     agents_approval: Literal["default", "auto_edit", "yolo"] | None = None
+    """In a shared daemon: for agents' sessions in files of this editor."""
     review_grace_s: Annotated[float, Meta(ge=0, le=600)] | None = None
+    """In a shared daemon: seconds that a review waits for another view after the last one has left."""
     history: Literal["memory", "persistent"] | None = None
+    """Where applied edits are kept."""
     code_lens: bool | None = None
+    """Whether agents' edits get code lenses."""
     filesystems: list[FilesystemOptions] | None = None
+    """Folders that are mapped from other hosts."""
     bash: bool | None = None
+    """Whether `fileops/bash` is served."""
     encodings: list[EncodingOptions] | None = None
-    unreadable: list[str] | None = None  # globs
+    """Encodings of files; the first glob that matches counts."""
+    unreadable: list[str] | None = None
+    """Globs of files that agents must not read."""
 
 
 # --- results -------------------------------------------------------------------------------------------------------
 
 
 class ErrorInfo(msgspec.Struct, frozen=True, kw_only=True):
-    code: str  # see docs/PROTOCOL.md, "Error codes"
-    message: str  # a sentence for the user
+    """Why a tool failed."""
+
+    code: str
+    """See docs/PROTOCOL.md, "Error codes"."""
+    message: str
+    """One sentence for people."""
 
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True):
+    """How many lines a change adds and removes."""
+
     added: int
+    """Lines."""
     removed: int
+    """Lines."""
 
 
 class UiExtra(msgspec.Struct, frozen=True, kw_only=True):
+    """A change as a client shows it."""
+
     diff: str
+    """Unified. `patch` accepts it if `exact`."""
     exact: bool
+    """Whether the diff has every byte of the change."""
     truncated: bool
+    """Whether hunks were left out, because there were too many."""
     operation: Literal["create", "modify"]
+    """Whether the file was created."""
     file_path: str
+    """As the session gave it."""
     hunks: tuple[Hunk, ...]
+    """The hunks of the diff."""
     stats: Stats
+    """Of the whole change."""
     first_changed_line: int
+    """1-based, in the new text."""
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
+    """An image beside the text of a result, for models with vision."""
+
     type: Literal["image"] = "image"
+    """What it is."""
     mime_type: str
-    data: str  # base64
-    width: int  # pixels
+    """Of the image as it is sent."""
+    data: str
+    """Base64."""
+    width: int
+    """Pixels."""
     height: int
+    """Pixels."""
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What every tool answers, whether it succeeded or failed."""
+
     status: Literal["success", "error"]
+    """Whether it succeeded."""
     output: str
+    """Exactly the text for the model."""
     error: ErrorInfo | None
+    """Null after success."""
     ui_extra: UiExtra | None
+    """The change, for people. Null if there is none."""
     details: Mapping[str, object]
-    attachments: list[Attachment] | msgspec.UnsetType = msgspec.UNSET  # absent if there are none
+    """Facts for programs. Which keys are there depends on the tool and its outcome."""
+    attachments: list[Attachment] | msgspec.UnsetType = msgspec.UNSET
+    """Absent if there are none."""
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An applied edit."""
+
     edit_id: str
+    """Unique in the history."""
     file_path: str
+    """As the session gave it."""
     session_id: str
+    """Empty if the client's user undid it."""
     timestamp: float
+    """Seconds since the epoch."""
     operation: Literal["create", "modify", "delete"]
+    """What happened to the file."""
     summary: str
+    """A few words for a list."""
     diff: str
+    """Unified."""
     stats: Stats
+    """Lines."""
     undoable: bool
-    undone_by: str | None  # an edit id
-    undoes: list[str]  # edit ids
-    rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET  # {changed_by, n_foreign_hunks}, absent if it was not
+    """Whether it was not undone before."""
+    undone_by: str | None
+    """The edit that undid this one."""
+    undoes: list[str]
+    """The edits that this one undid."""
+    rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET
+    """Absent if others had not changed the file."""
 
 
 class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The applied edits."""
+
     edits: list[HistoryEntry]
+    """The newest first."""
 
 
 class ApprovalModeResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The approval mode of a session."""
+
     session_id: SessionId
+    """The session."""
     mode: Literal["default", "auto_edit", "yolo"]
+    """How often the user is asked about edits."""
 
 
 class AskingSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session of another connection. label: for people."""
+    """A session of another connection to a shared daemon, whose edit is asked about."""
 
     session_id: SessionId
+    """Its full name, unique in the daemon."""
     host: str
+    """The program, such as `codex`."""
     label: str
+    """For people."""
 
 
 class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
-    """Params of the request that asks the user about an edit. The texts are null over 1 MB."""
+    """Asks the user about an edit."""
 
     type: Literal["edit"]  # for a client that shows questions of several kinds in one place
+    """For a client that shows questions of several kinds in one place."""
     title: str
+    """One line."""
     description: str
+    """What the edit does, in a sentence."""
     file_path: str
+    """As the session gave it."""
     session_id: str
+    """Whose edit it is."""
     operation: Literal["create", "modify"]
+    """Whether the file is created."""
     diff: str
+    """Unified."""
     hunks: tuple[Hunk, ...]
+    """The hunks of the diff."""
     original_text: str | None
+    """Null over 1 MB."""
     proposed_text: str | None
+    """Null over 1 MB."""
     original_label: str
+    """What to call the side of `original_text`."""
     proposed_label: str
-    rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET  # absent unless others changed the file since it was read
-    session: AskingSession | msgspec.UnsetType = msgspec.UNSET  # absent for a session of this connection
+    """What to call the side of `proposed_text`."""
+    rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET
+    """What others changed since the agent read the file, if the edit is applied to their text."""
+    session: AskingSession | msgspec.UnsetType = msgspec.UNSET
+    """Whose edit it is, if it is of another client of a shared daemon."""
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool for a model."""
+
     name: str
+    """As the model calls it."""
     method: str
+    """The request that serves it."""
     label: str
+    """For people."""
     description: str
+    """For the model."""
     input_schema: JsonObject
+    """JSON Schema of its arguments."""
     prompt_snippet: str
+    """A line for a list of tools in a prompt."""
     prompt_guidelines: list[str]
+    """Lines for the system prompt."""
     icon: str
+    """`file`, `pencil` or `terminal`."""
 
 
 class ToolsResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The tools for a model."""
+
     tools: list[ToolDefinition]
-    guidelines: list[str]  # of no single tool
+    """In the order of the request."""
+    guidelines: list[str]
+    """Lines for the system prompt that belong to no single tool."""
 
 
 class TrackedResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session has read."""
+
     files: tuple[TrackedFile, ...]
+    """In the order of first reading."""

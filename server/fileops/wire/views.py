@@ -9,24 +9,38 @@ from fileops.wire.types import ErrorInfo, JsonObject, Params, UiExtra
 
 
 class DescribeParams(Params, frozen=True, kw_only=True):
+    """Asks for a title of a call."""
+
     method: str
-    arguments: JsonObject = msgspec.field(default_factory=dict)  # possibly incomplete
+    """Of a request, or a tool's name."""
+    arguments: JsonObject = msgspec.field(default_factory=dict)
+    """As far as they have arrived."""
 
 
 class GivenResult(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a ToolResult that is drawn. Other keys are allowed and ignored."""
 
     status: Literal["success", "error"]
+    """As in ToolResult."""
     output: str
+    """As in ToolResult."""
     error: ErrorInfo | None = None
+    """As in ToolResult."""
     ui_extra: UiExtra | None = None
-    details: object = None  # of any shape
+    """As in ToolResult."""
+    details: object = None
+    """As in ToolResult."""
 
 
 class RenderParams(DescribeParams, frozen=True, kw_only=True):
+    """Asks for a call and its result as a client shows them."""
+
     result: GivenResult | None = None
+    """Null while the call is in progress."""
     is_partial: bool = False
+    """Whether the arguments are incomplete."""
     expanded: bool = False
+    """Whether all lines are wanted."""
 
 
 def shown_result(result: GivenResult) -> ShownResult:

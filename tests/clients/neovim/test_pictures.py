@@ -80,7 +80,7 @@ def history(shop: Scene) -> None:
     shop.terminal.command("Fileops history")
     shop.terminal.shows("History", "agent-2", "+2 −5", "not any")
     shop.terminal.keys("u")
-    shop.terminal.shows("↶", "one edit was taken back")
+    shop.terminal.shows("↶", "one edit was undone")
     shop.terminal.keys("G")
     shop.terminal.shows("def total(lines: list[Line]) -> float:")
 

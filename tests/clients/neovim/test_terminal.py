@@ -165,7 +165,7 @@ def test_history_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         shop.terminal.command("Fileops history")
         shop.terminal.shows("History", "not any")
         shop.terminal.keys("j", "u")
-        shop.terminal.shows("one edit was taken back", " you ")
+        shop.terminal.shows("one edit was undone", " you ")
         assert shop.cart.read_text() == "# typed since\n" + CART.replace(*NO_FLOATS)
         shop.terminal.keys("U")
         shop.terminal.shows("↶")
@@ -196,7 +196,7 @@ def test_decision_near_typed_text_is_asked_for_again(nvim: Neovim, tmp_path: Pat
         shop.terminal.keys("/def total", "Enter", "O", "# typed meanwhile", "Escape")
         shop.terminal.shows("changed since", "undecided")
         shop.terminal.command("Fileops accept")
-        shop.terminal.shows("cart.py is not decided: line 13 changed too; look again", "decided before; line 13")
+        shop.terminal.shows("cart.py is not decided: line 13 changed too; check it again", "decided before; line 13")
         assert shop.result_now(result) == ""
         shop.terminal.command("Fileops accept")
         assert shop.result(result) == "success"

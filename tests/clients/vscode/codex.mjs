@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { statusOf } from './daemon.mjs';
 import { personAt } from './person.mjs';
-import { openWorkbench, say, until } from './workbench.mjs';
+import { openWorkbench, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix, images] = process.argv.slice(2);
 const host = process.env.FILEOPS_AGENT;
@@ -31,6 +31,7 @@ const { tab, waiting, status, lens, row, titleButton, activity, palette, setWork
 const disk = () => fs.readFileSync(path.join(workspace, 'prices.py'), 'utf8');
 
 async function story() {
+  await setWorkspace({ 'workbench.colorTheme': 'Default Dark Modern', 'files.autoSave': 'off' });
   await page.locator('.explorer-folders-view').getByText('prices.py').dblclick();
   await page.locator('.view-line', { hasText: 'def discount' }).click();
   await page.keyboard.press('Control+Home');
@@ -80,15 +81,4 @@ async function story() {
   say('without the shared daemon the window has a private one, and says so once');
 }
 
-let exitCode = 1;
-try {
-  await setWorkspace({ 'workbench.colorTheme': 'Default Dark Modern', 'files.autoSave': 'off' });
-  await story();
-  exitCode = 0;
-} catch (error) {
-  console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
-  await page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
-} finally {
-  await workbench.close();
-}
-process.exit(exitCode);
+await play(workbench, out, story);

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { agentsAt } from './agents.mjs';
 import { HERE } from './paths.mjs';
 import { personAt } from './person.mjs';
-import { freePort, openWorkbench, say, until } from './workbench.mjs';
+import { freePort, openWorkbench, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix, expected] = process.argv.slice(2);
 const out = path.resolve(outGiven);
@@ -32,6 +32,7 @@ const { waiting, status, lens } = personAt(workbench);
 const { agent, edit, read } = agentsAt(agentPort, workspace);
 
 async function story() {
+  page.setDefaultTimeout(60_000);
   await status(/fileops/).waitFor();
   await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the daemon runs', 180_000);
   await status(/fileops/).hover();
@@ -47,15 +48,4 @@ async function story() {
   say(`the package works: ${expected}`);
 }
 
-let exitCode = 1;
-try {
-  page.setDefaultTimeout(60_000);
-  await story();
-  exitCode = 0;
-} catch (error) {
-  console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
-  await page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
-} finally {
-  await workbench.close();
-}
-process.exit(exitCode);
+await play(workbench, out, story);

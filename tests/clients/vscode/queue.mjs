@@ -6,7 +6,7 @@ import path from 'node:path';
 import { agentsAt } from './agents.mjs';
 import { HERE } from './paths.mjs';
 import { personAt } from './person.mjs';
-import { freePort, openWorkbench, say, until } from './workbench.mjs';
+import { freePort, openWorkbench, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix] = process.argv.slice(2);
 const out = path.resolve(outGiven);
@@ -97,14 +97,4 @@ async function story() {
   }
 }
 
-let exitCode = 1;
-try {
-  await story();
-  exitCode = 0;
-} catch (error) {
-  console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
-  await page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
-} finally {
-  await workbench.close();
-}
-process.exit(exitCode);
+await play(workbench, out, story);

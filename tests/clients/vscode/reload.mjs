@@ -7,7 +7,7 @@ import path from 'node:path';
 import { statusOf } from './daemon.mjs';
 import { personAt } from './person.mjs';
 import { agentOutside } from './outside.mjs';
-import { openWorkbench, say, until } from './workbench.mjs';
+import { openWorkbench, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix] = process.argv.slice(2);
 const out = path.resolve(outGiven);
@@ -109,7 +109,7 @@ async function story() {
   say('the window was closed and opened: nothing is decided, and what was done is there');
 
   fs.writeFileSync(file, text({ 1: 'theirs' }));
-  await lens('File changed meanwhile').waitFor();
+  await lens('File changed in the meantime').waitFor();
   await lens('Accept').click();
   await lens('Decide again').waitFor();
   await proposal(page, 'theirs').waitFor();
@@ -181,15 +181,4 @@ async function story() {
   say('the daemon was killed: what was typed is shown');
 }
 
-let exitCode = 1;
-try {
-  await story();
-  exitCode = 0;
-} catch (error) {
-  console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
-  await page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
-} finally {
-  agent?.end();
-  await workbench.close();
-}
-process.exit(exitCode);
+await play(workbench, out, story, () => agent?.end());

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { agentsAt } from './agents.mjs';
 import { HERE } from './paths.mjs';
 import { personAt } from './person.mjs';
-import { freePort, openWorkbench, say, until } from './workbench.mjs';
+import { freePort, openWorkbench, play, say, until } from './workbench.mjs';
 
 const [name, outGiven, vsix, images] = process.argv.slice(2);
 const out = path.resolve(outGiven);
@@ -107,6 +107,7 @@ function load() {
 }
 
 async function story() {
+  await setWorkspace({ 'workbench.colorTheme': 'Default Dark Modern' });
   await status(/fileops/).waitFor();
   await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the agent has its daemon');
   await page.locator('.explorer-folders-view').getByText('prices.py').dblclick();
@@ -307,11 +308,11 @@ async function story() {
   await page.locator('.view-line', { hasText: 'if customer.is_regular' }).first().click();
   await page.keyboard.press('End');
   await page.keyboard.type('  # mine');
-  await lens('File changed meanwhile').waitFor();
+  await lens('File changed in the meantime').waitFor();
   await waiting('prices.py').locator('[class*="itemBadge"]').first().waitFor();
   await palette('Fileops Review: Accept');
-  await lens('Decide again: the file changed meanwhile').waitFor();
-  await toast('was not carried out, because the file changed meanwhile').waitFor();
+  await lens('Decide again: the file changed in the meantime').waitFor();
+  await toast('was not carried out, because the file changed in the meantime').waitFor();
   await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: '# mine' }).waitFor();
   await shoot('reopened');
   await palette('Fileops Review: Accept');
@@ -392,15 +393,4 @@ async function story() {
   step('the editor closed with a review waiting; nothing was written and nothing is left');
 }
 
-let exitCode = 1;
-try {
-  await setWorkspace({ 'workbench.colorTheme': 'Default Dark Modern' });
-  await story();
-  exitCode = 0;
-} catch (error) {
-  console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
-  await page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
-} finally {
-  await workbench.close();
-}
-process.exit(exitCode);
+await play(workbench, out, story);

@@ -118,3 +118,19 @@ export async function openWorkbench(name, options) {
     throw error;
   }
 }
+
+/** Runs the story of a script, and ends its process: with 0, or with 1, the fault and a picture of the window in `out`. */
+export async function play(workbench, out, story, atEnd = () => undefined) {
+  let exitCode = 1;
+  try {
+    await story();
+    exitCode = 0;
+  } catch (error) {
+    console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
+    await workbench.page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
+  } finally {
+    atEnd();
+    await workbench.close();
+  }
+  process.exit(exitCode);
+}

@@ -3,7 +3,7 @@
 import pytest
 
 from fileops.core.diff.unified import change_of
-from fileops.mcp.elicitation import APPLY, InputRequired, modern_dialogue
+from fileops.mcp.elicitation import InputRequired, modern_dialogue
 from fileops.mcp.protocol import JsonObject
 from fileops.mcp.request_state import StateSeal
 from fileops.model.approval import ApprovalRequest, Once
@@ -15,7 +15,7 @@ from fileops.model.sessions import SessionName
 from support.core_models import LIMITS
 
 CALL = "call"
-ACCEPTED: JsonObject = {"approve": {"action": "accept", "content": {"decision": APPLY}}}
+ACCEPTED: JsonObject = {"approve": {"action": "accept", "content": {"decision": "apply"}}}
 LINES = b"".join(b"line %d\n" % number for number in range(1, 21))
 
 

@@ -9,7 +9,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fileops.schema import json_schema
-from fileops.schema.descriptions import FIELDS, TYPES
 from support.wire_schema import Json, faults
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -44,13 +43,20 @@ def test_names_of_types_are_plain() -> None:
     assert [name for name in DEFS if not re.fullmatch(r"[A-Z][A-Za-z]+", name)] == []
 
 
-def test_descriptions_name_existing_types_and_fields() -> None:
-    assert set(TYPES) - set(DEFS) == set()
-    assert [(name, key) for name, keys in FIELDS.items() for key in keys if key not in DEFS[name]["properties"]] == []
+def test_every_type_and_every_key_has_a_description() -> None:
+    """They are written where the type is declared, see schema/descriptions.py."""
+    keys = [(f"{name}.{key}", value) for name, of in DEFS.items() for key, value in of.get("properties", {}).items()]
+    assert [place for place, schema in (*DEFS.items(), *keys) if not schema.get("description")] == []
 
 
-def test_description_of_a_field_is_in_the_schema() -> None:
+def test_description_of_a_key_is_that_of_its_declaration() -> None:
     assert DEFS["ConfirmEditParams"]["properties"]["original_text"]["description"] == "Null over 1 MB."
+    inherited, renamed = (
+        DEFS["ReadParams"]["properties"]["session_id"],
+        DEFS["OpenedDocument"]["properties"]["languageId"],
+    )
+    assert "the session `default`" in inherited["description"]
+    assert renamed["description"] == "Ignored."
 
 
 def golden_messages() -> list[tuple[str, Any]]:

@@ -19,7 +19,7 @@ M.subcommands = {
     run = function() require('fileops').stop() end,
     desc = 'stop the daemon',
   },
-  restart = { run = from('client.process', 'restart'), desc = 'start the daemon anew' },
+  restart = { run = from('client.process', 'restart'), desc = 'start the daemon again' },
   status = { run = from('manual', 'status'), desc = 'the daemon, sessions, stale files' },
   health = {
     run = function() vim.cmd('checkhealth fileops') end,
@@ -67,13 +67,13 @@ M.subcommands = {
   },
   history = {
     run = from('history', 'open'),
-    desc = "agents' edits, to look at and take back",
+    desc = "agents' edits, to look at and undo",
     complete = 'file',
   },
-  undo = { run = from('history', 'undo_last'), desc = "take back the last agent's edit of this file" },
+  undo = { run = from('history', 'undo_last'), desc = "undo the last agent's edit of this file" },
   ['undo-session'] = {
     run = from('history', 'undo_session'),
-    desc = 'take back all edits of a session',
+    desc = 'undo all edits of a session',
     complete = sessions,
   },
 }

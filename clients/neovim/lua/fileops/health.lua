@@ -71,7 +71,7 @@ local function answers()
   end
   local client = daemon.client()
   local n_open = client and vim.tbl_count(client.attached_buffers) or 0
-  vim.health.info(('open files that the daemon is told of: %d'):format(n_open))
+  vim.health.info(('open files that the daemon knows: %d'):format(n_open))
 end
 
 function M.check()

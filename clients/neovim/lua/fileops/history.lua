@@ -128,8 +128,8 @@ local function undo(params)
       messages.error(require('fileops.manual').reason(result.error))
     else
       local n_undone = #result.details.undone
-      local told = { [0] = 'a part was taken back', 'one edit was taken back' }
-      messages.info(told[n_undone] or ('%d edits were taken back'):format(n_undone))
+      local told = { [0] = 'a part was undone', 'one edit was undone' }
+      messages.info(told[n_undone] or ('%d edits were undone'):format(n_undone))
     end
     refresh()
   end)
@@ -250,7 +250,7 @@ function M.undo_last(edit_id)
     for _, entry in ipairs(result.edits) do
       if entry.undoable then return undo({ edit_id = entry.edit_id }) end
     end
-    messages.info('no agent edit of this file to take back')
+    messages.info('no agent edit of this file to undo')
   end)
 end
 
@@ -269,7 +269,7 @@ function M.ask_undo_session(session_id)
     if result.status == 'error' then return messages.error(require('fileops.manual').reason(result.error)) end
     local n_edits, n_files = #result.details.undone, #result.details.files
     if n_edits <= 1 then return M.undo_session(session_id) end
-    local what = ('Take back %d edits in %d %s'):format(n_edits, n_files, n_files == 1 and 'file' or 'files')
+    local what = ('Undo %d edits in %d %s'):format(n_edits, n_files, n_files == 1 and 'file' or 'files')
     vim.ui.select({ what, 'Leave them' }, {
       prompt = 'Edits of ' .. sessions.name(session_id),
       kind = 'fileops.undo',

@@ -61,7 +61,7 @@ t.it('one edit is undone, and later typing is kept', function()
       keys('u')
       t.wait(function() return #said == 1 and #list() == 3 end, 'the undo')
     end),
-    { 'fileops: one edit was taken back' }
+    { 'fileops: one edit was undone' }
   )
   t.eq(t.contents(path), 'typed\none\ntwo\nthree\nFOUR\nfive\n')
   t.eq({ world.text_of(buf), vim.bo[buf].modified }, { t.contents(path), false })
@@ -95,7 +95,7 @@ t.it('a whole session is undone, in all its files', function()
       vim.cmd('Fileops undo-session ' .. agent.id)
       t.wait(function() return #said == 1 end, 'the undo')
     end),
-    { 'fileops: 4 edits were taken back' }
+    { 'fileops: 4 edits were undone' }
   )
   t.eq({ t.contents(path), t.contents(other), world.text_of(buf) }, { TEXT, TEXT, TEXT })
   t.eq((vim.uv.fs_stat(new)), nil)
@@ -140,7 +140,7 @@ t.it('a session or a file without edits is reported as such', function()
       vim.cmd('Fileops undo')
       t.wait(function() return #said == 1 end)
     end),
-    { 'fileops: no agent edit of this file to take back' }
+    { 'fileops: no agent edit of this file to undo' }
   )
   vim.cmd('Fileops history ' .. path)
   t.wait(function() return list()[1] == 'no agent has edited anything yet' end, 'the empty list')
@@ -167,7 +167,7 @@ t.it('the cursor stays on its entry when another one comes', function()
     keys('u')
     t.wait(function() return #said > 0 end, 'the undo')
   end)
-  t.eq(said, { 'fileops: one edit was taken back' })
+  t.eq(said, { 'fileops: one edit was undone' })
   t.eq(t.contents(path), (TEXT:gsub('four', 'FOUR')))
   keys('q')
 end)
@@ -182,7 +182,7 @@ t.it('the list of one session has its edits alone', function()
   keys('q')
 end)
 
-t.it('many edits are taken back at one key after a question only', function()
+t.it('many edits are undone at one key after a question only', function()
   local path, agent = world.new(TEXT)
   edited(agent, path, { 'one', 'ONE' }, { 'two', 'TWO' }, { 'three', 'THREE' })
   local edited_text = t.contents(path)
@@ -197,7 +197,7 @@ t.it('many edits are taken back at one key after a question only', function()
   keys('U')
   t.wait(function() return asked end, 'the question')
   vim.ui.select = select -- luacheck: ignore 122
-  t.eq({ asked[1], asked[2][1] }, { 'Edits of ' .. agent.id, 'Take back 3 edits in 1 file' })
+  t.eq({ asked[1], asked[2][1] }, { 'Edits of ' .. agent.id, 'Undo 3 edits in 1 file' })
   asked[3](nil, nil)
   t.eq(t.contents(path), edited_text)
   t.said(function(said)

@@ -131,7 +131,7 @@ t.it('with a shared daemon, a review that disappears may have been decided by an
   state.shared = { connection = 'neovim-1', role = 'editor', version = '1', socket = '/s' }
   local said = t.said(function() questions.cancelled('x', 1) end)
   state.shared = nil
-  t.eq(said, { 'fileops: decided elsewhere, or taken back: its edit of one.py' })
+  t.eq(said, { 'fileops: decided elsewhere, or withdrawn: its edit of one.py' })
   t.eq(asked.answers[1].problem.code, -32800)
 end)
 

@@ -41,20 +41,32 @@ export type ErrorCode =
   | 'undo_conflict'
   | 'validation_failed';
 
+/** Asks the client to change its documents. */
 export interface ApplyWorkspaceEditParams {
+  /** The changes. */
   edit: WorkspaceEdit;
+  /** For the undo list of the client. */
   label: string;
 }
+/** Whether the client has changed its documents. */
 export interface ApplyWorkspaceEditResult {
+  /** Whether it has. */
   applied: boolean;
+  /** Why not. */
   failureReason?: string | null;
 }
+/** A request, or a user's answer "always", changed the approval mode. */
 export interface ApprovalModeParams {
+  /** The session. */
   session_id: string;
+  /** How often the user is asked about edits. */
   mode: 'auto_edit' | 'default' | 'yolo';
 }
+/** The approval mode of a session. */
 export interface ApprovalModeResult {
+  /** The session. */
   session_id: string;
+  /** How often the user is asked about edits. */
   mode: 'auto_edit' | 'default' | 'yolo';
 }
 /** A session of another connection to a shared daemon, whose edit is asked about. */
@@ -68,7 +80,9 @@ export interface AskingSession {
 }
 /** An image beside the text of a result, for models with vision. */
 export interface Attachment {
+  /** What it is. */
   type: 'image';
+  /** Of the image as it is sent. */
   mime_type: string;
   /** Base64. */
   data: string;
@@ -79,19 +93,28 @@ export interface Attachment {
 }
 /** The outcome of a shell command. */
 export interface BashDetails {
+  /** Where it ran. */
   cwd?: string;
+  /** Without the time of the approval. */
   duration_s?: number;
   /** 128 + number after a signal. Null if the command did not run to its end. */
   exit_code?: number | null;
+  /** All of its output. */
   n_output_bytes?: number;
+  /** With the option `notices`. */
   notices?: Notice[];
+  /** Whether the middle of the output was left out. */
   truncated?: boolean;
 }
+/** Runs a shell command. */
 export interface BashParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. */
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
+  /** For `sh -c`. */
   command: string;
   /** 120 by default. */
   timeout_s?: number | null;
@@ -100,85 +123,141 @@ export interface BashParams {
   /** What it is for. The user who is asked reads it. */
   description?: string | null;
 }
+/** What every tool answers, whether it succeeded or failed. */
 export interface BashResult {
+  /** Whether it succeeded. */
   status: 'error' | 'success';
+  /** Exactly the text for the model. */
   output: string;
+  /** Null after success. */
   error: ToolError | null;
+  /** The change, for people. Null if there is none. */
   ui_extra: UiExtra | null;
+  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
   details: BashDetails;
+  /** Absent if there are none. */
   attachments?: Attachment[];
 }
+/** Cancels a request. */
 export interface CancelParams {
+  /** Of the request. */
   id: string | number;
 }
+/** What the client is. */
 export interface ClientInfo {
+  /** The program. */
   name: string;
+  /** Of the program. */
   version?: string | null;
 }
+/** Ends a session. */
 export interface CloseSessionParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** What it has read and was granted is forgotten. */
   session_id: string;
 }
+/** A review that this client shows no more. */
 export interface ClosedReview {
+  /** The review. */
   review_id: string;
+  /** `waiting` if it waits on, but no longer concerns the client. */
   state: 'decided' | 'timed_out' | 'undecided' | 'waiting' | 'withdrawn';
+  /** Null without a decision. */
   outcome: ('cancel' | 'modify' | 'proceed_always' | 'proceed_once') | null;
+  /** Null without a decision. */
   by: DecidedBy | null;
 }
+/** An action on lines that agents wrote. */
 export interface CodeAction {
+  /** What it runs. */
   command: Command;
+  /** `refactor.fileops.undo`. */
   kind: string;
+  /** For people. */
   title: string;
 }
+/** Which code actions are wanted. */
 export interface CodeActionContext {
+  /** Kinds. Null: all. */
   only?: string[] | null;
 }
+/** Asks for code actions. */
 export interface CodeActionParams {
+  /** The document. */
   textDocument: Document;
+  /** The part for which actions are wanted. */
   range: Range;
+  /** Which actions are wanted. */
   context?: CodeActionContext;
 }
+/** A line above lines that an agent wrote. */
 export interface CodeLens {
+  /** What a click runs. */
   command: Command;
+  /** These lines. */
   range: Range;
 }
+/** Asks for code lenses. */
 export interface CodeLensParams {
+  /** The document. */
   textDocument: Document;
 }
+/** A command that the client can run. */
 export interface Command {
+  /** One. */
   arguments: {
     [k: string]: unknown;
   }[];
+  /** Its name. */
   command: string;
+  /** For people. */
   title: string;
 }
 /** How a change was written. */
 export interface CommitDetails {
+  /** `synced`, `file_synced`, `not_synced` or `editor`: what survives a loss of power. */
   durability: string;
+  /** `swap`, `in_place`, `create`, `delete`, `buffer`, `remote` or `none`. */
   method: string;
   /** Why less is promised than usual. */
   reason: string | null;
 }
+/** Asks the user about a command. */
 export interface ConfirmCommandParams {
+  /** What is to run. */
   command: string;
+  /** Where. */
   cwd: string;
+  /** Whose command it is. */
   session_id: string;
   /** As the agent gave it. */
   description: string | null;
 }
-/** `proceed_always` holds for exactly this command, in this folder and session. */
+/** The user's decision about a command. */
 export interface ConfirmCommandResult {
+  /** `proceed_always` holds for exactly this command, in this folder and session. */
   outcome: 'cancel' | 'proceed_always' | 'proceed_once';
 }
+/** Asks the user about an edit. */
 export interface ConfirmEditParams {
+  /** For a client that shows questions of several kinds in one place. */
   type: 'edit';
+  /** One line. */
   title: string;
+  /** What the edit does, in a sentence. */
   description: string;
+  /** As the session gave it. */
   file_path: string;
+  /** Whose edit it is. */
   session_id: string;
+  /** Whether the file is created. */
   operation: 'create' | 'modify';
+  /** Unified. */
   diff: string;
+  /** The hunks of the diff. */
   hunks: Hunk[];
   /** Null over 1 MB. */
   original_text: string | null;
@@ -197,192 +276,320 @@ export interface ConfirmEditParams {
 export interface ConfirmEditResult {
   /** Only these hunks are accepted. */
   hunk_ids?: string[] | null;
+  /** The decision. */
   outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
   /** With `modify`: what the user wants written instead. */
   text?: string | null;
 }
 /** A file that changed since the session read it. `last_*` are as the session read it. */
 export interface Conflict {
+  /** As the session gave it. */
   file_path: string;
+  /** What happened to it. */
   reason: 'deleted' | 'modified' | 'replaced';
+  /** `external`, `buffer` or `session:ID`. */
   source: string;
+  /** Seconds since the epoch. */
   last_read: number;
+  /** Seconds since the epoch. */
   last_modified: number;
   /** Null if the file is gone. */
   current_modified: number | null;
   /** Bytes. Null if the file is gone. */
   size_diff: number | null;
 }
+/** What changed since a session read it. */
 export interface ConflictsResult {
+  /** In the order of first reading. */
   conflicts: Conflict[];
 }
+/** A change of a document. */
 export interface ContentChange {
+  /** The new text. */
   text: string;
+  /** What it replaces. Null: the whole document. */
   range?: Range | null;
 }
+/** An edit whose text was not found in the file. The client's model may correct it. */
 export interface CorrectEditParams {
+  /** As the session gave it. */
   file_path: string;
+  /** Whose edit it is. */
   session_id: string;
   /** 0-based, of a multi-edit's step. */
   edit_index: number;
+  /** The text that was not found. */
   old_string: string;
+  /** The text in its place. */
   new_string: string;
+  /** Why, as the model would read it. */
   reason: string;
+  /** Where it was most likely meant. Null if nothing is similar. */
   nearest: Nearest | null;
 }
+/** The strings that the client's model proposed and that were used. */
 export interface CorrectedStep {
+  /** 0-based. */
   edit_index: number;
+  /** In place of the one given. */
   new_string: string;
+  /** In place of the one given. */
   old_string: string;
 }
 /** What a client's model proposes in place of a text that was not found. */
 export interface Correction {
+  /** The text in its place. */
   new_string: string;
   /** Must occur in the file exactly. */
   old_string: string;
 }
+/** A decision about a review. */
 export interface DecideReviewParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** The review. */
   review_id: string;
+  /** The decision. */
   outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
+  /** The whole result, for `modify`. */
   text?: string | null;
+  /** Only these changes are accepted. */
   change_ids?: [string, ...string[]] | null;
+  /** Of a rejection, for the model. */
   reason?: string | null;
+  /** The one that the person was shown. */
   revision?: number | null;
 }
+/** What became of a decision. */
 export interface DecideReviewResult {
+  /** The review. */
   review_id: string;
+  /** Null if the review is unknown. */
   state: ('decided' | 'timed_out' | 'undecided' | 'waiting' | 'withdrawn') | null;
+  /** What holds. Null if nothing was decided. */
   outcome: ('cancel' | 'modify' | 'proceed_always' | 'proceed_once') | null;
+  /** Who decided what holds. */
   by: DecidedBy | null;
+  /** Why the decision did not count. Null if it did. */
   reason: ('already_decided' | 'reopened' | 'review_changed' | 'unknown_review') | null;
+  /** Why nothing could be written. */
   error: ToolError | null;
 }
+/** A decision about all reviews that match every key given. */
 export interface DecideReviewsParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** The decision. */
   outcome: 'cancel' | 'proceed_always' | 'proceed_once';
+  /** Only edits of this session. */
   session_id?: string | null;
+  /** Only edits of this file. */
   file_path?: string | null;
+  /** Only these. */
   review_ids?: string[] | null;
+  /** Of a rejection, for the model. */
   reason?: string | null;
 }
+/** What became of a decision about several reviews. */
 export interface DecideReviewsResult {
+  /** In the order of the decisions. */
   decided: DecidedReview[];
+  /** What waits on, or was decided before. */
   left: LeftReview[];
 }
+/** Who decided. */
 export interface DecidedBy {
+  /** Who decided. */
   kind: 'person' | 'policy';
+  /** The program in which a person did. */
   client?: string;
+  /** Of a policy. */
   rule?: string;
 }
+/** Who decided: a person, in the program `client`, or a policy, by its `rule`. */
 export interface DecidedByDetails {
+  /** The program in which a person did. */
   client?: string;
+  /** Who decided. */
   kind: 'person' | 'policy';
+  /** Of a policy. */
   rule?: string;
 }
+/** A review that the decision was about. */
 export interface DecidedReview {
+  /** The review. */
   review_id: string;
+  /** Why nothing could be written. */
   error: ToolError | null;
 }
+/** Asks for a title of a call. */
 export interface DescribeParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** Of a request, or a tool's name. */
   method: string;
   /** As far as they have arrived. */
   arguments?: {
     [k: string]: unknown;
   };
 }
+/** A call in a few words. */
 export interface DescribeResult {
+  /** One line. */
   title: string;
+  /** The file of the call, if there is one. */
   locations: Location[];
 }
+/** A file that the session has read has changed. */
 export interface DidBecomeStaleParams {
+  /** As the session gave it. */
   file_path: string;
+  /** The session that has read it. */
   session_id: string;
+  /** What happened to it. */
   reason: 'deleted' | 'modified' | 'replaced';
   /** `external`, `buffer` or `session:ID`. */
   source: string;
+  /** Seconds since the epoch. */
   timestamp: number;
 }
+/** A document was changed. */
 export interface DidChangeParams {
+  /** The document, after the changes. */
   textDocument: VersionedDocument;
+  /** Each in the text that those before it left. */
   contentChanges: ContentChange[];
 }
+/** A change of the reviews that a client shows. */
 export interface DidChangeReviewsParams {
+  /** Each takes the place of what was shown under its id. */
   opened: Review[];
+  /** What the client shows no more. */
   closed: ClosedReview[];
 }
+/** The client opened or closed folders. */
 export interface DidChangeWorkspaceFoldersParams {
+  /** Which. */
   event: FoldersEvent;
 }
+/** A document was closed. */
 export interface DidCloseParams {
+  /** The document. */
   textDocument: Document;
 }
+/** An edit was refused because the file had changed since it was read. */
 export interface DidConflictParams {
+  /** As the session gave it. */
   file_path: string;
+  /** The session. */
   session_id: string;
+  /** Seconds since the epoch. */
   last_read: number;
+  /** As the session read it. Seconds since the epoch. */
   last_modified: number;
+  /** Seconds since the epoch. Null if the file is gone. */
   current_modified: number | null;
+  /** Bytes, now minus then. */
   size_diff: number;
 }
+/** A session has edited a file. */
 export interface DidEditParams {
+  /** As the session gave it. */
   file_path: string;
+  /** The session. */
   session_id: string;
+  /** Seconds since the epoch. */
   timestamp: number;
   /** Characters of the new content. */
   content_length: number;
+  /** Of the edit in the history. */
   edit_id: string;
+  /** Always `agent`. */
   source: string;
 }
+/** A document was opened. */
 export interface DidOpenParams {
+  /** The document. */
   textDocument: OpenedDocument;
 }
+/** A session has read a file. */
 export interface DidReadParams {
+  /** As the session gave it. */
   file_path: string;
+  /** The session. */
   session_id: string;
+  /** Seconds since the epoch. */
   timestamp: number;
+  /** Bytes. */
   size: number;
+  /** Of the file. Seconds since the epoch. */
   modified: number;
 }
+/** A document was saved. */
 export interface DidSaveParams {
+  /** The document. */
   textDocument: Document;
+  /** The whole text, if the client sends it. */
   text?: string | null;
 }
+/** A row of a diff as it is shown. */
 export interface DiffRow {
+  /** What separates hunks, or a line: context, removed or added. */
   kind: ' ' | '+' | '-' | 'hunk';
+  /** 1-based. Null for an added line. */
   old_line: number | null;
+  /** 1-based. Null for a removed line. */
   new_line: number | null;
+  /** Without its line end. */
   text: string;
+  /** Whether the file ends in this line, without a line feed. */
   no_newline: boolean;
 }
+/** A diff as it is shown. */
 export interface DiffView {
+  /** The file, and what happens to it. */
   title: string;
+  /** Whether the file is created. */
   operation: 'create' | 'modify';
+  /** Lines. */
   added: number;
+  /** Lines. */
   removed: number;
+  /** Whether the result did not contain the whole diff. */
   truncated: boolean;
+  /** From top to bottom. */
   rows: DiffRow[];
 }
+/** A document of the client. */
 export interface Document {
+  /** A `file:` URI. */
   uri: string;
 }
 /** Of an edit, a multi-edit or a write. Which keys are there depends on its outcome. */
 export interface EditDetails {
+  /** Another one that changed the file. */
   also_changed_by?: string;
+  /** Where it was written. Null if it was not. */
   applied_to?: ('buffer' | 'disk') | null;
   /** `external`, `buffer` or a session. */
   changed_by?: string;
+  /** How it was written. */
   commit?: CommitDetails;
   /** What was matched and written in place of what was given. */
   corrected?: CorrectedStep[];
+  /** Whether the file was created. */
   created?: boolean;
+  /** Of a rejection. */
   decided_by?: DecidedByDetails;
   /** Null if the content that was read is not known any more. */
   diff_since_read?: string | null;
+  /** Whether nothing was to be written. */
   dry_run?: boolean;
   /** Null if nothing was written. */
   edit_id?: string | null;
@@ -390,43 +597,66 @@ export interface EditDetails {
   edit_index?: number;
   /** Of a multi-edit: the outcome of each step. */
   edits?: StepDetails[];
+  /** Every step that fails. */
   failures?: FailedStepDetails[];
+  /** The texts for the model, the most important first. */
   hints?: string[];
+  /** How the text was found: `exact` only if all of it was. */
   match?: string | null;
+  /** 1-based lines where the text was found. */
   match_lines?: number[];
+  /** Whether the user changed the proposal. */
   modified_by_user?: boolean;
+  /** Where the text was most likely meant. Null if nothing is similar. */
   nearest?: Nearest | null;
+  /** Of a dry run: whether a user would be asked. */
   needs_approval?: boolean;
   /** With the option `notices`. */
   notices?: Notice[];
   /** With `include_texts`. Null over 1 MB. */
   original_text?: string | null;
+  /** The processors that changed the text. */
   processed_by?: string[];
+  /** The one that failed. */
   processor?: string;
   /** With `include_texts`. Null over 1 MB. */
   proposed_text?: string | null;
+  /** Of an `undo_conflict`: what the undo would have to overwrite. */
   ranges?: LineRange[];
+  /** What it said, or of an `undo_conflict`: why. */
   reason?: string;
   /** Of an edit that was applied though others had changed the file, with `freshness` `relevant`. */
   rebased?: RebasedDetails;
   /** Of an edit that was refused, with `freshness` `relevant`. */
   relevance?: RelevanceDetails;
+  /** Places. */
   replacements?: number;
+  /** What counts as read with this answer. */
   shown?: ShownDetails;
+  /** What to send in place of the steps that failed, the best first. */
   suggestions?: SuggestionDetails[];
+  /** Of an edit that was applied to a file that parsed before. */
   syntax?: SyntaxDetails;
+  /** The one that refused the text. */
   validator?: string;
 }
+/** Replaces a text of a file by another one. */
 export interface EditParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. */
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
   /** Absolute. */
   file_path: string;
+  /** The text to replace. Empty: create the file. */
   old_string: string;
+  /** The text in its place. */
   new_string: string;
+  /** Replace every occurrence. Without it the text must occur once. */
   replace_all?: boolean | null;
+  /** How often the text must occur. All of these places are replaced. */
   expected_replacements?: number | null;
   /** How the text is found: `exact`, or a name of `strategies` in the capability block. */
   strategy?: string | null;
@@ -435,215 +665,370 @@ export interface EditParams {
   /** `details` has the whole text before and after. */
   include_texts?: boolean | null;
 }
+/** What every tool answers, whether it succeeded or failed. */
 export interface EditResult {
+  /** Whether it succeeded. */
   status: 'error' | 'success';
+  /** Exactly the text for the model. */
   output: string;
+  /** Null after success. */
   error: ToolError | null;
+  /** The change, for people. Null if there is none. */
   ui_extra: UiExtra | null;
+  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
   details: EditDetails;
+  /** Absent if there are none. */
   attachments?: Attachment[];
 }
+/** Of the applied edits. Shares are 0 if there are none. */
 export interface EditStats {
+  /** How many. */
   applied: number;
+  /** How many the user changed before. */
   modified_by_user: number;
+  /** How many were undone. */
   undone: number;
+  /** 0 to 1. */
   share_modified: number;
+  /** 0 to 1. */
   share_undone: number;
 }
+/** One replacement of several in a file. It is made in the text that the steps before it left. */
 export interface EditStep {
+  /** The text to replace. */
   old_string: string;
+  /** The text in its place. */
   new_string: string;
+  /** Replace every occurrence. Without it the text must occur once. */
   replace_all?: boolean | null;
+  /** As in EditParams. */
   strategy?: string | null;
 }
+/** The encoding of some files. */
 export interface EncodingOptions {
+  /** Which files. */
   glob: string;
+  /** A name that Python knows, such as `cp1252`. */
   encoding: string;
 }
+/** Calls that ended in an error of any kind; a cancelled call is none. */
 export interface ErrorStats {
+  /** How many. */
   n: number;
+  /** Of all calls, 0 to 1; 0 without calls. */
   share: number;
 }
+/** Runs a command. */
 export interface ExecuteCommandParams {
+  /** `fileops.undoEdit` or `fileops.undoSession`. */
   command: string;
+  /** One: an id, UndoEditArgument or UndoSessionArgument. */
   arguments?: unknown[] | null;
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
 }
+/** LSP's place for capabilities beyond it. */
 export interface ExperimentalCapabilities {
+  /** What this server serves. */
   fileops: FileopsCapabilities;
 }
+/** Why a step cannot be made. */
 export interface FailedStepDetails {
+  /** The failed step without whose failure this one would succeed. */
   after: number | null;
+  /** As of the error of a result. */
   code: string;
+  /** 0-based. */
   edit_index: number;
+  /** 1-based lines in the file where an ambiguous text was found, the first 20. */
   match_lines: number[];
+  /** A sentence for the user. */
   message: string;
+  /** Further places. */
   n_more: number;
 }
+/** Params of a request about a file of a session. */
 export interface FileParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
+  /** Absolute. */
   file_path: string;
 }
 /** What this server serves: `capabilities.experimental.fileops`. */
 export interface FileopsCapabilities {
+  /** Methods that are sent. */
   notifications: string[];
+  /** The installed ones. */
   processors: string[];
+  /** Of the protocol. */
   protocol_version: number;
+  /** Methods that are served. */
   requests: string[];
+  /** Null in a private daemon. */
   shared: SharedCapability | null;
+  /** Ways to find a text. */
   strategies: string[];
+  /** The installed ones. */
   validators: string[];
 }
+/** A folder that is mapped from another host or store. */
 export interface FilesystemOptions {
+  /** Absolute. Paths below it are on that host. */
   prefix: string;
+  /** What the folder is mapped from, such as `ssh://host/path`. */
   url: string;
+  /** For the library that opens the URL. */
   options?: {
     [k: string]: unknown;
   } | null;
 }
+/** A change of the workspace folders. */
 export interface FoldersEvent {
+  /** Opened folders. */
   added: WorkspaceFolder[];
+  /** Closed folders. */
   removed: WorkspaceFolder[];
 }
+/** What became of a session's record of a file. */
 export interface ForgetResult {
+  /** Whether there was one. */
   forgotten: boolean;
 }
-/** The part of a ToolResult that is drawn. */
+/** The part of a ToolResult that is drawn. Other keys are allowed and ignored. */
 export interface GivenResult {
+  /** As in ToolResult. */
   status: 'error' | 'success';
+  /** As in ToolResult. */
   output: string;
+  /** As in ToolResult. */
   error?: ToolError | null;
+  /** As in ToolResult. */
   ui_extra?: UiExtra | null;
+  /** As in ToolResult. */
   details?: unknown;
 }
+/** An applied edit. */
 export interface HistoryEntry {
+  /** Unique in the history. */
   edit_id: string;
+  /** As the session gave it. */
   file_path: string;
+  /** Empty if the client's user undid it. */
   session_id: string;
   /** Seconds since the epoch. */
   timestamp: number;
+  /** What happened to the file. */
   operation: 'create' | 'delete' | 'modify';
+  /** A few words for a list. */
   summary: string;
+  /** Unified. */
   diff: string;
+  /** Lines. */
   stats: Stats;
+  /** Whether it was not undone before. */
   undoable: boolean;
   /** The edit that undid this one. */
   undone_by: string | null;
   /** The edits that this one undid. */
   undoes: string[];
+  /** Absent if others had not changed the file. */
   rebased?: RebasedEntry;
 }
+/** Asks for the applied edits, the newest first. */
 export interface HistoryParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
+  /** Absolute. Only edits of this file. */
   file_path?: string | null;
+  /** At most so many edits. */
   limit?: number | null;
 }
+/** The applied edits. */
 export interface HistoryResult {
+  /** The newest first. */
   edits: HistoryEntry[];
 }
-/** As in a unified diff: a side of zero lines starts at the line before it. */
+/** A hunk of a unified diff, sent as it is. A side of zero lines starts at the line before it. */
 export interface Hunk {
+  /** Unique in the diff. */
   id: string;
+  /** 1-based. */
   old_start: number;
+  /** Lines of the old side. */
   old_lines: number;
+  /** 1-based. */
   new_start: number;
+  /** Lines of the new side. */
   new_lines: number;
+  /** With context. */
   lines: HunkLine[];
 }
+/** A line of a hunk. */
 export interface HunkLine {
+  /** Context, removed or added. */
   kind: ' ' | '+' | '-';
   /** Without its line feed, with its carriage return. */
   text: string;
+  /** Whether the file ends in this line, without a line feed. */
   no_newline?: boolean;
 }
+/** `initializationOptions`: what a client chooses for its connection. docs/PROTOCOL.md has the defaults. */
 export interface InitializationOptions {
+  /** When a file counts as changed since it was read: by its stamp, by its content, or if the change meets the edit. */
   freshness?: ('content' | 'mtime' | 'relevant') | null;
+  /** What is confined to the workspace folders and `roots`. */
   confine?: ('all' | 'edits' | 'off') | null;
+  /** Absolute folders, beside the workspace folders. */
   roots?: string[] | null;
+  /** How often the user is asked about edits. */
   approval_mode?: ('auto_edit' | 'default' | 'yolo') | null;
+  /** Seconds that a question to the user waits. */
   approval_timeout_s?: number | null;
+  /** Whether an edit with an empty `old_string` may fill an empty file. */
   fill_empty_files?: boolean | null;
+  /** Whether edits of notebooks are refused, or made in their text. */
   notebooks?: ('refuse' | 'text') | null;
+  /** Whether reads of images attach them, or are refused. */
   images?: ('attach' | 'refuse') | null;
+  /** Whether the client's model is asked to correct a text that was not found. */
   correction?: boolean | null;
+  /** Seconds that such a question waits. */
   correction_timeout_s?: number | null;
+  /** Names of installed processors, in the order in which they change a text. */
   processors?: string[] | null;
+  /** Names of installed validators, all of which must accept a text. */
   validators?: string[] | null;
+  /** Whether results say what others changed, and where. */
   notices?: ('details' | 'off' | 'output') | null;
+  /** What is said beside a failed edit. */
   hints?: ('details' | 'off' | 'output') | null;
+  /** Limits of reads. */
   limits?: LimitOptions | null;
+  /** Texts of outputs. */
   texts?: TextOptions | null;
+  /** How a client is asked that does not handle `fileops/confirmEdit`. */
   approval_fallback?: ('message' | 'none') | null;
   /** In a shared daemon: for agents' sessions in files of this editor. */
   agents_approval?: ('auto_edit' | 'default' | 'yolo') | null;
+  /** In a shared daemon: seconds that a review waits for another view after the last one has left. */
   review_grace_s?: number | null;
+  /** Where applied edits are kept. */
   history?: ('memory' | 'persistent') | null;
+  /** Whether agents' edits get code lenses. */
   code_lens?: boolean | null;
+  /** Folders that are mapped from other hosts. */
   filesystems?: FilesystemOptions[] | null;
+  /** Whether `fileops/bash` is served. */
   bash?: boolean | null;
+  /** Encodings of files; the first glob that matches counts. */
   encodings?: EncodingOptions[] | null;
+  /** Globs of files that agents must not read. */
   unreadable?: string[] | null;
 }
+/** LSP's InitializeParams, as far as they are used. */
 export interface InitializeParams {
+  /** The server ends when this process does. */
   processId?: number | null;
+  /** Replaced by `rootUri`. */
   rootPath?: string | null;
+  /** Replaced by `workspaceFolders`. */
   rootUri?: string | null;
+  /** LSP's ClientCapabilities. */
   capabilities: {
     [k: string]: unknown;
   };
+  /** See InitializationOptions. */
   initializationOptions?: InitializationOptions | null;
+  /** The open folders. */
   workspaceFolders?: WorkspaceFolder[] | null;
+  /** Accepted, and ignored. */
   trace?: ('messages' | 'off' | 'verbose') | null;
+  /** What the client is. */
   clientInfo?: ClientInfo | null;
+  /** Accepted, and ignored. */
   workDoneToken?: string | number | null;
 }
+/** What the server serves. */
 export interface InitializeResult {
+  /** LSP's, and its own. */
   capabilities: ServerCapabilities;
+  /** What the server is. */
   serverInfo: ServerInfo;
 }
+/** Empty. */
 export interface InitializedParams {}
 /** Milliseconds, without the time that the user or the client's model took to answer. */
 export interface Latency {
+  /** Calls. */
   n: number;
+  /** The median. */
   p50: number;
+  /** Of ten calls, nine are as fast. */
   p90: number;
+  /** Of a hundred calls, 99 are as fast. */
   p99: number;
+  /** The slowest. */
   max: number;
 }
+/** A review that the decision did not count for. */
 export interface LeftReview {
+  /** The review. */
   review_id: string;
+  /** Why not. */
   reason: 'already_decided' | 'reopened' | 'review_changed' | 'unknown_review';
 }
+/** Limits of reads. */
 export interface LimitOptions {
+  /** Lines of a read without a `limit`. */
   max_lines?: number | null;
+  /** Characters of a line; the rest of it is cut off. */
   max_line_chars?: number | null;
+  /** Size of a file that may be read as a whole. */
   max_file_kb?: number | null;
+  /** Characters of one result. */
   max_chars?: number | null;
 }
-/** 1-based, both ends included. */
+/** A range of lines: 1-based, both ends included. */
 export interface LineRange {
+  /** The first line. */
   start_line: number;
+  /** The last line. */
   end_line: number;
 }
+/** Lines of the applied edits. */
 export interface LineStats {
+  /** Lines. */
   added: number;
+  /** Lines. */
   removed: number;
 }
+/** A place that a call is about. */
 export interface Location {
+  /** Absolute. */
   path: string;
+  /** 1-based. Null if it is not known. */
   line: number | null;
 }
+/** A button of a message. */
 export interface MessageAction {
+  /** What the answer repeats. */
   title: string;
 }
+/** Makes several replacements in a file: all of them, or none. */
 export interface MultiEditParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. */
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
   /** Absolute. */
   file_path: string;
@@ -653,16 +1038,22 @@ export interface MultiEditParams {
    * @minItems 1
    */
   edits: [EditStep, ...EditStep[]];
+  /** Check and preview, and write nothing. */
   dry_run?: boolean | null;
   /** `details` has the whole text before and after. */
   include_texts?: boolean | null;
 }
 /** The place that a text that was not found most likely meant. A hint, never applied. */
 export interface Nearest {
+  /** 1-based. */
   start_line: number;
+  /** 1-based, included. */
   end_line: number;
+  /** 0 to 1. */
   similarity: number;
+  /** Unified, from the caller's text to the text at that place. */
   diff: string;
+  /** Kinds of differences. */
   differs_in: (
     | 'case'
     | 'escapes'
@@ -679,508 +1070,833 @@ export interface Nearest {
 }
 /** What others changed in a file that the session has read. */
 export interface Notice {
+  /** `external`, `buffer` or a session. */
   changed_by: string;
+  /** The first lines of the hunks. Null where there are none to show. */
   diff: string | null;
+  /** As the session gave it. */
   file_path: string;
+  /** What happened to it. */
   kind: 'edited' | 'gone' | 'modified' | 'unsaved';
+  /** Whether lines of the diff were left out. */
   truncated: boolean;
 }
+/** A document that was opened. */
 export interface OpenedDocument {
+  /** A `file:` URI. */
   uri: string;
+  /** Ignored. */
   languageId: string;
+  /** Grows with each change. */
   version: number;
+  /** The whole text. */
   text: string;
 }
+/** A place in a document. */
 export interface Position {
+  /** 0-based. */
   line: number;
+  /** 0-based, in units of the negotiated encoding. */
   character: number;
 }
+/** What a person had decided before the file changed. They have to decide again. */
 export interface PreviousDecision {
+  /** The whole text that they wanted. Null over 1 MB. */
   text: string | null;
+  /** The changes that they accepted. Null if they accepted all, or wrote a text. */
   change_ids: string[] | null;
+  /** Why that could not be merged. */
   reason:
     | ('count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large')
     | ('another_file' | 'created' | 'deleted');
+  /** Lines of the present file that others have changed since. */
   ranges: LineRange[];
 }
+/** The user cancelled what is in progress. */
 export interface ProgressCancelParams {
+  /** Of the progress. */
   token: string | number;
 }
+/** A report of progress. */
 export interface ProgressParams {
+  /** Of the request, or of the server's own. */
   token: string | number;
+  /** The report. */
   value: ProgressValue;
 }
+/** A report of progress. */
 export interface ProgressValue {
+  /** With `begin`. */
   cancellable?: boolean;
+  /** Which report. */
   kind: 'begin' | 'end' | 'report';
+  /** With `report`. */
   message?: string;
+  /** With `begin`. */
   title?: string;
 }
+/** A part of a document. */
 export interface Range {
+  /** Its first position. */
   start: Position;
+  /** The position after it. */
   end: Position;
 }
+/** Of a read. The keys from `mime_type` on are those of an image. */
 export interface ReadDetails {
+  /** Whether the file begins with a byte order mark. */
   bom?: boolean;
   /** Of the document in the editor. */
   document_version?: number | null;
+  /** Of the file. */
   encoding?: string;
+  /** The last line shown. */
   end_line?: number;
+  /** Pixels of the image in the file. */
   height?: number;
+  /** Of the file. */
   mime_type?: string;
+  /** Seconds since the epoch. */
   mtime?: number | null;
+  /** Images in the file; only the first is shown. */
   n_frames?: number;
+  /** Lines of the selection that were left out. */
   n_lines_hidden?: number;
+  /** Null if there is no line end. */
   newline?: ('\n' | '\r\n' | 'mixed') | null;
-  /** Null at the end of the file. */
+  /** Where the next read continues. Null at the end of the file. */
   next_offset?: number | null;
+  /** With the option `notices`. */
   notices?: Notice[];
+  /** Of the file. */
   size_bytes?: number | null;
+  /** Whether the text is that of the disk or of an open document. */
   source?: ('buffer' | 'disk') | null;
+  /** 1-based, as `end_line`. */
   start_line?: number;
   /** With `raw`. */
   text?: string;
   /** Null if the end of the file was not reached. */
   total_lines?: number | null;
+  /** Pixels of the image in the file. */
   width?: number;
 }
+/** Reads a file, or a window of its lines. */
 export interface ReadParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. */
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
   /** Absolute. */
   file_path: string;
-  /** 1-based line. */
+  /** 1-based line, the first by default. Below 1 it counts as 1. */
   offset?: number | null;
+  /** Lines. By default as many as the option `limits` allows. */
   limit?: number | null;
   /** The text as it is in the file, in `details.text`, for programs. */
   raw?: boolean | null;
 }
+/** What every tool answers, whether it succeeded or failed. */
 export interface ReadResult {
+  /** Whether it succeeded. */
   status: 'error' | 'success';
+  /** Exactly the text for the model. */
   output: string;
+  /** Null after success. */
   error: ToolError | null;
+  /** The change, for people. Null if there is none. */
   ui_extra: UiExtra | null;
+  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
   details: ReadDetails;
+  /** Absent if there are none. */
   attachments?: Attachment[];
 }
 /** What others had changed in a file when an edit was applied to it nevertheless. */
 export interface RebasedDetails {
+  /** The last of them: `external`, `buffer` or a session. */
   changed_by: string;
+  /** Unified. Null if it would be too long. */
   diff: string | null;
+  /** How many changes. */
   n_foreign_hunks: number;
+  /** The lines that they changed, in the file as the edit found it. */
   ranges: LineRange[];
 }
 /** Over how many changes of others an edit was applied. */
 export interface RebasedEntry {
+  /** The last of them: `external`, `buffer` or a session. */
   changed_by: string;
+  /** How many changes. */
   n_foreign_hunks: number;
 }
+/** Whether a file counts as read. */
 export interface RecordReadResult {
+  /** Whether it does. */
   recorded: boolean;
+  /** Why not. */
   error: ToolError | null;
+  /** Null after a failure. */
   size_bytes: number | null;
+  /** Seconds since the epoch. Null after a failure. */
   mtime: number | null;
 }
 /** Why a change of others does not let an edit through. */
 export interface RelevanceDetails {
+  /** The lines that others changed. */
   ranges: LineRange[];
+  /** Why: docs/PROTOCOL.md, R-REL-2, has what must hold. */
   reason: 'count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large';
 }
+/** Asks for a call and its result as a client shows them. */
 export interface RenderParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** Of a request, or a tool's name. */
   method: string;
+  /** As far as they have arrived. */
   arguments?: {
     [k: string]: unknown;
   };
+  /** Null while the call is in progress. */
   result?: GivenResult | null;
+  /** Whether the arguments are incomplete. */
   is_partial?: boolean;
+  /** Whether all lines are wanted. */
   expanded?: boolean;
 }
+/** A call and its result as a client shows them. */
 export interface RenderResult {
+  /** The call's title. */
   call: string;
+  /** How the call ended, if it did. */
   state: 'error' | 'pending' | 'success';
+  /** Of the result, for a call without a diff. */
   lines: ViewLine[];
+  /** Of an edit. Null without one. */
   diff: DiffView | null;
+  /** Lines or rows that are not shown. */
   n_more: number;
+  /** The line that says so, or empty. */
   more: string;
   /** A line about the result as a whole, or empty. */
   summary: string;
 }
+/** A question about one edit. */
 export interface Review {
+  /** Unique in the daemon. */
   review_id: string;
+  /** Whose edit it is. */
   session: AskingSession;
+  /** Seconds since the epoch. */
   asked_at: number;
+  /** Seconds since the epoch. */
   expires_at: number;
+  /** One line. */
   title: string;
+  /** What the edit does, in a sentence. */
   description: string;
+  /** Whether the file is created. */
   operation: 'create' | 'modify';
+  /** As the session gave it. */
   file_path: string;
+  /** Whether it is asked about in mode `auto_edit`, too. */
   is_protected: boolean;
+  /** Unified. */
   diff: string;
+  /** What can be decided apart. */
   changes: ReviewChange[];
+  /** Null over 1 MB, and where it was not asked for. */
   original_text: string | null;
+  /** Null over 1 MB, and where it was not asked for. */
   proposed_text: string | null;
+  /** What others changed since the agent read the file, as RebasedDetails. */
   rebased: {
     [k: string]: unknown;
   } | null;
+  /** Null in the first round. */
   previous: PreviousDecision | null;
+  /** Grows each time that the file changes. */
   revision: number;
+  /** How many views show it. */
   n_editors: number;
 }
+/** A run of changed lines, which can be decided alone. */
 export interface ReviewChange {
+  /** Unique in the review. */
   id: string;
+  /** 1-based. As in a hunk. */
   old_start: number;
+  /** Lines that it removes. */
   old_lines: number;
+  /** 1-based. As in a hunk. */
   new_start: number;
+  /** Lines that it adds. */
   new_lines: number;
+  /** A hunk without context. */
   diff: string;
 }
+/** Asks for the reviews that wait for a decision. */
 export interface ReviewsParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** Only these. Without it: all that concern this client. */
   review_ids?: string[] | null;
+  /** `false` leaves the whole texts out. */
   include_texts?: boolean | null;
 }
+/** The reviews that wait. */
 export interface ReviewsResult {
+  /** In the order in which they were asked. */
   reviews: Review[];
 }
+/** LSP's capabilities, and the block `experimental.fileops`. */
 export interface ServerCapabilities {
+  /** Whether agents' edits can be undone by code actions. */
   codeActionProvider?:
     | {
         [k: string]: unknown;
       }
     | boolean;
+  /** With the option `code_lens`. */
   codeLensProvider?:
     | {
         [k: string]: unknown;
       }
     | boolean;
+  /** The commands. */
   executeCommandProvider: {
     [k: string]: unknown;
   };
+  /** Beyond LSP. */
   experimental: ExperimentalCapabilities;
+  /** Of characters in positions. */
   positionEncoding: 'utf-16' | 'utf-32' | 'utf-8';
+  /** LSP's TextDocumentSyncOptions. */
   textDocumentSync: {
     [k: string]: unknown;
   };
+  /** What is served for workspace folders. */
   workspace: {
     [k: string]: unknown;
   };
 }
+/** What the server is. */
 export interface ServerInfo {
+  /** `fileops-server`. */
   name: string;
+  /** Of the server. */
   version: string;
 }
 /** A session of a shared daemon, of this connection or of another one. */
 export interface Session {
   /** Its full name, unique in the daemon. */
   session_id: string;
+  /** The program, such as `codex`. */
   host: string;
   /** For people. */
   label: string;
+  /** Whether it has a connection. */
   connected: boolean;
+  /** In the folders of this client. */
   approval_mode: 'auto_edit' | 'default' | 'yolo';
+  /** Since it began. */
   n_reads: number;
+  /** Since it began. */
   n_edits: number;
   /** Seconds since the epoch. */
   last_seen: number;
 }
+/** What a session has done to one file. */
 export interface SessionFile {
+  /** As the session gave it. */
   file_path: string;
+  /** `untracked` if it has not read the file. */
   state: 'fresh' | 'stale' | 'untracked';
+  /** Null while it is fresh. */
   reason: string | null;
+  /** Reads. */
   n_reads: number;
+  /** Applied edits. */
   n_edits: number;
+  /** Edits that were refused because the file had changed. */
   n_conflicts: number;
+  /** Seconds since the epoch. Null for never. */
   read_at: number | null;
+  /** Seconds since the epoch. Null for never. */
   edited_at: number | null;
+  /** Seconds since the epoch. Null for never. */
   conflicted_at: number | null;
 }
+/** Asks for the files of a session. */
 export interface SessionFilesParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
+  /** At most so many files. */
   limit?: number | null;
 }
+/** What a session has read and edited. */
 export interface SessionFilesResult {
+  /** The most important first. */
   files: SessionFile[];
 }
+/** Params of a request of one session, or about one. */
 export interface SessionParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
 }
+/** LSP's two tokens, which every request may have. */
 export interface SessionsParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
 }
+/** The sessions of a shared daemon. */
 export interface SessionsResult {
+  /** In the order of first use. */
   sessions: Session[];
 }
+/** Sets how often the user is asked about a session's edits. */
 export interface SetApprovalModeParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
+  /** An agent can only demand more questions than it is asked now. */
   mode: 'auto_edit' | 'default' | 'yolo';
 }
+/** LSP's SetTraceParams. */
 export interface SetTraceParams {
+  /** Accepted, and ignored. */
   value: string;
 }
-/** This client's connection to a shared daemon. */
+/** The client's connection to a shared daemon. */
 export interface SharedCapability {
+  /** Its name. */
   connection: string;
+  /** What the client is. */
   role: 'agent' | 'editor';
+  /** Its path. */
   socket: string;
+  /** Of the daemon. */
   version: string;
 }
+/** A message for the user. */
 export interface ShowMessageParams {
+  /** One sentence. */
   message: string;
+  /** LSP's MessageType: 1 for errors, 2 for warnings, 3 for information. */
   type: 1 | 2 | 3;
 }
+/** A question to the user. */
 export interface ShowMessageRequestParams {
+  /** The buttons. */
   actions: MessageAction[];
+  /** One sentence. */
   message: string;
+  /** LSP's MessageType: 1 for errors, 2 for warnings, 3 for information. */
   type: 1 | 2 | 3;
 }
+/** Lines of the file that count as read with this answer. */
 export interface ShownDetails {
+  /** Which lines. */
   ranges: LineRange[];
+  /** Numbered as a read shows them. */
   text: string;
 }
+/** How many lines a change adds and removes. */
 export interface Stats {
+  /** Lines. */
   added: number;
+  /** Lines. */
   removed: number;
 }
+/** The statistics of a session, or of all together. */
 export interface StatsResult {
+  /** Null for all. */
   session_id: string | null;
+  /** Seconds since the epoch. */
   since: number;
+  /** By method. */
   calls: {
     [k: string]: number;
   };
+  /** By error code; `ok` for the others. */
   outcomes: {
     [k: string]: number;
   };
+  /** How texts were found. */
   matches: {
     [k: string]: number;
   };
+  /** Of the applied edits. */
   lines: LineStats;
+  /** Applied edits. */
   edits: EditStats;
+  /** By method. */
   latency_ms: {
     [k: string]: Latency;
   };
+  /** Of all calls. */
   errors: ErrorStats;
 }
-/** The outcome of one step of a multi-edit. */
+/** The outcome of one step of a multi-edit. Only a step that was applied has the last three keys. */
 export interface StepDetails {
   /** 0-based. */
   index?: number;
+  /** How the text was found. */
   match?: string;
+  /** 1-based. */
   match_lines?: number[];
+  /** Places. */
   replacements?: number;
+  /** After a failure no step was applied, also if it is `ok`. */
   status?: 'failed' | 'not_tried' | 'ok';
 }
+/** What to send in place of a step that failed. */
 export interface SuggestionDetails {
+  /** 0-based. */
   edit_index: number;
+  /** Included. */
   end_line: number;
+  /** A place that was most likely meant, a longer text that is unique, or why nothing else has to be sent. */
   kind: 'already_there' | 'nearest' | 'seen_now' | 'unique';
+  /** Sentences for the model. */
   note: string;
+  /** The exact present text. Null where there is none to send, or it is too long or not certain. */
   old_string: string | null;
+  /** 1-based, in the file. */
   start_line: number;
 }
+/** The first syntax errors of a file that had none before the edit. */
 export interface SyntaxDetails {
+  /** 3 at most. */
   errors: SyntaxErrorDetails[];
+  /** Its name for people. */
   language: string;
 }
+/** One syntax error. */
 export interface SyntaxErrorDetails {
+  /** 1-based, in characters. */
   column: number;
+  /** 1-based. */
   line: number;
+  /** A clause. */
   message: string;
 }
+/** A change of a document. */
 export interface TextEdit {
+  /** In `changeAnnotations`. */
   annotationId?: string;
+  /** The new text. */
   newText: string;
+  /** What is replaced. */
   range: Range;
 }
+/** Texts of the outputs that a client may replace. */
 export interface TextOptions {
+  /** The block after the lines of a read. Empty: nothing. */
   read_reminder?: string | null;
+  /** What to do about a file or selection that is too large. Empty: nothing. */
   read_advice?: string | null;
+  /** What to use for a notebook. Empty: nothing. */
   notebook_advice?: string | null;
 }
+/** A tool for a model. */
 export interface ToolDefinition {
+  /** As the model calls it. */
   name: string;
+  /** The request that serves it. */
   method: string;
+  /** For people. */
   label: string;
+  /** For the model. */
   description: string;
+  /** JSON Schema of its arguments. */
   input_schema: {
     [k: string]: unknown;
   };
+  /** A line for a list of tools in a prompt. */
   prompt_snippet: string;
+  /** Lines for the system prompt. */
   prompt_guidelines: string[];
   /** `file`, `pencil` or `terminal`. */
   icon: string;
 }
+/** Why a tool failed. */
 export interface ToolError {
+  /** See docs/PROTOCOL.md, "Error codes". */
   code: ErrorCode;
   /** One sentence for people. */
   message: string;
 }
 /** What every tool answers, whether it succeeded or failed. */
 export interface ToolResult {
+  /** Whether it succeeded. */
   status: 'error' | 'success';
   /** Exactly the text for the model. */
   output: string;
+  /** Null after success. */
   error: ToolError | null;
+  /** The change, for people. Null if there is none. */
   ui_extra: UiExtra | null;
+  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
   details: {
     [k: string]: unknown;
   };
   /** Absent if there are none. */
   attachments?: Attachment[];
 }
+/** Asks for the definitions of the tools for a model. */
 export interface ToolsParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
   /** Names of tools. The guidelines leave out the others, too. */
   enabled?: string[] | null;
   /** Names of the client's own tools, which `guidelines` may then mention. */
   other_tools?: string[] | null;
 }
+/** The tools for a model. */
 export interface ToolsResult {
+  /** In the order of the request. */
   tools: ToolDefinition[];
   /** Lines for the system prompt that belong to no single tool. */
   guidelines: string[];
 }
+/** A file that a session has read. */
 export interface TrackedFile {
+  /** As the session gave it. */
   file_path: string;
+  /** Whether it is still what the session read. */
   state: 'fresh' | 'stale';
+  /** Null while it is fresh. */
   reason: string | null;
+  /** Seconds since the epoch. */
   read_at: number;
+  /** Seconds since the epoch. */
   mtime: number | null;
+  /** As it was read. */
   size_bytes: number | null;
 }
+/** What a session has read. */
 export interface TrackedResult {
+  /** In the order of first reading. */
   files: TrackedFile[];
 }
+/** A change as a client shows it. */
 export interface UiExtra {
+  /** Unified. `patch` accepts it if `exact`. */
   diff: string;
+  /** Whether the diff has every byte of the change. */
   exact: boolean;
+  /** Whether hunks were left out, because there were too many. */
   truncated: boolean;
+  /** Whether the file was created. */
   operation: 'create' | 'modify';
+  /** As the session gave it. */
   file_path: string;
+  /** The hunks of the diff. */
   hunks: Hunk[];
+  /** Of the whole change. */
   stats: Stats;
-  /** In the new text. */
+  /** 1-based, in the new text. */
   first_changed_line: number;
 }
+/** Of an undo. */
 export interface UndoDetails {
+  /** Another one that changed the file. */
   also_changed_by?: string;
+  /** Where the newest edit's file was written. */
   applied_to?: 'buffer' | 'disk';
+  /** `external`, `buffer` or a session. */
   changed_by?: string;
+  /** Of a rejection. */
   decided_by?: DecidedByDetails;
+  /** Null if the content that was read is not known any more. */
   diff_since_read?: string | null;
+  /** Whether nothing was to be written. */
   dry_run?: boolean;
   /** Of the undo itself, which can be undone, too. Null for several files, and if nothing was written. */
   edit_id?: string | null;
+  /** 0-based, of the step that failed. */
   edit_index?: number;
   /** Of a failure: the file that failed. `undone` and `files` are what remains undone. */
   file_path?: string;
+  /** What happened to each file. */
   files?: UndoneFile[];
+  /** 1-based lines where the text was found. */
   match_lines?: number[];
+  /** Whether the user changed a proposal. */
   modified_by_user?: boolean;
+  /** Where the text was most likely meant. Null if nothing is similar. */
   nearest?: Nearest | null;
+  /** Of a dry run: whether a user would be asked. */
   needs_approval?: boolean;
+  /** With the option `notices`. */
   notices?: Notice[];
+  /** The one that failed. */
   processor?: string;
   /** Of an `undo_conflict`: what the undo would have to overwrite. */
   ranges?: LineRange[];
+  /** What it said, or of an `undo_conflict`: why. */
   reason?: string;
+  /** Of an edit that was refused, with `freshness` `relevant`. */
   relevance?: RelevanceDetails;
   /** The edits that were undone. None if the user changed the proposal. */
   undone?: string[];
+  /** The one that refused the text. */
   validator?: string;
 }
+/** Argument of the command `fileops.undoEdit`. */
 export interface UndoEditArgument {
+  /** The edit to undo. */
   edit_id: string;
 }
 /** One edit by `edit_id`, or all of a session, the newest first; with `file_path` those of that file. */
 export interface UndoParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
+  /** The edit to undo. A `session_id` beside it names the session that undoes. */
   edit_id?: string | null;
+  /** Absolute. Goes with `session_id`. */
   file_path?: string | null;
+  /** Check and preview, and write nothing. */
   dry_run?: boolean | null;
   /** The user asked for it or has confirmed it: no further question is asked. */
   approved?: boolean | null;
 }
+/** What every tool answers, whether it succeeded or failed. */
 export interface UndoResult {
+  /** Whether it succeeded. */
   status: 'error' | 'success';
+  /** Exactly the text for the model. */
   output: string;
+  /** Null after success. */
   error: ToolError | null;
+  /** The change, for people. Null if there is none. */
   ui_extra: UiExtra | null;
+  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
   details: UndoDetails;
+  /** Absent if there are none. */
   attachments?: Attachment[];
 }
+/** Argument of the command `fileops.undoSession`. */
 export interface UndoSessionArgument {
+  /** The session whose edits are undone. */
   session_id: string;
+  /** Absolute. Only edits of this file. */
   file_path?: string | null;
 }
 /** What an undo did to one file. */
 export interface UndoneFile {
+  /** Where it was written. */
   applied_to: 'buffer' | 'disk';
+  /** Of the undo. Null if nothing was written. */
   edit_id: string | null;
+  /** As the session gave it. */
   file_path: string;
+  /** What happened to the file. */
   outcome: 'created' | 'modified' | 'removed';
+  /** The change. */
   ui_extra: UiExtra;
+  /** The edits that were undone. None if the user changed the proposal. */
   undone: string[];
 }
+/** A document in one of its states. */
 export interface VersionedDocument {
+  /** A `file:` URI. */
   uri: string;
+  /** Grows with each change. */
   version: number;
 }
+/** The changes of one document. */
 export interface VersionedDocumentEdits {
+  /** None meets another. */
   edits: TextEdit[];
+  /** The document, before them. */
   textDocument: VersionedDocumentOfEdit;
 }
+/** A document in one of its states. */
 export interface VersionedDocumentOfEdit {
+  /** A `file:` URI. */
   uri: string;
+  /** The one that the changes were made for. */
   version: number;
 }
+/** A line of a view. */
 export interface ViewLine {
+  /** Of the line in the file. Null for a line of a message. */
   number: number | null;
+  /** Without its line end. */
   text: string;
 }
+/** Whether changes of files are noticed at once, or by sweeps. */
 export interface WatcherHealthParams {
+  /** `degraded`: by sweeps, in some folders. */
   state: 'degraded' | 'ok';
+  /** For people. */
   reason: string;
 }
+/** Announces progress. */
 export interface WorkDoneProgressCreateParams {
+  /** Under which it is reported. */
   token: string | number;
 }
+/** Changes of documents. */
 export interface WorkspaceEdit {
+  /** By `annotationId`. */
   changeAnnotations?: {
     [k: string]: unknown;
   };
+  /** Else, by URI. */
   changes?: {
     [k: string]: TextEdit[];
   };
+  /** If the client has that capability. */
   documentChanges?: VersionedDocumentEdits[];
 }
+/** LSP's WorkspaceFolder. */
 export interface WorkspaceFolder {
+  /** A `file:` URI. */
   uri: string;
+  /** For people. */
   name?: string;
 }
+/** Writes a whole file. */
 export interface WriteParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. */
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
   session_id?: string | null;
   /** Absolute. */
   file_path: string;
   /** The whole text. */
   content: string;
+  /** Check and preview, and write nothing. */
   dry_run?: boolean | null;
   /** `details` has the whole text before and after. */
   include_texts?: boolean | null;

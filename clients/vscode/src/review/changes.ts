@@ -13,7 +13,7 @@ export async function showChanges(panes: DiffPanes, { file_path, original_text }
   }
   const pane = panes.create({
     scheme: VIEW_SCHEME, filePath: file_path, before: original_text, after: await currentText(uri),
-    title: `${path.basename(file_path)}: what changed meanwhile`,
+    title: `${path.basename(file_path)}: what changed in the meantime`,
   });
   await panes.show(pane, { viewColumn: columnBeside() });
 }

@@ -28,20 +28,20 @@ export function endSentence({ state, outcome, by }: ClosedReview): string {
   switch (state) {
     case 'decided': return `${decidedSentence(outcome, by)}.`;
     case 'withdrawn': return 'The agent took its edit back.';
-    case 'timed_out': return 'Nobody decided in time. Nothing was written.';
-    case 'undecided': return 'Nobody decided. Nothing was written.';
+    case 'timed_out': return 'There was no decision in time. Nothing was written.';
+    case 'undecided': return 'There was no decision. Nothing was written.';
     case 'waiting': return 'It still waits, but no longer concerns this window.';
   }
 }
 
 /** Why a decision has to be made again. */
 export function againSentence({ reason, ranges }: PreviousDecision): string {
-  if (reason === 'deleted') return 'the file was deleted meanwhile';
-  if (reason === 'created') return 'the file was created meanwhile';
+  if (reason === 'deleted') return 'the file was deleted in the meantime';
+  if (reason === 'created') return 'the file was created in the meantime';
   if (reason === 'another_file') return 'the path leads to another file now';
   const [first] = ranges;
   const lines = first ? ` (line ${first.start_line}${ranges.length > 1 ? ' and others' : ''})` : '';
-  return `the file changed meanwhile${lines}`;
+  return `the file changed in the meantime${lines}`;
 }
 
 /** In the status bar, for a moment. */
@@ -62,7 +62,7 @@ export async function tellResult(panes: DiffPanes, decided: Decided, result: Dec
   const name = path.basename(question.file_path);
   if (result.reason === 'reopened' || result.reason === 'review_changed') {
     void vscode.window.showWarningMessage(
-      `Fileops: your decision about ${name} was not carried out, because the file changed meanwhile. Nothing was written; the review shows the file as it is now.`);
+      `Fileops: your decision about ${name} was not carried out, because the file changed in the meantime. Nothing was written; the review shows the file as it is now.`);
     return;
   }
   if (result.reason === 'already_decided' || result.reason === 'unknown_review') {

@@ -86,7 +86,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
       ...(question.previous && earlier === undefined ? [lens('focus', `$(history) ${why}`, 'The proposal contains what you had decided')] : []),
       ...(earlier === undefined ? [] : [
         lens('showEarlier', `$(history) ${why}`, 'Show what you had decided or typed'),
-        lens('useEarlier', '$(insert) Use your earlier text', 'It takes the place of the proposal; what others changed meanwhile is not in it'),
+        lens('useEarlier', '$(insert) Use your earlier text', 'It takes the place of the proposal; what others changed in the meantime is not in it'),
       ]),
     ];
   }
@@ -103,7 +103,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     return rebasedSentence(rebased, id => this.sessions.nameOf(id));
   }
 
-  /** The tab of a review whose file changed meanwhile. */
+  /** The tab of a review whose file changed in the meantime. */
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
     if (uri.scheme !== REVIEW_SCHEME) return undefined;
     const review = this.reviews.waiting.find(r => r.kind === 'edit' && r.pane.after.toString() === uri.toString());
@@ -120,7 +120,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
   #staleLenses(review: Review, range: vscode.Range): vscode.CodeLens[] {
     if (!review.staleness) return [];
     return [new vscode.CodeLens(range, {
-      command: 'fileops.review.showChanges', arguments: [review.id], title: '$(warning) File changed meanwhile',
+      command: 'fileops.review.showChanges', arguments: [review.id], title: '$(warning) File changed in the meantime',
       tooltip: `${this.#meaningOf(review)}. Show what changed`,
     })];
   }

@@ -91,7 +91,7 @@ export class Status implements vscode.Disposable {
       const waits = n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`;
       const left = Math.min(...this.reviews.waiting.map(review => (review.kind === 'edit' && review.secondsLeft) || Infinity));
       const clock = Number.isFinite(left) ? ` · ${left} s left` : '';
-      const sentences = waits + (changed.length > 0 ? ` Changed meanwhile: ${changed.map(review => review.name).join(', ')}.` : '');
+      const sentences = waits + (changed.length > 0 ? ` Changed in the meantime: ${changed.map(review => review.name).join(', ')}.` : '');
       return [`$(eye) fileops: ${n} to review${clock}${stale}`, sentences, 'warning'];
     }
     if (this.#health.state === 'degraded') return [`$(warning) fileops${stale}`, `Changes of files may be noticed late: ${this.#health.reason}`];

@@ -36,46 +36,63 @@ class ShownResult(Struct, frozen=True, kw_only=True):
 
 
 class ViewLine(Struct, frozen=True, kw_only=True):
-    """A line of a view. `number` is its line in the file, None if it is not from a file."""
+    """A line of a view."""
 
     number: int | None
+    """Of the line in the file. Null for a line of a message."""
     text: str
+    """Without its line end."""
 
 
 class DiffRow(Struct, frozen=True, kw_only=True):
-    """A row of a diff. A line number is None on the side that lacks the line. A "hunk" row separates hunks."""
+    """A row of a diff as it is shown."""
 
     kind: Literal["hunk", " ", "-", "+"]
+    """What separates hunks, or a line: context, removed or added."""
     old_line: int | None
+    """1-based. Null for an added line."""
     new_line: int | None
+    """1-based. Null for a removed line."""
     text: str
+    """Without its line end."""
     no_newline: bool
+    """Whether the file ends in this line, without a line feed."""
 
 
 class DiffView(Struct, frozen=True, kw_only=True):
-    """A diff as rows. `truncated` says that the result did not contain the whole diff. added, removed: lines."""
+    """A diff as it is shown."""
 
     title: str
+    """The file, and what happens to it."""
     operation: Literal["create", "modify"]
+    """Whether the file is created."""
     added: int
+    """Lines."""
     removed: int
+    """Lines."""
     truncated: bool
+    """Whether the result did not contain the whole diff."""
     rows: tuple[DiffRow, ...]
+    """From top to bottom."""
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """A call and its result. `n_more` counts the hidden lines or rows; `more` is a line that says so, or "".
-
-    `summary` is a line about the result as a whole, or "".
-    """
+    """A call and its result as a client shows them."""
 
     call: str
+    """The call's title."""
     state: Literal["pending", "success", "error"]
+    """How the call ended, if it did."""
     lines: tuple[ViewLine, ...]
+    """Of the result, for a call without a diff."""
     diff: DiffView | None
+    """Of an edit. Null without one."""
     n_more: int
+    """Lines or rows that are not shown."""
     more: str
+    """The line that says so, or empty."""
     summary: str
+    """A line about the result as a whole, or empty."""
 
 
 def render(

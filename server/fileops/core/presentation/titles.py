@@ -21,17 +21,21 @@ METHODS = {"Read": "fileops/read", "Edit": "fileops/edit", "MultiEdit": "fileops
 
 
 class Location(Struct, frozen=True, kw_only=True):
-    """A place that a call is about. `path` is as given; `line` is 1-based, None if not known."""
+    """A place that a call is about."""
 
     path: str
+    """Absolute."""
     line: int | None
+    """1-based. Null if it is not known."""
 
 
 class Description(Struct, frozen=True, kw_only=True):
-    """What a call is about, for the user. Sent as it is."""
+    """A call in a few words."""
 
     title: str
+    """One line."""
     locations: tuple[Location, ...]
+    """The file of the call, if there is one."""
 
 
 def describe(method: str, arguments: Arguments, folders: Iterable[str], *, edit_line: int | None = None) -> Description:

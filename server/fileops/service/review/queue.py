@@ -400,6 +400,7 @@ class ReviewQueue:
 
         An approval of all that follows decides what waits already, where the same person is asked: protected files
         excepted, and in the folders of their editor, or, if they decided in the agent's host, where no view is.
+        A review of which nothing is left to approve continues to wait.
         """
         review.take(decision, by)
         review.stop_grace()
@@ -409,6 +410,8 @@ class ReviewQueue:
         for other in self.waiting():
             holds = always.folders is None or any(is_inside(folder, other.asked.path) for folder in always.folders)
             if is_of_host and self.n_views(other):
+                continue
+            if not other.asked.is_approvable:
                 continue
             if holds and other.session == review.session and not other.asked.is_protected:
                 self.take(other, Once(), by)

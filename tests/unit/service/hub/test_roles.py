@@ -29,6 +29,16 @@ async def test_undo_of_an_agent_is_asked_about_even_if_marked_as_approved(daemon
     assert file.read_text() == "one\n2\nthree\n"
 
 
+async def test_undo_of_an_agent_is_its_sessions_even_if_marked_as_approved(daemon: SharedDaemon, file: Path) -> None:
+    agent = await daemon.agent(file.parent)
+    await agent.read(file)
+    await agent.edit(file, "two", "2")
+    undone = await agent.call("fileops/undo", {"session_id": "default", "approved": True})
+    assert code_of(undone) is None
+    history = (await agent.call("fileops/history"))["edits"]
+    assert [entry["session_id"] for entry in history] == ["default", "default"]  # a user's undo has no session
+
+
 async def test_edit_is_refused_if_its_folder_is_closed_while_the_user_decides(daemon: SharedDaemon, file: Path) -> None:
     editor = await daemon.editor(file.parent, confirms=True)
     agent = await daemon.agent(file.parent)

@@ -6,7 +6,7 @@ local protocol = require('fileops.client.protocol')
 
 local M = {}
 
-M.CHANGED = 'it has changed meanwhile' -- why nothing was written
+M.CHANGED = 'it has changed in the meantime' -- why nothing was written
 
 local BUSY_RETRY_MS = 50 -- an autocmd that waits in the main loop is rare, and ends
 

@@ -100,7 +100,7 @@ function M.cancelled(request_id, client_id)
   for _, review in ipairs(waiting()) do
     if review.client_id == client_id then
       if review.request_id == request_id then
-        local sentence = is_shared and 'decided elsewhere, or taken back: ' or 'the agent took back '
+        local sentence = is_shared and 'decided elsewhere, or withdrawn: ' or 'the agent withdrew '
         require('fileops.ui.messages').info(sentence .. what(review))
         return withdraw(review, why)
       end

@@ -103,7 +103,7 @@ M.help = {
   { 'next_review', 'next waiting review' },
   { 'previous_review', 'previous waiting review' },
   { 'list', 'list the waiting reviews' },
-  { 'close', 'close the pane; the command goes on waiting' },
+  { 'close', 'close the pane; the command keeps waiting' },
 }
 
 return M

@@ -121,7 +121,7 @@ M.help = {
   { 'next_review', 'next waiting review' },
   { 'previous_review', 'previous waiting review' },
   { 'list', 'list the waiting reviews' },
-  { 'close', 'close the pane; the review goes on waiting' },
+  { 'close', 'close the pane; the review keeps waiting' },
 }
 
 return M

@@ -26,8 +26,8 @@ local outcomes = {
 
 local states = {
   withdrawn = 'the agent took it back',
-  timed_out = 'nobody decided in time',
-  undecided = 'nobody decided',
+  timed_out = 'no decision in time',
+  undecided = 'no decision',
   waiting = 'it waits elsewhere now',
 }
 
@@ -99,7 +99,7 @@ local function decided(review, err, result)
     ask_on(review)
     local previous = review.params.previous
     local why = previous and why_again(previous) or 'its file changed too'
-    return messages().warn(('%s is not decided: %s; look again'):format(name, why))
+    return messages().warn(('%s is not decided: %s; check it again'):format(name, why))
   end
   if result.reason then -- already_decided, unknown_review
     local why = fate(result)

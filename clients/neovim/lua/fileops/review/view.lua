@@ -42,7 +42,7 @@ local function spec_of(review)
       hunks = {},
       page = saying(
         ('%s: %s.'):format(ended.what, ended.why),
-        'No key decides anything here; any of them goes on.'
+        'No key decides anything here; any of them continues.'
       ),
       titles = { ended.title },
       n_needed = 1,
@@ -288,7 +288,7 @@ function M.gone(review, why)
       what = KINDS[review.kind].summary(review),
       why = why,
       title = ' %#FileopsTitle# Review%* %#FileopsStale#'
-        .. (review.review_id and 'ended%*' or 'taken back%* · nothing of it was done'),
+        .. (review.review_id and 'ended%*' or 'withdrawn%* · nothing of it was done'),
     }
     return redraw()
   end
