@@ -28,7 +28,7 @@ FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo"}  # of `mcp`, by the name th
 # What `mcp` does without its options; the daemon is sent only what differs.
 MCP_DEFAULTS = {
     "approve": "person", "protected": "ask", "freshness": "mtime", "confine": "edits", "notices": "on",
-    "show_diff": "on",
+    "hints": "on", "show_diff": "on",
 }  # fmt: skip
 
 ABOUT_REVIEW = """\
@@ -212,6 +212,12 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         choices=("on", "off"),
         default=MCP_DEFAULTS["notices"],
         help="report to the agent what changed in files that it has read (default: on)",
+    )
+    mcp.add_argument(
+        "--hints",
+        choices=("on", "off"),
+        default=MCP_DEFAULTS["hints"],
+        help="say beside a failed edit what to send instead, and show the lines around an unread place (default: on)",
     )
     mcp.add_argument(
         "--show-diff",

@@ -168,3 +168,47 @@ def test_hook_that_cannot_print_takes_no_report(here: Place, file: Path, end: st
     )
     assert (done.returncode, done.stderr) == (0, b"fileops-server mcp hook: stdout is closed\n")
     assert "+2" in context(report(here, BASH))
+
+
+# --- what a shell command has shown (R-ANS-6) ----------------------------------------------------------------------
+
+
+def shown(file: Path, command: str, response: object) -> dict[str, Any]:
+    return {**BASH, "tool_input": {"command": command}, "tool_response": response, "cwd": str(file.parent)}
+
+
+@pytest.mark.parametrize("response", [{"stdout": "one\ntwo\nthree\nfour\n", "stderr": ""}, "one\ntwo\nthree\nfour"])
+def test_output_that_has_the_file_counts_as_read(here: Place, file: Path, response: object) -> None:
+    with mcp_client(file.parent, "--hints", "on", env={**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}) as agent:
+        agent.begin(host="claude-code")
+        agent.tool("Read", file_path=str(file))  # the session is known from here on
+        path = file.parent / "g.txt"
+        path.write_text("one\ntwo\nthree\nfour\n")
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            hook(here, shown(file, "cd . && cat g.txt", response))
+            written = agent.tool("Edit", file_path=str(path), old_string="nothing like it", new_string="x")
+            if texts_of(written)[0].startswith("<tool_use_error>String to replace not found"):
+                break
+            assert time.monotonic() < until, "the output does not count"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("cat g.txt", "one\ntwo\nThree\nfour\n"),
+        ("cat other.txt", "one\ntwo\nthree\nfour\n"),
+        ("cat secret.pem", "one\ntwo\nthree\nfour\n"),
+    ],
+    ids=["other output", "other file", "unreadable"],
+)
+def test_output_counts_for_nothing_that_it_does_not_have(
+    here: Place, file: Path, agent: McpClient, command: str, output: str
+) -> None:
+    (file.parent / ".agentsignore").write_text("*.pem\n")
+    for name in ("g.txt", "secret.pem"):
+        (file.parent / name).write_text("one\ntwo\nthree\nfour\n")
+    hook(here, shown(file, command, {"stdout": output}))
+    path = file.parent / ("secret.pem" if "pem" in command else "g.txt")
+    refused = agent.tool("Edit", file_path=str(path), old_string="nothing like it", new_string="x")
+    assert texts_of(refused)[0].startswith(("File has not been read yet", "<tool_use_error>Agents may not read"))

@@ -59,8 +59,9 @@ def test_agent_and_another_program_edit_one_file(tmp_path: Path) -> None:
         refused = client.tool("Edit", file_path=str(path), old_string="one", new_string="1")
         assert refused["isError"] is True
         assert code_of(refused) == "modified_externally"
-        sentence, change = texts_of(refused)
+        sentence, seen, change = texts_of(refused)
         assert sentence == STALE
+        assert seen.endswith("right:\n     1→one\n     2→2\n     3→three, by another program")
         assert change == (
             f"{path} changed on disk since you last read it (by another program). This is usually intended: take the "
             "file as it is now, and do not revert it unless you are asked to. What changed:\n"
@@ -125,8 +126,10 @@ def test_missing_text_is_reported_with_the_nearest_place(client: McpClient, tmp_
         client.tool("Edit", file_path=str(path), old_string="    return width * height\n", new_string="    pass\n")
     )
     assert output.startswith("<tool_use_error>String to replace not found in file.")
-    assert hint.startswith("The most similar text is at line 2. It differs in: ")
-    assert "+\treturn width * height" in hint
+    assert hint == (
+        "Line 2 is closest; it differs in tabs and spaces. Send this as old_string:\n"
+        "```\n\treturn width * height\n\n```"
+    )
 
 
 # --- what is read ------------------------------------------------------------------------------------------------

@@ -269,8 +269,9 @@ def test_refused_edit_shows_the_change_and_can_be_repeated(relevant: McpClient, 
     relevant.tool("Read", file_path=str(file))
     replaced(file, "line 19\n", "theirs\n")
     refused = relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")
-    sentence, change = texts_of(refused)
+    sentence, seen, change = texts_of(refused)
     assert sentence == ORDERED
+    assert "    19→theirs\n    20→line 20\n" in seen
     assert "-line 19\n+theirs" in change
     assert relevant.tool("Edit", file_path=str(file), old_string="line 20", new_string="mine")["isError"] is False
 

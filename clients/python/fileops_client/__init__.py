@@ -14,7 +14,7 @@ from fileops_client.callbacks import (
     OnReviews,
     Question,
 )
-from fileops_client.details import Details, Nearest
+from fileops_client.details import Details, Nearest, Suggestion
 from fileops_client.errors import (
     AttachRefused,
     CallbackFailed,
@@ -137,6 +137,7 @@ __all__ = [
     "SetupOptions",
     "Stats",
     "Subscription",
+    "Suggestion",
     "TextOptions",
     "Tool",
     "ToolDefinition",

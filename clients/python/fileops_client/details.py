@@ -83,6 +83,54 @@ class Notice(TypedDict):
     truncated: bool
 
 
+class Suggestion(TypedDict):
+    """What to send in place of a step that failed.
+
+    kind: "nearest", "unique", "already_there" or "seen_now". old_string: the exact present text, None where there is
+    none to send, or it is too long or not certain. note: sentences for the model.
+    """
+
+    edit_index: int
+    kind: str
+    start_line: int
+    end_line: int
+    old_string: str | None
+    note: str
+
+
+class FailedStep(TypedDict):
+    """Why a step cannot be made. `after` is the failed step without which it could, None if it is its own fault."""
+
+    edit_index: int
+    code: str
+    message: str
+    after: int | None
+    match_lines: list[int]
+    n_more: int
+
+
+class ShownLines(TypedDict):
+    """Lines that count as read with this answer, numbered as a read shows them."""
+
+    ranges: list[LineRange]
+    text: str
+
+
+class SyntaxFault(TypedDict):
+    """A syntax error. Line and column are 1-based."""
+
+    line: int
+    column: int
+    message: str
+
+
+class SyntaxReport(TypedDict):
+    """The first syntax errors of a file that had none before the edit."""
+
+    language: str
+    errors: list[SyntaxFault]
+
+
 class UndoneFile(TypedDict):
     """An undone file. `ui_extra` is a UiExtra as JSON."""
 
@@ -175,5 +223,11 @@ class Details(TypedDict, total=False):
     files: list[UndoneFile]
     file_path: str
     ranges: list[LineRange]
+    # of an edit, unless the option `hints` is "off"
+    suggestions: list[Suggestion]
+    failures: list[FailedStep]
+    shown: ShownLines
+    syntax: SyntaxReport
+    hints: list[str]  # the texts for the model, unless they are in `output`
     # of any result, with the option `notices`
     notices: list[Notice]

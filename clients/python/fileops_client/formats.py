@@ -69,12 +69,12 @@ def _anthropic(result: "ToolResult", call_id: str, name: str | None) -> dict[str
         {"type": "image", "source": {"type": "base64", "media_type": image.mime_type, "data": image.data}}
         for image in result.attachments
     ]
-    content = [{"type": "text", "text": result.output}, *images]
+    content = [{"type": "text", "text": result.text_for_model}, *images]
     return {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": not result.ok}
 
 
 def _openai(result: "ToolResult", call_id: str, name: str | None) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": call_id, "content": result.output}
+    return {"role": "tool", "tool_call_id": call_id, "content": result.text_for_model}
 
 
 def _openai_responses(result: "ToolResult", call_id: str, name: str | None) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _openai_responses(result: "ToolResult", call_id: str, name: str | None) -> d
         {"type": "input_image", "image_url": f"data:{image.mime_type};base64,{image.data}", "detail": "auto"}
         for image in result.attachments
     ]
-    output = [{"type": "input_text", "text": result.output}, *images] if images else result.output
+    output = [{"type": "input_text", "text": result.text_for_model}, *images] if images else result.text_for_model
     return {"type": "function_call_output", "call_id": call_id, "output": output}
 
 
@@ -90,7 +90,7 @@ def _gemini(result: "ToolResult", call_id: str, name: str | None) -> dict[str, A
     response = {
         "id": call_id,
         "name": name,
-        "response": {"output" if result.ok else "error": result.output},
+        "response": {"output" if result.ok else "error": result.text_for_model},
         "parts": [{"inlineData": {"mimeType": image.mime_type, "data": image.data}} for image in result.attachments],
     }
     return {"functionResponse": response if response["parts"] else {**response, "parts": None}}
@@ -101,18 +101,18 @@ def _bedrock(result: "ToolResult", call_id: str, name: str | None) -> dict[str, 
         {"image": {"format": image.mime_type.removeprefix("image/"), "source": {"bytes": base64.b64decode(image.data)}}}
         for image in result.attachments
     ]
-    content = [{"text": result.output}, *images]
+    content = [{"text": result.text_for_model}, *images]
     return {"toolResult": {"toolUseId": call_id, "content": content, "status": "success" if result.ok else "error"}}
 
 
 def _mcp(result: "ToolResult", call_id: str, name: str | None) -> dict[str, Any]:
     images = [{"type": "image", "data": image.data, "mimeType": image.mime_type} for image in result.attachments]
-    return {"content": [{"type": "text", "text": result.output}, *images], "isError": not result.ok}
+    return {"content": [{"type": "text", "text": result.text_for_model}, *images], "isError": not result.ok}
 
 
 def _pydantic_ai(result: "ToolResult", call_id: str, name: str | None) -> dict[str, Any]:
     images = [{"kind": "binary", "media_type": image.mime_type, "data": image.data} for image in result.attachments]
-    content = [result.output, *images] if images else result.output
+    content = [result.text_for_model, *images] if images else result.text_for_model
     return {"part_kind": "tool-return", "tool_name": name, "tool_call_id": call_id, "content": content}
 
 

@@ -6,7 +6,7 @@ Keys that a newer daemon adds are ignored, never an error.
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from fileops_client.details import Details, RebasedOver
+from fileops_client.details import Details, RebasedOver, Suggestion
 from fileops_client.formats import ResultFormat, result_for
 
 ErrorCode = Literal[
@@ -142,8 +142,18 @@ class ToolResult:
         """The error's code, None for a success."""
         return None if self.error is None else self.error.code
 
+    @property
+    def suggestions(self) -> "list[Suggestion]":
+        """What to send in place of the steps that failed, the best first; empty for a success."""
+        return self.details.get("suggestions", [])
+
+    @property
+    def text_for_model(self) -> str:
+        """`output`, and the hints if they are not in it."""
+        return "\n\n".join((self.output, *self.details.get("hints", ())))
+
     def for_model(self, format: ResultFormat, call_id: str, *, name: str | None = None) -> Any:  # noqa: A002
-        """Return the result as a model API takes the answer to its call `call_id`, as JSON types.
+        """Return the result as a model API takes the answer to its call `call_id`, as JSON types, with the hints.
 
         name: the tool's name, which "gemini" and "pydantic-ai" contain; by default that of the call.
         Images are attached if the format can carry them (all but "openai"). Raises: ValueError.

@@ -67,6 +67,7 @@ class Options(TypedDict, total=False):
     processors: Sequence[str]
     validators: Sequence[str]
     notices: Literal["off", "details", "output"]
+    hints: Literal["off", "details", "output"]
     limits: LimitOptions
     texts: TextOptions
     approval_fallback: Literal["none", "message"]

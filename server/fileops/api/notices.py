@@ -1,7 +1,7 @@
 """Adds to a result what others changed in files that its session has read, if the client asked for that."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -25,10 +25,13 @@ async def notices_for(service: "FileOps", answer: "Answer", *, is_whole: bool = 
     What the answer says has happened already, and neither a cancel nor a mount that hangs must hide it. The notices
     wait for another one.
     """
+    n_used = answer.hints.n_chars
     about = answer.edited if answer.is_rebased or answer.is_outdated else None
     try:
         async with asyncio.timeout(NOTICES_S):
-            found = await service.notices(answer.session, about, without=answer.shown_path, is_whole=is_whole)
+            found = await service.notices(
+                answer.session, about, without=answer.shown_path, is_whole=is_whole, n_used=n_used
+            )
     except (TimeoutError, asyncio.CancelledError):
         return Notices()
     return service.names.shown_notices(found)
@@ -37,28 +40,39 @@ async def notices_for(service: "FileOps", answer: "Answer", *, is_whole: bool = 
 def with_notices(serve: "Callable[..., Awaitable[Answer]]") -> Callable[..., Awaitable[ToolResult]]:
     """Make a handler of the wire of one of `tools.py`.
 
-    Its result has `details.notices`; under `notices: "output"`, it has their texts in `output` as well.
+    Its result has `details.notices` and `details.hints`. Under `notices: "output"` and `hints: "output"` it has their
+    texts in `output`, the hints first.
     """
 
     async def handle(service: "FileOps", *params: Any) -> ToolResult:
         answer = await serve(service, *params)
-        return answer.result if service.settings.notices == "off" else await _with_notices(service, answer)
+        result, texts = answer.result, list[str]()
+        if service.settings.notices != "off":
+            result, texts = await _with_notices(service, answer)
+        hints = answer.hints.texts(texts)
+        if not hints or service.settings.hints == "output":
+            return _with_texts(result, [*hints, *texts])
+        return _with_texts(replace(result, details={**result.details, "hints": hints}), texts)
 
     return handle
 
 
-async def _with_notices(service: "FileOps", answer: "Answer") -> ToolResult:
+async def _with_notices(service: "FileOps", answer: "Answer") -> tuple[ToolResult, list[str]]:
+    """Return the result with the notices in its details, and the texts that belong into its output."""
     mode, result = service.settings.notices, answer.result
     notices = await notices_for(service, answer, is_whole=mode == "details")
     about, is_rebased = notices.about, answer.is_rebased
     listed = notices.others if about is None or is_rebased else (about, *notices.others)
-    details = {**result.details, "notices": [_wire(notice) for notice in listed]} if listed else result.details
-    if mode == "details":
-        return replace(result, details=details)
-    texts = [notice_text(notice) for notice in listed]
-    if about is not None and is_rebased:
+    if listed:
+        result = replace(result, details={**result.details, "notices": [_wire(notice) for notice in listed]})
+    texts = [notice_text(notice) for notice in listed] if mode == "output" else []
+    if about is not None and is_rebased and mode == "output":
         texts.insert(0, rebased_text(about))
-    return replace(result, details=details, output="\n\n".join((result.output, *texts)))
+    return result, texts
+
+
+def _with_texts(result: ToolResult, texts: Sequence[str]) -> ToolResult:
+    return replace(result, output="\n\n".join((result.output, *texts))) if texts else result
 
 
 def _wire(notice: Notice) -> "NoticeDetails":

@@ -143,7 +143,7 @@ DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daem
 DEFERRED_MODULES: tuple[str, ...] = (
     "fileops.wire.tools",
     "fileops.wire.history",
-    "fileops.core.matching.nearest",
+    "fileops.core.suggestions.steps",
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fileops.core.presentation.advice import NO_HINTS, Hints, hints_of
 from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.results import CommandResult, EditResult, ReadResult, UndoResult
 from fileops.model.sessions import SessionName
@@ -41,6 +42,13 @@ class Answer(Struct, frozen=True, kw_only=True):
     def is_outdated(self) -> bool:
         """Whether others had changed the file, and the edit was refused for it."""
         return isinstance(self.error, ModifiedExternally)
+
+    @property
+    def hints(self) -> Hints:
+        """What is said beside the result of an edit, so that the next one succeeds."""
+        if isinstance(self.outcome, EditResult) and self.edited is not None:
+            return hints_of(self.outcome, self.edited)
+        return NO_HINTS
 
     @property
     def shown_path(self) -> str | None:

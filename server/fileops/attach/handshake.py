@@ -118,6 +118,18 @@ def hooked_session_of(request: ControlRequest) -> tuple[str, str]:
     return _text(request.params, "host"), _text(request.params, "session")
 
 
+def views_of_request(request: ControlRequest) -> tuple[list[str], str] | None:
+    """Return the files that a command's line names, and its output; None without them. Raises: BadRequest."""
+    from fileops.attach.hook_views import MAX_FILES, unpacked
+
+    if not (views := _object(request.params, "views")):
+        return None
+    try:
+        return [*_paths(views.get("files"))][:MAX_FILES], unpacked(str(views.get("output", "")))
+    except ValueError as fault:
+        raise BadRequest(f"views cannot be read: {fault}") from None
+
+
 def host_of(program: str) -> str:
     """Reduce a program's name to the characters of a connection's name."""
     return host_name(program, max_chars=MAX_HOST_CHARS) or "client"

@@ -82,6 +82,7 @@ def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
 def shared_answer(host: str, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
     """Return the answer with what others changed in files that the session has read; None if there is nothing.
 
+    The daemon is sent what a shell command has shown of files, which then counts as read.
     What is returned counts as reported, so the daemon is not asked if it could not be printed. Raises: Unusable.
     """
     name, session, tool, source = _name_of(event), event.get("session_id"), event.get("tool_name"), event.get("source")
@@ -93,9 +94,10 @@ def shared_answer(host: str, event: dict[str, Any], deadline: float) -> dict[str
         hooked_session.reset(host, session, deadline)
     elif name in AFTERWARDS and not (isinstance(tool, str) and tool.startswith(PREFIX[host])):  # ours say it themselves
         from fileops.attach import hooked_session
+        from fileops.attach.hook_views import views_of
 
         _require_output()
-        if texts := hooked_session.notices(host, session, deadline):
+        if texts := hooked_session.notices(host, session, deadline, views_of(event)):
             return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": "\n\n".join(texts)}}
     return None
 

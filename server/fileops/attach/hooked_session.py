@@ -13,9 +13,13 @@ MARGIN_S = 0.1  # the daemon gives up earlier than the hook, so that what it cou
 _PROGRAMS = {"claude-plugin": "claude"}  # how the names of their sessions begin, if not like the host of `mcp hook`
 
 
-def notices(host: str, session: str, deadline: float) -> list[str]:
-    """Return the texts for the model; they count as reported. Args: deadline: of time.monotonic."""
-    texts: object = _answer("notices", host, session, deadline).get("texts")
+def notices(host: str, session: str, deadline: float, views: Mapping[str, object] | None = None) -> list[str]:
+    """Return the texts for the model; they count as reported.
+
+    Args: deadline: of time.monotonic. views: what a command has shown of files, see hook_views.views_of.
+    """
+    more = {} if views is None else {"views": views}
+    texts: object = _answer("notices", host, session, deadline, **more).get("texts")
     return [text for text in cast("list[object]", texts) if isinstance(text, str)] if isinstance(texts, list) else []
 
 
@@ -24,12 +28,12 @@ def reset(host: str, session: str, deadline: float) -> None:
     _answer("reset", host, session, deadline)
 
 
-def _answer(command: Command, host: str, session: str, deadline: float) -> Mapping[str, Any]:
+def _answer(command: Command, host: str, session: str, deadline: float, **more: object) -> Mapping[str, Any]:
     remaining_s = deadline - time.monotonic()
     if remaining_s <= MARGIN_S:
         return {}
     program = _PROGRAMS.get(host, host)
-    line = control_line(command, host=program, session=session, within_s=remaining_s - MARGIN_S)
+    line = control_line(command, host=program, session=session, within_s=remaining_s - MARGIN_S, **more)
     try:
         attached = ask(find_address(None, os.environ), line, remaining_s)
     except (AttachRefused, NotAttached, OSError):

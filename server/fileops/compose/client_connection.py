@@ -11,7 +11,7 @@ from fileops.compose.state import DaemonState, Hub
 from fileops.model.sessions import SessionName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fileops.attach.handshake import Attachment
     from fileops.ports import EventSink
@@ -87,6 +87,11 @@ class ClientConnection:
             return []
         notices = service.names.shown_notices(await service.notices(session_id))
         return [notice_text(notice) for notice in notices.others]
+
+    async def note_views(self, session_id: SessionName, file_paths: "Sequence[str]", output: str) -> None:
+        """See state.Connection. Only with hints: without them a session reads by itself."""
+        if self._service is not None and self._service.settings.shows_lines:
+            await self._service.note_views(session_id, file_paths, output)
 
     def reset(self, session_id: SessionName) -> None:
         if self._service is not None:

@@ -8,6 +8,8 @@ from fileops.compose.mcp_connection import McpConnection
 from fileops.compose.state import DaemonState, Hub
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fileops.attach.handshake import Attachment
     from fileops.daemon.process import DaemonOptions
     from fileops.rpc.session import StreamSession
@@ -72,6 +74,11 @@ class SharedDaemonState(DaemonState):
         if session is None or (connection := self.hub.connections.get(session.connections[-1])) is None:
             return []
         return await connection.notices(session.session_id)
+
+    async def note_views(self, host: str, own_id: str, file_paths: "Sequence[str]", output: str) -> None:
+        session = self.hub.sessions.named(host, own_id)
+        if session is not None and (connection := self.hub.connections.get(session.connections[-1])) is not None:
+            await connection.note_views(session.session_id, file_paths, output)
 
     def reset(self, host: str, own_id: str) -> None:
         session = self.hub.sessions.named(host, own_id)

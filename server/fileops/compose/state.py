@@ -5,7 +5,7 @@ Imports are deferred until they are needed.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -36,6 +36,10 @@ class Connection(Protocol):
 
     async def notices(self, session_id: SessionName) -> list[str]:
         """Take the texts about what others changed, for a session of this connection."""
+        ...
+
+    async def note_views(self, session_id: SessionName, file_paths: "Sequence[str]", output: str) -> None:
+        """Count what the output of a shell command has shown of these files as read by a session."""
         ...
 
     def reset(self, session_id: SessionName) -> None:

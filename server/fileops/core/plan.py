@@ -71,7 +71,7 @@ def resolve(text: Text, edit: Edit, *, correction: bool = False, check: Check = 
         corrected = correct(text, edit) if correction and not edit.is_proposed else None
         if corrected is not None:
             return corrected
-        raise _no_match(text, edit)
+        raise NoMatch(old_string=edit.old_string)
     takes_all = edit.replace_all or edit.expected_replacements is not None
     if matches.n_positions > 1 and not takes_all:
         raise MultipleMatches(
@@ -244,12 +244,6 @@ def _first_line(edits: Sequence[Edit], steps: Sequence[Step], composed: Sequence
     if len(edits) != 1 or edits[0].strategy != EXACT or not steps[0].match_lines or not composed:
         return None
     return steps[0].match_lines[0] if composed[0].start == steps[0].splices[0].start else None
-
-
-def _no_match(text: Text, edit: Edit) -> NoMatch:
-    from fileops.core.matching.nearest import nearest
-
-    return NoMatch(old_string=edit.old_string, nearest=nearest(text, edit.old_string))
 
 
 def _after(text: Text, splices: Sequence[Splice]) -> Text:

@@ -29,6 +29,7 @@ from fileops.attach.handshake import (
     hooked_session_of,
     parse_request,
     refusal_line,
+    views_of_request,
 )
 from fileops.concurrency.delivery import Delivery
 from fileops.daemon.connections import MAX_CONNECTIONS, Client, Connections, described
@@ -302,7 +303,10 @@ class Listener:
         within_s = request.params.get("within_s")
         with suppress(TimeoutError):
             async with asyncio.timeout(min(within_s, HOOK_S) if isinstance(within_s, int | float) else HOOK_S):
-                return list(await self._service.notices(*hooked_session_of(request)))
+                session, views = hooked_session_of(request), views_of_request(request)
+                if views is not None:
+                    await self._service.note_views(*session, *views)
+                return list(await self._service.notices(*session))
         return []
 
 

@@ -32,6 +32,10 @@ class SharedService(Protocol):
         """Take what is to be reported to a session now; empty if it is not known. See SessionRegistry.named."""
         ...
 
+    async def note_views(self, host: str, own_id: str, file_paths: Sequence[str], output: str) -> None:
+        """Count what the output of a shell command has shown of these files to a session as read."""
+        ...
+
     def reset(self, host: str, own_id: str) -> None:
         """Forget what a session has read."""
         ...

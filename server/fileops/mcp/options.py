@@ -25,6 +25,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     confine: Literal["edits", "all"] = "edits"
     further_tools: Sequence[str] = ()
     notices: Literal["on", "off"] = "on"
+    hints: Literal["on", "off"] = "on"
     show_diff: Literal["on", "off"] = "on"
     max_read_bytes: int | None = None
     encodings: Sequence[EncodingRule] = ()
@@ -39,6 +40,8 @@ class McpOptions(Struct, frozen=True, kw_only=True):
             approval_timeout_s=APPROVAL_TIMEOUT_S,
             encodings=self.encodings,
             unreadable=self.unreadable,
+            hints="details" if self.hints == "on" else "off",
+            shows_lines=self.hints == "on",
         )
 
     @property

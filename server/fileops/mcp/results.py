@@ -8,11 +8,7 @@ from collections.abc import Sequence
 from msgspec import UnsetType
 
 from fileops.core.presentation.diffs import cut_diff, hunks_of
-from fileops.core.presentation.notices import MAX_DIFF_CHARS, MAX_DIFF_LINES
-from fileops.core.presentation.phrases import counted
-from fileops.mcp import texts
 from fileops.mcp.protocol import JsonObject
-from fileops.model.edits import Nearest
 from fileops.rpc import json
 from fileops.wire.types import ToolResult
 
@@ -54,17 +50,6 @@ def shown_diff(result: ToolResult) -> str:
     return cut_diff(
         diff, max_lines=MAX_SHOWN_LINES - is_long, max_chars=MAX_SHOWN_CHARS, cut_line=lambda n: f"… {n} more"
     )
-
-
-def hint_of(place: Nearest) -> str:
-    """Where a text that was not found most likely is meant to be."""
-    diff = cut_diff(
-        hunks_of(place.diff),
-        max_lines=MAX_DIFF_LINES,
-        max_chars=MAX_DIFF_CHARS,
-        cut_line=lambda n: f"… and {counted(n, 'more line')}; Read the file.",
-    )
-    return texts.nearest_place(place.start_line, place.end_line, place.differs_in, diff)
 
 
 def _facts(result: ToolResult, file_path: str | None) -> JsonObject:

@@ -30,7 +30,7 @@ from fileops.mcp.protocol import CallParams, JsonObject, Peer
 from fileops.mcp.request_state import StateSeal, digest_of_call
 from fileops.mcp.roots import ClientRoots, fixed_roots
 from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, failed, tool_list
-from fileops.model.errors import FileOpsError, NoMatch, OutsideRoots
+from fileops.model.errors import FileOpsError, OutsideRoots
 from fileops.model.internal_errors import Cancelled
 from fileops.model.results import Notices
 from fileops.model.sessions import SessionName
@@ -247,13 +247,13 @@ class McpServer:
         notices = await notices_for(self.service, answer) if self._options.notices == "on" else Notices()
         more = [results.shown_diff(result)] if self._options.show_diff == "on" and results.has_change(result) else []
         more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(answer.session)]
-        if isinstance(error, NoMatch) and error.nearest is not None:
-            more.append(results.hint_of(error.nearest))
+        reported = list(map(notice_text, notices.others))
+        if (about := notices.about) is not None:
+            reported.insert(0, rebased_text(about) if answer.is_rebased else notice_text(about))
+        more += answer.hints.texts(reported)
         if isinstance(error, OutsideRoots):
             more.append(texts.outside_roots(self._roots.folders))
-        if (about := notices.about) is not None:
-            more.append(rebased_text(about) if answer.is_rebased else notice_text(about))
-        return [*more, *map(notice_text, notices.others)]
+        return [*more, *reported]
 
     def _dialogue(
         self, peer: Peer, params: CallParams, session: SessionName, progress: Progress | None

@@ -12,19 +12,6 @@ INSTRUCTIONS = (
     "the old text back unless you are asked to. Changing files by shell commands works, but is only seen afterwards, "
     "and cannot be undone from here."
 )
-_DIFFERENCES = {
-    "tabs": "tabs and spaces",
-    "indentation": "indentation",
-    "trailing_blanks": "blanks at line ends",
-    "quotes": "kind of quotation marks",
-    "invisible": "invisible characters",
-    "case": "upper and lower case",
-    "escapes": "escaped characters",
-    "words": "words",
-    "invalid_bytes": "bytes that are no text",
-    "line_ends": "line ends",
-    "line_numbers": "line numbers that were copied with the text",
-}
 
 
 def applied_after_cancel(file_path: str) -> str:
@@ -38,11 +25,3 @@ def outside_roots(roots: Sequence[str]) -> str:
     else:
         now = f"Open for edits: {', '.join(roots)}."
     return f"{now} To open another folder, the user starts the server with `--root DIR`."
-
-
-def nearest_place(start_line: int, end_line: int, differs_in: Sequence[str], diff: str) -> str:
-    """Where the text was most likely meant, and how it differs. diff: as it is to be shown."""
-    place = f"line {start_line}" if start_line == end_line else f"lines {start_line}-{end_line}"
-    named = ", ".join(_DIFFERENCES.get(kind, kind) for kind in differs_in)
-    differs = f" It differs in: {named}." if named else ""
-    return f"The most similar text is at {place}.{differs} From your text (-) to the file's (+):\n{diff}"

@@ -43,3 +43,8 @@ class WatchError(Exception):
     reason: str
     is_missing: bool = False
     is_full: bool = False
+
+
+@dataclass(eq=False, kw_only=True)
+class OutOfTime(Exception):
+    """Work that an answer can do without took longer than it may. It is left out."""

@@ -32,7 +32,8 @@ class EditRequest(Struct, frozen=True, kw_only=True):
     """One `edit` (with exactly one element in `edits`), one `multi_edit`, or one `write`.
 
     content: the whole new text, of a `write`; then `edits` is empty. include_texts: the result has the whole text
-    before and after. no_matches: for the edits that a model has corrected, why the caller's own strings failed.
+    before and after. no_matches: for the edits that a model has corrected, why the caller's own strings failed; given:
+    the edits as the caller gave them.
     """
 
     file_path: str
@@ -43,6 +44,7 @@ class EditRequest(Struct, frozen=True, kw_only=True):
     include_texts: bool = False
     session_id: SessionName = DEFAULT_SESSION
     no_matches: tuple[NoMatch, ...] = ()
+    given: tuple[Edit, ...] = ()
 
     @property
     def wants_new_file(self) -> bool:

@@ -9,6 +9,7 @@ from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, NewlineStyle, Sighting, Snapshot, Source, StaleReason, Stamp, TextFormat
 from fileops.model.history import AppliedEdit
+from fileops.model.suggestions import Advice, SyntaxReport
 
 
 class Window(Struct, frozen=True, kw_only=True):
@@ -185,7 +186,8 @@ class EditResult(Struct, frozen=True, kw_only=True):
     match_lines are per edit too. commit: None unless something was committed. edit_id: of the applied edit in the
     history. did_edit: the event to publish once the caller has the response. rebased: if others had changed the file
     since it was read. texts: None unless requested. needs_approval: whether a user would be asked; None unless it was a
-    dry run. shown_path: the canonical path of the file, if it was written.
+    dry run. shown_path: the canonical path of the file, if it was written. advice: what is added to a
+    failure; sighting: what counts as read once the result was sent. syntax: the errors of a file that parsed before.
     """
 
     output: str
@@ -208,6 +210,9 @@ class EditResult(Struct, frozen=True, kw_only=True):
     needs_approval: bool | None = None
     processed_by: tuple[str, ...] = ()
     shown_path: str | None = None
+    advice: Advice | None = None
+    sighting: Sighting | None = None
+    syntax: SyntaxReport | None = None
 
 
 # --- reports of a session's files; these are sent as they are ----------------------------------------------------

@@ -36,7 +36,11 @@ class Texts(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """The `initializationOptions`, with the defaults of docs/PROTOCOL.md."""
+    """The `initializationOptions`, with the defaults of docs/PROTOCOL.md.
+
+    shows_lines: whether the client has asked for hints. Only then is a refused edit answered with lines that count as
+    read: a client that does not know of them would not hand them on.
+    """
 
     freshness: FreshnessRule = "mtime"
     confine: Literal["edits", "all", "off"] = "edits"
@@ -55,5 +59,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     encodings: Sequence[EncodingRule] = ()
     unreadable: Sequence[str] = ()
     notices: Literal["off", "details", "output"] = "off"
+    hints: Literal["off", "details", "output"] = "details"
+    shows_lines: bool = False
     limits: Limits = Limits()
     texts: Texts = Texts()

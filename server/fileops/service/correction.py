@@ -12,19 +12,24 @@ from fileops.core.presentation.failures import failure_message
 from fileops.model.approval import Correction, CorrectionRequest
 from fileops.model.errors import FileOpsError, NoMatch
 from fileops.model.requests import EditRequest
+from fileops.model.results import EditResult
 
 MAX_QUESTIONS = 10  # of one multi edit: after more of them the file should be read again
 
 
 class NeedsCorrection(Struct, frozen=True, kw_only=True):
-    """An edit that waits for the client's proposal."""
+    """An edit that waits for the client's proposal. failed: its result, if there is none."""
 
     error: NoMatch
+    failed: EditResult
     question: CorrectionRequest
 
 
-def unmatched(request: EditRequest, error: NoMatch) -> NeedsCorrection | None:
-    """The question about a step; None if there was one already, or if its text is not matched literally."""
+def unmatched(request: EditRequest, error: NoMatch, failed: EditResult) -> NeedsCorrection | None:
+    """The question about a step; None if there was one already, or if its text is not matched literally.
+
+    failed: the result of the request, if nothing is proposed.
+    """
     edit = request.edits[error.edit_index]
     if edit.is_proposed or edit.strategy != EXACT or len(request.no_matches) == MAX_QUESTIONS:
         return None
@@ -37,7 +42,7 @@ def unmatched(request: EditRequest, error: NoMatch) -> NeedsCorrection | None:
         reason=failure_message(error),
         nearest=error.nearest,
     )
-    return NeedsCorrection(error=error, question=question)
+    return NeedsCorrection(error=error, question=question, failed=failed)
 
 
 def with_proposal(request: EditRequest, error: NoMatch, proposal: Correction) -> EditRequest:
@@ -46,7 +51,9 @@ def with_proposal(request: EditRequest, error: NoMatch, proposal: Correction) ->
     edits[error.edit_index] = replace(
         edits[error.edit_index], old_string=proposal.old_string, new_string=proposal.new_string, is_proposed=True
     )
-    return replace(request, edits=tuple(edits), no_matches=(*request.no_matches, error))
+    return replace(
+        request, edits=tuple(edits), no_matches=(*request.no_matches, error), given=request.given or request.edits
+    )
 
 
 def original_error(request: EditRequest, error: FileOpsError) -> FileOpsError:

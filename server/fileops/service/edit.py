@@ -41,6 +41,8 @@ from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
 from fileops.ports import FileSystem
+from fileops.service.answers.advice import Adviser
+from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.commit import CommittedEdit, Committer
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
 from fileops.service.paths import canonical_path
@@ -72,6 +74,8 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     freshness: Freshness
     committer: Committer
     settings: Settings
+    adviser: Adviser
+    syntax: SyntaxChecker
 
     def start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditStep:
         """Raises: Cancelled."""
@@ -112,20 +116,21 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         except FileOpsError as error:
             return self._step_after(error, request, policy)
 
-    def failed(self, request: EditRequest, error: FileOpsError) -> EditResult:
+    def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
         reported = original_error(request, error)
-        return EditResult(
-            output=failure_text(reported, request.tool, request.file_path, self.settings.texts),
-            error=reported,
+        advised = self.adviser.advise(request, reported, policy.roots)
+        failed = EditResult(
+            output=failure_text(advised.error, request.tool, request.file_path, self.settings.texts),
+            error=advised.error,
             edits=request.edits,
             is_multi=request.tool == "multi_edit",
             dry_run=request.dry_run,
+            advice=advised.advice,
+            sighting=advised.sighting,
         )
-
-    def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
-        if policy.can_correct and isinstance(error, NoMatch) and (pending := unmatched(request, error)):
-            return pending
-        return self.failed(request, error)
+        if policy.can_correct and reported is error and isinstance(advised.error, NoMatch):
+            return unmatched(request, advised.error, failed) or failed
+        return failed
 
     # --- read and check ----------------------------------------------------------------------------------------
 
@@ -385,10 +390,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             if shown is not None and self.settings.freshness != "relevant":
                 self.freshness.mark_unshown(request.session_id, committed.snapshot.path)
 
+        syntax = None if self.settings.hints == "off" else self.syntax.begin(plan)
         edit = self.committer.commit(
             plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
         )
-        return _result_of(request, plan, edit, modified_by_user=modified_by_user)
+        result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
+        return result if syntax is None else replace(result, syntax=syntax.result())
 
 
 def _proposal_of(request: EditRequest, plan: Plan, policy: Policy, token: CancelToken) -> Proposal:

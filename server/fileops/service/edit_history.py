@@ -11,11 +11,12 @@ from fileops.core import text
 from fileops.core.merge.undo import current_ranges
 from fileops.history.journal import History
 from fileops.model.errors import FileOpsError
-from fileops.model.files import TextFormat
+from fileops.model.files import Snapshot, TextFormat
 from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import HistoryRequest
 from fileops.model.results import AgentEditRange
+from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 
 MAX_LOCATED = 50  # edits of one file that an editor is shown; older ones are in the history
@@ -50,6 +51,21 @@ class EditHistory(Struct, frozen=True, kw_only=True):
         for edit in edits[:MAX_LOCATED]:
             base = contents.after(edit.edit_id)
             if base is not None:
+                ranges.extend(_ranges_of(edit, base, snapshot.data))
+        return tuple(ranges)
+
+    def ranges_in(self, snapshot: Snapshot, session_id: SessionName, limit: int) -> tuple[AgentEditRange, ...]:
+        """The lines of a snapshot that the session's newest edits wrote, newest edit first; not those of creations."""
+        edits = [
+            edit
+            for edit in self.history.edits(path=snapshot.path, session_id=session_id)
+            if edit.undone_by is None and not edit.undoes and edit.kind == "modify"
+            if not self.history.is_earlier(edit)
+        ]
+        contents = self.history.contents(snapshot.path)
+        ranges: list[AgentEditRange] = []
+        for edit in edits[:limit]:
+            if (base := contents.after(edit.edit_id)) is not None:
                 ranges.extend(_ranges_of(edit, base, snapshot.data))
         return tuple(ranges)
 

@@ -10,13 +10,17 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fileops.concurrency.cancellation import CancelToken
+from fileops.concurrency.delivery import when_delivered
 from fileops.core.roots import Roots
 from fileops.model.events import ApprovalModeChanged, DidRead, Event, WatcherHealth
+from fileops.model.files import Sighting
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
 from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import FileSystem
+from fileops.service.answers.advice import Adviser
+from fileops.service.answers.shell_views import sightings_in
 from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import Asking, ClientApproval
 from fileops.service.client.edits import ClientEdits
@@ -69,7 +73,15 @@ class FileOps:
             self._unreadable = Unreadable(workspace.rules, settings.unreadable, client.globs_at, lambda: self.folders)
             fs = GuardedFileSystem(fs, self._unreadable)
         self._reader = ReadOperation(fs, freshness, settings, client.image_detector)
-        self._editor = EditOperation(fs=fs, freshness=freshness, committer=workspace.committer, settings=settings)
+        adviser = Adviser(fs=fs, history=workspace.edit_history, settings=settings)
+        self._editor = EditOperation(
+            fs=fs,
+            freshness=freshness,
+            committer=workspace.committer,
+            settings=settings,
+            adviser=adviser,
+            syntax=workspace.syntax,
+        )
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
         self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)))
         self._path_locks = workspace.path_locks
@@ -163,19 +175,16 @@ class FileOps:
 
     def _count_read(self, request: ReadRequest, result: ReadResult, *, checks_later: bool = False) -> None:
         """Record what the session has been shown. checks_later: see Freshness.note_read."""
-        if result.sighting is None:
-            return
-        self._workspace.freshness.note_read(result.sighting, checks_later=checks_later)
-        now = self._workspace.now()
-        self.files.activity.note_read(request.session_id, request.file_path, now)
+        if result.sighting is not None:
+            size, modified = result.size_bytes or 0, (result.mtime_ns or 0) / 1e9
+            self._note_sighting(result.sighting, size, modified, checks_later=checks_later)
+
+    def _note_sighting(self, sighting: Sighting, size: int, modified: float, *, checks_later: bool) -> None:
+        self._workspace.freshness.note_read(sighting, checks_later=checks_later)
+        session_id, file_path, now = sighting.session_id, sighting.given_path, self._workspace.now()
+        self.files.activity.note_read(session_id, file_path, now)
         self._client.events.publish(
-            DidRead(
-                file_path=request.file_path,
-                session_id=request.session_id,
-                timestamp=now,
-                size=result.size_bytes or 0,
-                modified=(result.mtime_ns or 0) / 1e9,
-            )
+            DidRead(file_path=file_path, session_id=session_id, timestamp=now, size=size, modified=modified)
         )
 
     async def edit(self, request: EditRequest) -> EditResult:
@@ -195,7 +204,26 @@ class FileOps:
             self.files.note_edit(request, result, self._workspace.now())
         if result.did_edit is not None:
             self._client.events.publish(result.did_edit)
+        if result.sighting is not None:
+            self._count_when_shown(request, result.sighting, session)
         return result
+
+    def _count_when_shown(self, request: EditRequest, sighting: Sighting, session: OpenSession) -> None:
+        """Count the lines that a refused edit is answered with as read, once the answer was sent.
+
+        As with a notice (see NoticeBoard), an edit of the file that the session has requested before does not know of
+        them, so they do not count for it.
+        """
+        n_resets, freshness = session.n_resets, self._workspace.freshness
+
+        def count() -> None:
+            if session.is_closed or session.n_resets != n_resets:
+                return
+            if not self._in_flight.is_editing(request.session_id, sighting.path, freshness.paths_of):
+                stamp = sighting.stamp
+                self._note_sighting(sighting, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
+
+        when_delivered(count)
 
     async def _edited(self, request: EditRequest, session: OpenSession, asking: Asking) -> EditResult:
         token = CancelToken()
@@ -215,7 +243,7 @@ class FileOps:
                 case NeedsCorrection():
                     corrected = await self._corrected(request, result)
                     if corrected is None:
-                        return self._editor.failed(request, result.error)
+                        return result.failed
                     request = corrected
                     step = partial(self._editor.start, request)
                 case EditResult():
@@ -238,14 +266,36 @@ class FileOps:
             CancelToken(), lambda: self._workspace.freshness.tracked(session_id, self._is_hidden)
         )
 
+    async def note_views(self, session_id: SessionName, file_paths: Sequence[str], output: str) -> None:
+        """Count as read what the output of a host's shell command has shown of these files.
+
+        As with a notice, an edit of a file that was requested before does not know of it.
+        """
+        session, freshness, roots = self._sessions.get(session_id), self._workspace.freshness, self._read_roots
+        n_resets = session.n_resets
+        look = partial(sightings_in, self._reader.fs, session_id, tuple(file_paths), output, roots)
+        sightings = await self._workers.run(CancelToken(), look)
+        if session.is_closed or session.n_resets != n_resets:
+            return
+        for sighting in sightings:
+            if not self._in_flight.is_editing(session_id, sighting.path, freshness.paths_of):
+                stamp = sighting.stamp
+                self._note_sighting(sighting, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
+
     async def notices(
-        self, session_id: SessionName, about: str | None = None, *, without: str | None = None, is_whole: bool = False
+        self,
+        session_id: SessionName,
+        about: str | None = None,
+        *,
+        without: str | None = None,
+        is_whole: bool = False,
+        n_used: int = 0,
     ) -> Notices:
         """What others changed in files that the session has read and may still read, for a result that is sent next.
 
         Args: about: the file of the result, as given, if a change of others concerned it. without: the canonical path
         of a file that the result shows: a change of it since is left to a later result. is_whole: the result has all
-        of the change `about` its file.
+        of the change `about` its file. n_used: characters that are added to the result besides.
         """
         board = self._notices
         if board is None:
@@ -263,7 +313,7 @@ class FileOps:
                 without,
             ),
         )
-        return board.report(session_id, found, is_whole=is_whole)
+        return board.report(session_id, found, is_whole=is_whole, n_used=n_used)
 
     # --- a session's files -----------------------------------------------------------------------------------
 

@@ -81,18 +81,19 @@ class NoticeBoard:
         stamp = reported[path][1]
         return stamp is not None and stamp == self._freshness.foreign_changes.stamp_at(path)
 
-    def report(self, session_id: SessionName, found: Found, *, is_whole: bool = False) -> Notices:
+    def report(self, session_id: SessionName, found: Found, *, is_whole: bool = False, n_used: int = 0) -> Notices:
         """Return the notices of a result that is sent next. is_whole: it has the whole diff of `about` anyway.
 
+        n_used: characters of the result that are not its own output; the notices have what is left of MAX_CHARS.
         No other result repeats them. They count once this one was sent; if it is not, they wait for another one.
         """
         before = self._reported.get(session_id, {})
         reported = {path: before[path] for path in found.waiting if path in before}
         about, others = None, list[Notice]()
-        n_chars = 0
+        n_chars = n_used
         if found.about is not None:
             about = notice_of(found.about)
-            n_chars = len(notice_text(about))
+            n_chars += len(notice_text(about))
             self._note(session_id, found.about, reported, is_whole=_is_whole(about) or (is_whole and bool(about.diff)))
         for change in found.others:
             if change.path in before and before[change.path][0] == change.digest:
@@ -100,7 +101,7 @@ class NoticeBoard:
             notice = notice_of(change)
             n_chars += len(notice_text(notice))
             n_files = len(others) + (about is not None)
-            if n_files == MAX_FILES or (n_files and n_chars > MAX_CHARS):
+            if n_files == MAX_FILES or ((n_files or n_used) and n_chars > MAX_CHARS):
                 break
             others.append(notice)
             self._note(session_id, change, reported, is_whole=_is_whole(notice))

@@ -12,6 +12,7 @@ from fileops.history.journal import History
 from fileops.model.sessions import SessionName
 from fileops.ports import Clock, FileSystem
 from fileops.service.activity import ActivityLog
+from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.client.unreadable import RuleBook
 from fileops.service.commit import Committer
 from fileops.service.edit_history import EditHistory
@@ -48,6 +49,7 @@ class Workspace:
         self.workers = SharedWorkers(has_many_clients=has_many_clients)
         self.committer = Committer(fs=fs, clock=clock, journal=history)
         self.edit_history = EditHistory(fs=fs, history=history)
+        self.syntax = SyntaxChecker()
         # Of all sessions, by full name:
         self.sessions = OpenSessions()
         self.modes = SessionModes()
@@ -76,6 +78,7 @@ class Workspace:
 
     def close(self) -> None:
         """Finish the commits that have begun, and start no further ones."""
+        self.syntax.close()
         if self._plugins is not None:
             self._plugins.close()  # a worker thread may be waiting for one
         self.workers.close()

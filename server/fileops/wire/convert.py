@@ -20,6 +20,7 @@ from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
 from fileops.wire.failures import failure_details, rebased_details
+from fileops.wire.hints import advice_details, syntax_details
 
 if TYPE_CHECKING:
     from fileops.wire.details import (
@@ -136,6 +137,10 @@ def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
     details: EditDetails = _edit_details(outcome) if outcome.error is None else {**failure_details(outcome.error)}
     if outcome.is_multi and (outcome.error is None or "edit_index" in details):
         details["edits"] = _step_results(outcome)
+    if outcome.advice is not None:
+        details = {**details, **advice_details(outcome.advice)}
+    if outcome.syntax is not None:
+        details["syntax"] = syntax_details(outcome.syntax)
     if outcome.error is not None and outcome.modified_by_user:
         details["modified_by_user"] = True
     return tool_result(outcome.output, outcome.error, ui_extra, details)

@@ -7,6 +7,7 @@ and R-EDIT-3, R-UNDO-2, R-BASH-2).
 from typing import Literal, Required, TypedDict
 
 from fileops.model.edits import LineRange, Nearest, RelevanceReason
+from fileops.model.suggestions import SuggestionKind
 from fileops.wire.types import UiExtra
 
 
@@ -107,6 +108,80 @@ class DecidedByDetails(TypedDict, total=False):
     """Of a policy."""
 
 
+class SuggestionDetails(TypedDict):
+    """What to send in place of a step that failed."""
+
+    edit_index: int
+    """0-based."""
+    kind: SuggestionKind
+    """A place that was most likely meant, a longer text that is unique, or why nothing else has to be sent."""
+    start_line: int
+    """1-based, in the file."""
+    end_line: int
+    """Included."""
+    old_string: str | None
+    """The exact present text. Null where there is none to send, or it is too long or not certain."""
+    note: str
+    """Sentences for the model."""
+
+
+class FailedStepDetails(TypedDict):
+    """Why a step cannot be made."""
+
+    edit_index: int
+    """0-based."""
+    code: str
+    """As of the error of a result."""
+    message: str
+    """A sentence for the user."""
+    after: int | None
+    """The failed step without whose failure this one would succeed."""
+    match_lines: list[int]
+    """1-based lines in the file where an ambiguous text was found, the first 20."""
+    n_more: int
+    """Further places."""
+
+
+class ShownDetails(TypedDict):
+    """Lines of the file that count as read with this answer."""
+
+    ranges: list[LineRange]
+    """Which lines."""
+    text: str
+    """Numbered as a read shows them."""
+
+
+class SyntaxErrorDetails(TypedDict):
+    """One syntax error."""
+
+    line: int
+    """1-based."""
+    column: int
+    """1-based, in characters."""
+    message: str
+    """A clause."""
+
+
+class SyntaxDetails(TypedDict):
+    """The first syntax errors of a file that had none before the edit."""
+
+    language: str
+    """Its name for people."""
+    errors: list[SyntaxErrorDetails]
+    """3 at most."""
+
+
+class AdviceDetails(TypedDict, total=False):
+    """What is added to the answer to a failed edit."""
+
+    suggestions: list[SuggestionDetails]
+    """What to send in place of the steps that failed, the best first."""
+    failures: list[FailedStepDetails]
+    """Every step that fails."""
+    shown: ShownDetails
+    """What counts as read with this answer."""
+
+
 class FailureDetails(TypedDict, total=False):
     edit_index: int
     """0-based, of the step that failed."""
@@ -204,6 +279,16 @@ class EditDetails(FailureDetails, Noticing, total=False):
     """With `include_texts`. Null over 1 MB."""
     proposed_text: str | None
     """With `include_texts`. Null over 1 MB."""
+    suggestions: list[SuggestionDetails]
+    """What to send in place of the steps that failed, the best first."""
+    failures: list[FailedStepDetails]
+    """Every step that fails."""
+    shown: ShownDetails
+    """What counts as read with this answer."""
+    syntax: SyntaxDetails
+    """Of an edit that was applied to a file that parsed before."""
+    hints: list[str]
+    """The texts for the model, the most important first."""
 
 
 class UndoneFile(TypedDict):

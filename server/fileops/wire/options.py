@@ -57,6 +57,7 @@ def _settings(options: Options) -> Settings:
     values = _present(options)
     values.pop("limits", None)
     values.pop("texts", None)
+    values["shows_lines"] = options.hints in {"details", "output"}
     if options.roots is not None:
         values["roots"] = tuple(options.roots)
     if options.processors is not None:

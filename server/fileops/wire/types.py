@@ -246,6 +246,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Names of installed validators, all of which must accept a text."""
     notices: Literal["off", "details", "output"] | None = None
     """Whether results say what others changed, and where."""
+    hints: Literal["off", "details", "output"] | None = None
+    """What is said beside a failed edit."""
     limits: LimitOptions | None = None
     """Limits of reads."""
     texts: TextOptions | None = None

@@ -22,7 +22,7 @@ from fileops.core.globs import Glob
 from fileops.core.matching import strategies
 from fileops.core.matching.correction import correct
 from fileops.core.matching.exact import find
-from fileops.core.matching.nearest import nearest
+from fileops.core.suggestions.nearest import nearest
 from fileops.core.text import detect_format
 from fileops.core.whole_text import splices_to_text
 from fileops.core.windows.numbered import WindowReader

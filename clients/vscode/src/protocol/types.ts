@@ -597,6 +597,10 @@ export interface EditDetails {
   edit_index?: number;
   /** Of a multi-edit: the outcome of each step. */
   edits?: StepDetails[];
+  /** Every step that fails. */
+  failures?: FailedStepDetails[];
+  /** The texts for the model, the most important first. */
+  hints?: string[];
   /** How the text was found: `exact` only if all of it was. */
   match?: string | null;
   /** 1-based lines where the text was found. */
@@ -627,6 +631,12 @@ export interface EditDetails {
   relevance?: RelevanceDetails;
   /** Places. */
   replacements?: number;
+  /** What counts as read with this answer. */
+  shown?: ShownDetails;
+  /** What to send in place of the steps that failed, the best first. */
+  suggestions?: SuggestionDetails[];
+  /** Of an edit that was applied to a file that parsed before. */
+  syntax?: SyntaxDetails;
   /** The one that refused the text. */
   validator?: string;
 }
@@ -721,6 +731,21 @@ export interface ExecuteCommandParams {
 export interface ExperimentalCapabilities {
   /** What this server serves. */
   fileops: FileopsCapabilities;
+}
+/** Why a step cannot be made. */
+export interface FailedStepDetails {
+  /** The failed step without whose failure this one would succeed. */
+  after: number | null;
+  /** As of the error of a result. */
+  code: string;
+  /** 0-based. */
+  edit_index: number;
+  /** 1-based lines in the file where an ambiguous text was found, the first 20. */
+  match_lines: number[];
+  /** A sentence for the user. */
+  message: string;
+  /** Further places. */
+  n_more: number;
 }
 /** Params of a request about a file of a session. */
 export interface FileParams {
@@ -883,6 +908,8 @@ export interface InitializationOptions {
   validators?: string[] | null;
   /** Whether results say what others changed, and where. */
   notices?: ('details' | 'off' | 'output') | null;
+  /** What is said beside a failed edit. */
+  hints?: ('details' | 'off' | 'output') | null;
   /** Limits of reads. */
   limits?: LimitOptions | null;
   /** Texts of outputs. */
@@ -1486,6 +1513,13 @@ export interface ShowMessageRequestParams {
   /** LSP's MessageType: 1 for errors, 2 for warnings, 3 for information. */
   type: 1 | 2 | 3;
 }
+/** Lines of the file that count as read with this answer. */
+export interface ShownDetails {
+  /** Which lines. */
+  ranges: LineRange[];
+  /** Numbered as a read shows them. */
+  text: string;
+}
 /** How many lines a change adds and removes. */
 export interface Stats {
   /** Lines. */
@@ -1534,6 +1568,37 @@ export interface StepDetails {
   replacements?: number;
   /** After a failure no step was applied, also if it is `ok`. */
   status?: 'failed' | 'not_tried' | 'ok';
+}
+/** What to send in place of a step that failed. */
+export interface SuggestionDetails {
+  /** 0-based. */
+  edit_index: number;
+  /** Included. */
+  end_line: number;
+  /** A place that was most likely meant, a longer text that is unique, or why nothing else has to be sent. */
+  kind: 'already_there' | 'nearest' | 'seen_now' | 'unique';
+  /** Sentences for the model. */
+  note: string;
+  /** The exact present text. Null where there is none to send, or it is too long or not certain. */
+  old_string: string | null;
+  /** 1-based, in the file. */
+  start_line: number;
+}
+/** The first syntax errors of a file that had none before the edit. */
+export interface SyntaxDetails {
+  /** 3 at most. */
+  errors: SyntaxErrorDetails[];
+  /** Its name for people. */
+  language: string;
+}
+/** One syntax error. */
+export interface SyntaxErrorDetails {
+  /** 1-based, in characters. */
+  column: number;
+  /** 1-based. */
+  line: number;
+  /** A clause. */
+  message: string;
 }
 /** A change of a document. */
 export interface TextEdit {

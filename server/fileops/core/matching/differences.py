@@ -1,12 +1,10 @@
 """Kinds of difference between a text and the place that it most likely meant, for a caller to act on."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import get_args
 
 from fileops.core.matching.similarity import (
-    Wanted,
-    pairs_of,
     ratio_of,
     unescaped,
     visible,
@@ -27,9 +25,10 @@ _FOLDS: tuple[tuple[DiffersIn, Callable[[str], str]], ...] = (
 )
 
 
-def differences(wanted: Wanted, there: tuple[str, ...]) -> set[DiffersIn]:
+def differences_of(pairs: Iterable[tuple[str, str]]) -> set[DiffersIn]:
+    """Return how the lines of the pairs differ. A line without a counterpart is paired with ""."""
     kinds: set[DiffersIn] = set()
-    for old, new in pairs_of(wanted, there):
+    for old, new in pairs:
         if old != new:
             kinds |= _kinds(old, new)
     return kinds
@@ -69,6 +68,6 @@ def _body_kinds(old: str, new: str) -> set[DiffersIn]:
     return kinds
 
 
-def unseen(there: tuple[str, ...]) -> DiffersIn:
+def unseen(there: Sequence[str]) -> DiffersIn:
     """Return the kind of difference between texts that are equal after decoding."""
     return "invalid_bytes" if any("\ufffd" in line for line in there) else "line_ends"

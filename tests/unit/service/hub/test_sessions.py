@@ -77,7 +77,8 @@ async def test_sessions_whose_long_ids_begin_alike_are_separate(daemon: SharedDa
             for own_id in (first_id, second_id)
         ]
         await hosts[0].tool("Read", file_path=str(file))
-        assert code_of(await hosts[1].tool("Edit", **edit)) == "not_read"
+        absent = {**edit, "old_string": "a text that is not there"}  # so that no lines are shown, which count as read
+        assert code_of(await hosts[1].tool("Edit", **absent)) == "not_read"
         assert code_of(await hosts[0].tool("Edit", **edit)) is None
         await hosts[0].tool("Read", file_path=str(file))
         file.write_text("changed\n")

@@ -230,6 +230,8 @@
 ---@field edit_id? string Null if nothing was written.
 ---@field edit_index? integer 0-based, of the step that failed.
 ---@field edits? fileops.wire.StepDetails[] Of a multi-edit: the outcome of each step.
+---@field failures? fileops.wire.FailedStepDetails[] Every step that fails.
+---@field hints? string[] The texts for the model, the most important first.
 ---@field match? string How the text was found: `exact` only if all of it was.
 ---@field match_lines? integer[] 1-based lines where the text was found.
 ---@field modified_by_user? boolean Whether the user changed the proposal.
@@ -245,6 +247,9 @@
 ---@field rebased? fileops.wire.RebasedDetails Of an edit that was applied though others had changed the file, with `freshness` `relevant`.
 ---@field relevance? fileops.wire.RelevanceDetails Of an edit that was refused, with `freshness` `relevant`.
 ---@field replacements? integer Places.
+---@field shown? fileops.wire.ShownDetails What counts as read with this answer.
+---@field suggestions? fileops.wire.SuggestionDetails[] What to send in place of the steps that failed, the best first.
+---@field syntax? fileops.wire.SyntaxDetails Of an edit that was applied to a file that parsed before.
 ---@field validator? string The one that refused the text.
 
 ---@class (exact) fileops.wire.EditParams Replaces a text of a file by another one.
@@ -288,6 +293,14 @@
 ---@class (exact) fileops.wire.ErrorStats Calls that ended in an error of any kind; a cancelled call is none.
 ---@field n integer How many.
 ---@field share number Of all calls, 0 to 1; 0 without calls.
+
+---@class (exact) fileops.wire.FailedStepDetails Why a step cannot be made.
+---@field after? integer The failed step without whose failure this one would succeed.
+---@field code string As of the error of a result.
+---@field edit_index integer 0-based.
+---@field match_lines integer[] 1-based lines in the file where an ambiguous text was found, the first 20.
+---@field message string A sentence for the user.
+---@field n_more integer Further places.
 
 ---@class (exact) fileops.wire.FileParams Params of a request about a file of a session.
 ---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.
@@ -366,6 +379,7 @@
 ---@field processors? string[] Names of installed processors, in the order in which they change a text.
 ---@field validators? string[] Names of installed validators, all of which must accept a text.
 ---@field notices? 'details'|'off'|'output' Whether results say what others changed, and where.
+---@field hints? 'details'|'off'|'output' What is said beside a failed edit.
 ---@field limits? fileops.wire.LimitOptions Limits of reads.
 ---@field texts? fileops.wire.TextOptions Texts of outputs.
 ---@field approval_fallback? 'message'|'none' How a client is asked that does not handle `fileops/confirmEdit`.
@@ -585,6 +599,10 @@
 ---@field socket string Its path.
 ---@field version string Of the daemon.
 
+---@class (exact) fileops.wire.ShownDetails Lines of the file that count as read with this answer.
+---@field ranges fileops.wire.LineRange[] Which lines.
+---@field text string Numbered as a read shows them.
+
 ---@class (exact) fileops.wire.Stats How many lines a change adds and removes.
 ---@field added integer Lines.
 ---@field removed integer Lines.
@@ -606,6 +624,23 @@
 ---@field match_lines? integer[] 1-based.
 ---@field replacements? integer Places.
 ---@field status? 'failed'|'not_tried'|'ok' After a failure no step was applied, also if it is `ok`.
+
+---@class (exact) fileops.wire.SuggestionDetails What to send in place of a step that failed.
+---@field edit_index integer 0-based.
+---@field end_line integer Included.
+---@field kind 'already_there'|'nearest'|'seen_now'|'unique' A place that was most likely meant, a longer text that is unique, or why nothing else has to be sent.
+---@field note string Sentences for the model.
+---@field old_string? string The exact present text. Null where there is none to send, or it is too long or not certain.
+---@field start_line integer 1-based, in the file.
+
+---@class (exact) fileops.wire.SyntaxDetails The first syntax errors of a file that had none before the edit.
+---@field errors fileops.wire.SyntaxErrorDetails[] 3 at most.
+---@field language string Its name for people.
+
+---@class (exact) fileops.wire.SyntaxErrorDetails One syntax error.
+---@field column integer 1-based, in characters.
+---@field line integer 1-based.
+---@field message string A clause.
 
 ---@class (exact) fileops.wire.TextOptions Texts of the outputs that a client may replace.
 ---@field read_reminder? string The block after the lines of a read. Empty: nothing.

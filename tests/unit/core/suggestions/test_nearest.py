@@ -2,7 +2,7 @@
 
 import pytest
 
-from fileops.core.matching.nearest import nearest
+from fileops.core.suggestions.nearest import nearest
 from fileops.model.edits import DiffersIn
 from fileops.model.files import Text, TextFormat
 from support.core_models import FORMATS, text_of

@@ -1,0 +1,167 @@
+"""Sentences about a failed edit, so that the next one succeeds: for the model, beside the texts that were specified."""
+
+import re
+from collections.abc import Sequence
+from difflib import unified_diff
+
+from msgspec import Struct
+
+from fileops.core.presentation.diffs import cut_diff
+from fileops.model.edits import DiffersIn
+from fileops.model.results import EditResult
+from fileops.model.suggestions import FailedStep, ShownLines, Suggestion, SyntaxReport
+
+MAX_CHARS = 6000  # of all that is added to one answer, with the notices
+_SEPARATOR = 2  # characters between two texts
+MAX_DIFF_LINES = 40
+MAX_DIFF_CHARS = 2000
+
+_DIFFERENCES: dict[DiffersIn, str] = {
+    "tabs": "tabs and spaces",
+    "indentation": "indentation",
+    "trailing_blanks": "blanks at line ends",
+    "quotes": "kind of quotation marks",
+    "invisible": "invisible characters",
+    "case": "upper and lower case",
+    "escapes": "escaped characters",
+    "words": "words",
+    "invalid_bytes": "bytes that are no text",
+    "line_ends": "line ends",
+    "line_numbers": "line numbers that were copied with the text",
+}
+_FENCE = re.compile("`{3,}")
+
+
+# --- notes of single suggestions ----------------------------------------------------------------------------------
+
+
+def nearest_note(first: int, last: int, differs_in: Sequence[DiffersIn], *, is_elided: bool) -> str:
+    """Return the sentences about the place that a text most likely meant."""
+    named = ", ".join(_DIFFERENCES[kind] for kind in differs_in)
+    verb, they = ("is", "it differs") if first == last else ("are", "they differ")
+    note = f"{_lines(first, last)} {verb} closest; {they} in {named}."
+    if is_elided:
+        note += " Write out in new_string, too, what you left out in the middle."
+    return note
+
+
+def already_there_note(first: int, last: int, own: tuple[str, str] | None) -> str:
+    """Return the sentence about a new text that is there already.
+
+    own: the id and the time of the session's own edit that wrote it.
+    """
+    verb = "has" if first == last else "have"
+    by = f", by your edit {own[0][:8]} of {own[1]}" if own is not None else ""
+    return f"{_lines(first, last)} already {verb} the new text{by}."
+
+
+def unique_note(line: int) -> str:
+    return f"For the place at line {line}. Repeat in new_string the lines that are added here."
+
+
+def _lines(first: int, last: int) -> str:
+    return f"Line {first}" if first == last else f"Lines {first}-{last}"
+
+
+def line_diff(old: str, there: str, first_line: int) -> str:
+    """Return the diff from the caller's text to that of the file, with the line numbers of the file in its headers."""
+    rows = list(unified_diff(old.split("\n"), there.split("\n"), n=1, lineterm=""))[2:]
+    diff = "\n".join(_HUNK.sub(lambda found: _header(found, first_line), row) for row in rows)
+    return cut_diff(diff, max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
+
+
+_HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+
+
+def _header(found: "re.Match[str]", first_line: int) -> str:
+    shift = first_line - 1
+    return f"@@ -{int(found[1]) + shift}{found[2] or ''} +{int(found[3]) + shift}{found[4] or ''} @@"
+
+
+# --- the texts of one answer --------------------------------------------------------------------------------------
+
+
+class Hints(Struct, frozen=True):
+    """The texts that are added to the result of an edit, the most important first."""
+
+    all_texts: tuple[str, ...] = ()
+
+    @property
+    def n_chars(self) -> int:
+        return sum(len(text) + _SEPARATOR for text in self.texts())
+
+    def texts(self, others: Sequence[str] = ()) -> list[str]:
+        """Return as many of them as MAX_CHARS allows beside the other texts that are added to the result."""
+        room = MAX_CHARS - sum(len(text) + _SEPARATOR for text in others)
+        kept: list[str] = []
+        for text in self.all_texts:
+            room -= len(text) + _SEPARATOR
+            if room < 0:
+                break
+            kept.append(text)
+        return kept
+
+
+NO_HINTS = Hints()
+
+
+def hints_of(result: EditResult, file_path: str) -> Hints:
+    """Return what is added to the result of an edit. file_path: as the caller gave it."""
+    texts: list[str] = []
+    if (advice := result.advice) is not None:
+        if advice.shown is not None:
+            texts.append(shown_text(advice.shown))
+        for failure in advice.failures:
+            suggestions = [each for each in advice.suggestions if each.edit_index == failure.edit_index]
+            texts.append(_step_text(failure, suggestions, len(result.edits)))
+    if result.syntax is not None:
+        texts.append(syntax_text(file_path.rpartition("/")[2], result.syntax))
+    return Hints(tuple(filter(None, texts)))
+
+
+def _step_text(failure: FailedStep, suggestions: Sequence[Suggestion], n_steps: int) -> str:
+    """Return the text about one failing step, "" if there is nothing to say that the output does not."""
+    parts: list[str] = []
+    if n_steps > 1:
+        parts.append(f"Edit {failure.edit_index + 1} of {n_steps} fails: {failure.message}")
+        if failure.after is not None:
+            parts[-1] += f" It fails only because edit {failure.after + 1} does; send it again unchanged."
+    if failure.lines:
+        parts.append(_places_text(failure))
+    parts += [_suggestion_text(each) for each in suggestions]
+    if n_steps > 1 and parts:
+        parts.append("Nothing was written.")
+    return "\n".join(parts)
+
+
+def _places_text(failure: FailedStep) -> str:
+    more = f" and {failure.n_more} more" if failure.n_more else ""
+    return f"It is at {'line' if len(failure.lines) == 1 else 'lines'} {', '.join(map(str, failure.lines))}{more}."
+
+
+def _suggestion_text(suggestion: Suggestion) -> str:
+    if suggestion.old_string is not None:
+        return f"{suggestion.note} Send this as old_string:\n{fenced(suggestion.old_string)}"
+    if suggestion.diff:
+        return f"{suggestion.note} From your text (-) to the file's (+):\n{suggestion.diff}"
+    return suggestion.note
+
+
+def shown_text(shown: ShownLines) -> str:
+    return (
+        "These lines are in the file now. They count as read, so you can send the same call again if it is still "
+        f"right:\n{shown.text}"
+    )
+
+
+def fenced(text: str) -> str:
+    """Return the text in a fence that is longer than any inside."""
+    longest = max((len(found) for found in _FENCE.findall(text)), default=2)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def syntax_text(name: str, report: SyntaxReport) -> str:
+    """Return the text about a file that an edit made unparsable. name: of the file."""
+    faults = "; ".join(f"line {fault.line}: {fault.message}" for fault in report.errors)
+    return f"{name} no longer parses: {faults}"

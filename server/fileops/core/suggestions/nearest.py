@@ -1,0 +1,38 @@
+"""The nearest place of an unmatched text as `details.nearest` has it: a hint for the caller, never applied."""
+
+from fileops.core.pausing import Check, unchecked
+from fileops.core.presentation.advice import line_diff
+from fileops.core.suggestions.lines import LineTable
+from fileops.core.suggestions.places import MAX_OLD_CHARS, Place, places, without_surrogates
+from fileops.core.text import decode_part, to_lf
+from fileops.model.edits import Nearest
+from fileops.model.files import Text
+
+MAX_SCANNED_BYTES = 4 << 20  # of a larger file only the first part is searched
+
+
+def nearest(text: Text, old: str, new: str = "", check: Check = unchecked) -> Nearest | None:
+    """Return the nearest place, or None if no place is similar enough. Raises: the errors of `check`."""
+    lines = lines_of_text(text)
+    found = places(lines, old, new, check)
+    return nearest_at(lines, old, found[0]) if found else None
+
+
+def nearest_at(lines: LineTable, old: str, place: Place) -> Nearest:
+    shown = without_surrogates(to_lf(old[:MAX_OLD_CHARS]).removesuffix("\n"))
+    there = lines.slice(place.first_line - 1, place.last_line - 1)
+    return Nearest(
+        start_line=place.first_line,
+        end_line=place.last_line,
+        similarity=place.similarity,
+        diff=f"--- old_string\n+++ line {place.first_line}\n{line_diff(shown, there, place.first_line)}\n",
+        differs_in=place.differs_in,
+    )
+
+
+def lines_of_text(text: Text) -> LineTable:
+    """Return the lines of a file's text, with LF line ends and without its byte order mark."""
+    n_bytes = min(len(text.data), MAX_SCANNED_BYTES)
+    n_bytes -= n_bytes % text.format.unit_bytes
+    decoded = to_lf(decode_part(memoryview(text.data)[:n_bytes], text.format))
+    return LineTable(decoded.removeprefix("\ufeff") if text.format.bom else decoded)

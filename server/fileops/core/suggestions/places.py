@@ -1,0 +1,454 @@
+r"""Search for the places that a text which is not in the file most likely meant, as exact parts of the file.
+
+The search has four steps. Words and whole lines of the wanted text that occur in the file vote for the line at which it
+would begin. Around the likeliest lines the wanted lines are aligned with those of the file (`alignment.py`). The first
+and the last pair of lines decide where the place begins and ends: at whole lines, or inside a line if the caller gave a
+part of one. At last the similarity of what is there is measured, and a place below MIN_SIMILARITY is dropped.
+
+Each step takes time that is linear in the file at most, and the number of wanted lines, votes and candidates is
+bounded.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fileops.core.matching.differences import ALL_KINDS, differences_of, unseen
+from fileops.core.matching.similarity import fold, ratio_of, unescaped
+from fileops.core.pausing import Check, unchecked
+from fileops.core.suggestions.alignment import LineKey, align, key_of, likeness_of, similarity_of
+from fileops.core.suggestions.columns import columns, indentation
+from fileops.core.suggestions.lines import LineTable
+from fileops.core.text import to_lf
+from fileops.model.edits import DiffersIn
+
+MIN_SIMILARITY = 0.5  # of the nearest place; below, it misleads more than it helps
+MAX_PLACES = 3
+MAX_TEXT_CHARS = 4 << 20
+MAX_TEXT_LINES = 200_000
+MAX_OLD_LINES = 200  # of the caller's text
+MAX_OLD_CHARS = 20_000
+_MIN_END = 0.8  # of the characters of the first pair of lines, and of the last one
+_MIN_DOUBT = 0.5  # of the words of such a pair; with less in common they are different lines
+_MIN_PART_CHARS = 3  # of the end of a line; less occurs everywhere
+_RIVAL = 0.75  # of the similarity of the best place: the others are offered if they are about as similar
+_MAX_GAP_LINES = 400  # between the two parts of a text with an elided middle
+_N_WORDS = 24
+_N_LONG_LINES = 8
+_MAX_VOTED = 200  # lines with votes of which the neighbours are counted too
+_N_HITS = 64  # of one word
+_N_CANDIDATES = 6
+_N_CANDIDATES_OF_LONG = 3
+_LONG_LINES = 60
+
+_LINE_NUMBER = re.compile(r"^ *\d+(?:→|\t)")
+_ELISION = re.compile(r"^\W*(?:\.\.\.|…)[^\n]{0,60}$")
+_ESCAPED_NEWLINE = re.compile(r"(?<!\\r)\\n(?![\"'`])")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_WORD = re.compile(r"[^\W_]{3,}")
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Characters [start, end) of the text, in the lines `first_line` to `last_line` (1-based, both included).
+
+    similarity: 0 to 1. is_elided: the caller left out its middle. is_sure: it is known where the place begins and ends;
+    else the caller's first or last line may mean a line of the file that differs much, or may be missing there.
+    """
+
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+    similarity: float
+    differs_in: tuple[DiffersIn, ...]
+    is_elided: bool = False
+    is_sure: bool = True
+
+
+_Kept = tuple[list[str], list[str]]  # keys of the lines of the new text, from its beginning and from its end
+
+
+class _Wanted(Struct, frozen=True, kw_only=True):
+    """The caller's lines from the first to the last that is not blank.
+
+    copied: what was removed from them. n_before, n_after: the newlines before them and after them. has_blank_first,
+    has_blank_last: whether the outermost of the lines that are left out here has blanks, so that it is a whole line.
+    """
+
+    keys: tuple[LineKey, ...]
+    copied: frozenset[DiffersIn]
+    n_before: int
+    n_after: int
+    has_blank_first: bool
+    has_blank_last: bool
+
+
+class _Candidate(Struct, frozen=True, kw_only=True):
+    """Lines of the file, 0-based, and their pairs with the wanted lines."""
+
+    score: float
+    pairs: tuple[tuple[int, int], ...]
+    is_sure: bool = True
+
+
+def places(lines: LineTable, old: str, new: str, check: Check = unchecked) -> list[Place]:
+    """Return the places that `old` most likely meant, the most similar first; [] if there is none.
+
+    lines: of the text with LF line ends. new: the text that is to be there. Its first and last lines are often those of
+    the file, and so they say where a place ends whose own first or last line is not found. Raises: the errors of
+    `check`.
+    """
+    if len(lines.text) > MAX_TEXT_CHARS or len(lines.bodies) > MAX_TEXT_LINES:
+        return []
+    kept = _kept_lines(new)
+    found: list[Place] = []
+    for given, copied in _readings(old):
+        if (parts := _around_elision(given)) is not None:
+            head, tail = (_wanted(part, copied) for part in parts)
+            found += _elided(lines, head, tail, kept, check)
+        elif (wanted := _wanted(given, copied)) is not None:
+            found += _found(lines, wanted, kept, check)
+    return _distinct(found)
+
+
+def without_surrogates(text: str) -> str:
+    """Return the text as JSON can carry it."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _kept_lines(new: str) -> tuple[list[str], list[str]]:
+    """Return the keys of the new text's lines, from its beginning and from its end."""
+    keys = [fold(line) for line in to_lf(new[:MAX_OLD_CHARS]).split("\n")[:MAX_OLD_LINES]]
+    return keys, keys[::-1]
+
+
+def _readings(old: str) -> list[tuple[list[str], frozenset[DiffersIn]]]:
+    r"""Return the caller's lines, and what was removed from them: copied line numbers, or escapes that were added.
+
+    A text in one line with `\n` in it has two readings: with all escapes removed, and with those of line ends alone,
+    if the text of the file itself has the others.
+    """
+    seen = without_surrogates(to_lf(old[:MAX_OLD_CHARS]))
+    if "\n" in seen or r"\n" not in seen:
+        return [_without_numbers(seen.split("\n"), set())]
+    texts = dict.fromkeys((unescaped(seen), _ESCAPED_NEWLINE.sub("\n", seen)))
+    return [_without_numbers(text.split("\n"), {"escapes"}) for text in texts]
+
+
+def _without_numbers(lines: list[str], copied: set[DiffersIn]) -> tuple[list[str], frozenset[DiffersIn]]:
+    numbered = [bool(_LINE_NUMBER.match(line)) for line in lines if line]
+    if numbered and all(numbered):
+        lines = [_LINE_NUMBER.sub("", line) for line in lines]
+        copied.add("line_numbers")
+    return lines, frozenset(copied)
+
+
+def _wanted(lines: Sequence[str], copied: frozenset[DiffersIn]) -> _Wanted | None:
+    """None if there are only blanks."""
+    first = next((index for index, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        return None
+    last = next(index for index in range(len(lines) - 1, -1, -1) if lines[index].strip())
+    last = min(last, first + MAX_OLD_LINES - 1)
+    n_before, n_after = first, len(lines) - 1 - last
+    keys = tuple(
+        key_of(
+            line,
+            may_be_part=(index == first and not n_before) or (index == last and not n_after),
+        )
+        for index, line in enumerate(lines[first : last + 1], first)
+    )
+    return _Wanted(
+        keys=keys,
+        copied=copied,
+        n_before=n_before,
+        n_after=n_after,
+        has_blank_first=n_before > 0 and bool(lines[0]),
+        has_blank_last=n_after > 0 and bool(lines[-1]),
+    )
+
+
+# --- candidates ---------------------------------------------------------------------------------------------------
+
+
+def _found(lines: LineTable, wanted: _Wanted, kept: _Kept, check: Check) -> list[Place]:
+    keys = wanted.keys
+    slack = min(2 + len(keys) // 4, 8)
+    known: dict[int, LineKey] = {}
+
+    def key_at(line: int) -> LineKey:
+        if line not in known:
+            known[line] = key_of(lines.bodies[line][:MAX_OLD_CHARS])
+        return known[line]
+
+    found: list[_Candidate] = []
+    for begin in _likely_lines(lines, keys, slack, check):
+        check()
+        low = max(0, begin - slack)
+        high = min(lines.n_lines, begin + len(keys) + slack)
+        alignment = align(keys, [key_at(line) for line in range(low, high)], begin - low, slack)
+        if alignment.pairs:
+            pairs = tuple((i, low + j) for i, j in alignment.pairs)
+            found.append(_Candidate(score=alignment.score, pairs=pairs))
+    found.sort(key=lambda candidate: (-candidate.score, candidate.pairs[0][1]))
+    placed = [_placed(lines, wanted, _trimmed(lines, wanted, kept, candidate)) for candidate in found]
+    return [place for place in placed if place.similarity >= MIN_SIMILARITY]
+
+
+def _likely_lines(lines: LineTable, keys: Sequence[LineKey], slack: int, check: Check) -> list[int]:
+    """Return the lines at which the wanted text may begin, the likeliest first."""
+    votes: dict[int, float] = defaultdict(float)
+    text = lines.text
+    by_length = sorted(range(len(keys)), key=lambda index: -len(keys[index].text.strip()))
+    for index in by_length[:_N_LONG_LINES]:
+        piece = keys[index].text.strip()
+        if len(piece) > 3 or "\ufffd" in piece:
+            check()
+            hits = _hits(text, piece)
+            for hit in hits:
+                votes[lines.line_at(hit) - index] += len(piece) / len(hits) ** 0.5
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few characters have longer lower-case forms
+        lowered = text
+    words: dict[str, list[int]] = {}
+    for index, key in enumerate(keys):
+        for word in _WORD.findall(key.text.lower() if lowered is not text else key.text):
+            words.setdefault(word, []).append(index)
+    for word in sorted(words, key=lambda word: -len(word))[:_N_WORDS]:
+        check()
+        hits = _hits(lowered, word)
+        for hit in hits:
+            line = lines.line_at(hit)
+            for index in words[word][:4]:
+                votes[line - index] += len(word) / len(hits)
+    if not votes:
+        for token in {token for key in keys for token in key.parts if not token.isspace()}:
+            hits = _hits(lowered, token)
+            for hit in hits:
+                votes[lines.line_at(hit)] += 1 / len(hits)
+    return _peaks(votes, slack, _N_CANDIDATES if len(keys) <= _LONG_LINES else _N_CANDIDATES_OF_LONG)
+
+
+def _hits(text: str, piece: str) -> list[int]:
+    hits: list[int] = []
+    at = text.find(piece)
+    while at >= 0 and len(hits) < _N_HITS:
+        hits.append(at)
+        at = text.find(piece, at + len(piece))
+    return hits
+
+
+def _peaks(votes: dict[int, float], slack: int, n_peaks: int) -> list[int]:
+    """Return the lines with the most votes at and around them; those near a better one are part of it."""
+    scores = {
+        line: sum(votes.get(line + step, 0.0) * (1 - abs(step) / (slack + 1)) for step in range(-slack, slack + 1))
+        for line in sorted(votes, key=lambda line: -votes[line])[:_MAX_VOTED]
+    }
+    peaks: list[int] = []
+    for line in sorted(scores, key=lambda line: (-scores[line], line)):
+        if all(abs(line - peak) > slack for peak in peaks):
+            peaks.append(line)
+            if len(peaks) == n_peaks:
+                break
+    return [max(0, line) for line in peaks]
+
+
+# --- from lines to an exact part of the file ---------------------------------------------------------------------
+
+
+def _trimmed(lines: LineTable, wanted: _Wanted, kept: _Kept, candidate: _Candidate) -> _Candidate:
+    """Decide which lines at the ends of a candidate belong to the place.
+
+    A first or last pair whose lines have little in common is dropped: the file does not have the caller's line. If they
+    have something in common, it is not known which is true, and the place is not sure. A line of the file beside the
+    place that the new text begins or ends with belongs to it: the caller gave it wrongly, and keeps it.
+    """
+    keys, pairs, is_sure = wanted.keys, list(candidate.pairs), True
+    for at, kept_lines in ((0, kept[0]), (-1, kept[1])):
+        while len(pairs) > 1:
+            line_index, there_index = pairs[at]
+            line, there = keys[line_index], key_of(lines.bodies[there_index][:MAX_OLD_CHARS])
+            after = pairs[1 if at == 0 else -2]
+            is_next = after[0] - line_index == after[1] - there_index
+            if line.key == there.key or there.key in kept_lines[: len(keys)]:
+                break
+            if is_next and _are_same_line(line, there, is_first=at == 0):
+                break
+            del pairs[at]
+            is_sure = is_sure and not (is_next and likeness_of(line, there) >= _MIN_DOUBT)
+    while pairs[0][0] > 0 and pairs[0][1] > 0 and _is_kept(lines.bodies[pairs[0][1] - 1], kept[0][: pairs[0][0]]):
+        pairs.insert(0, (pairs[0][0] - 1, pairs[0][1] - 1))
+    n_left = len(keys) - 1 - pairs[-1][0]
+    while n_left and pairs[-1][1] + 1 < lines.n_lines and _is_kept(lines.bodies[pairs[-1][1] + 1], kept[1][:n_left]):
+        pairs.append((pairs[-1][0] + 1, pairs[-1][1] + 1))
+        n_left -= 1
+    return _Candidate(score=candidate.score, pairs=tuple(pairs), is_sure=is_sure)
+
+
+def _are_same_line(line: LineKey, there: LineKey, *, is_first: bool) -> bool:
+    """Whether a first or last wanted line certainly means this line of the file, or the end or the beginning of it."""
+    if ratio_of(line.text.strip(), there.text.strip()) >= _MIN_END:
+        return True
+    body = line.text.strip()
+    if not line.may_be_part or len(line.key) < _MIN_PART_CHARS:
+        return False
+    part = there.text.rstrip()[-len(body) :] if is_first else there.text.lstrip()[: len(body)]
+    return ratio_of(body, part) >= _MIN_END
+
+
+def _is_kept(line: str, kept_lines: Sequence[str]) -> bool:
+    return bool(line.strip()) and fold(line) in kept_lines
+
+
+def _placed(lines: LineTable, wanted: _Wanted, candidate: _Candidate) -> Place:
+    keys, pairs = wanted.keys, candidate.pairs
+    (first_wanted, first), (last_wanted, last) = pairs[0], pairs[-1]
+    first_text, last_text = lines.bodies[first], lines.bodies[last]
+    is_dedented = any(indentation(keys[i].text) != indentation(lines.bodies[j]) for i, j in pairs[1:])
+    begin, end = 0, len(last_text)
+    is_one_line = first == last
+    if keys[first_wanted].may_be_part and first_wanted == 0:
+        begin = columns(
+            keys[first_wanted].text,
+            first_text,
+            keeps_blanks=not is_dedented,
+            is_whole_end=not is_one_line or wanted.n_after > 0,
+        )[0]
+    if keys[last_wanted].may_be_part and last_wanted == len(keys) - 1:
+        end = columns(
+            keys[last_wanted].text,
+            last_text,
+            keeps_blanks=not is_dedented,
+            is_whole_start=not is_one_line or wanted.n_before > 0,
+        )[1]
+    start_at, end_at = lines.start(first) + begin, lines.start(last) + max(end, begin if is_one_line else 0)
+    there = _there(lines, candidate.pairs, begin, end)
+    renumbered = [(i, j - first) for i, j in pairs]
+    similarity = similarity_of(keys, there, renumbered)
+    kinds = {*differences_of(_texts(keys, there, renumbered)), *wanted.copied} or {unseen([key.text for key in there])}
+    if first_wanted == 0 and begin == 0:
+        start_at = _with_newlines_before(lines, first, wanted.n_before, wanted.has_blank_first)
+    if last_wanted == len(keys) - 1 and end == len(last_text):
+        end_at = _with_newlines_after(lines, last, wanted.n_after, wanted.has_blank_last)
+    return Place(
+        start=start_at,
+        end=end_at,
+        first_line=lines.line_at(start_at) + 1,
+        last_line=lines.line_at(max(start_at, end_at - 1)) + 1,
+        similarity=round(similarity, 3),
+        differs_in=tuple(kind for kind in ALL_KINDS if kind in kinds),
+        is_sure=candidate.is_sure,
+    )
+
+
+def _with_newlines_before(lines: LineTable, line: int, n: int, takes_blanks: bool) -> int:
+    """Return where a place begins that has `n` newlines before this line, as far as only blank lines are there."""
+    at = lines.start(line)
+    while n and at:
+        at, n, line = at - 1, n - 1, line - 1
+        if (n or takes_blanks) and not lines.bodies[line].strip():
+            at = lines.start(line)
+        elif n:
+            break
+    return at
+
+
+def _with_newlines_after(lines: LineTable, line: int, n: int, takes_blanks: bool) -> int:
+    """Return where a place ends that has `n` newlines after this line, as far as only blank lines are there."""
+    at = lines.end(line)
+    while n and at < len(lines.text):
+        at, n, line = at + 1, n - 1, line + 1
+        if (n or takes_blanks) and not lines.bodies[line].strip():
+            at = lines.end(line)
+        elif n:
+            break
+    return at
+
+
+def _there(lines: LineTable, pairs: Sequence[tuple[int, int]], begin: int, end: int) -> list[LineKey]:
+    """The lines of a place, its first and last one as far as they belong to it."""
+    first, last = pairs[0][1], pairs[-1][1]
+    bodies = lines.bodies[first : last + 1]
+    bodies[-1] = bodies[-1][:end]
+    bodies[0] = bodies[0][begin:]
+    return [key_of(body[:MAX_OLD_CHARS]) for body in bodies]
+
+
+def _texts(
+    keys: Sequence[LineKey], there: Sequence[LineKey], pairs: Sequence[tuple[int, int]]
+) -> list[tuple[str, str]]:
+    used, paired = {j for _, j in pairs}, {i for i, _ in pairs}
+    return [
+        *((keys[i].text, there[j].text) for i, j in pairs),
+        *((key.text, "") for i, key in enumerate(keys) if i not in paired),
+        *(("", key.text) for j, key in enumerate(there) if j not in used),
+    ]
+
+
+# --- choice -------------------------------------------------------------------------------------------------------
+
+
+def _distinct(found: list[Place]) -> list[Place]:
+    """Return the best places: no two that overlap, and none that is much less similar than the best."""
+    best: list[Place] = []
+    for place in sorted(found, key=lambda place: (-place.similarity, place.start)):
+        is_apart = all(place.end <= other.start or other.end <= place.start for other in best)
+        if is_apart and (not best or place.similarity >= _RIVAL * best[0].similarity):
+            best.append(place)
+    return best[:MAX_PLACES]
+
+
+# --- an elided middle ---------------------------------------------------------------------------------------------
+
+
+def _around_elision(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[str]] | None:
+    """Return what is before and after a line in place of others ("...", "# ... rest of it"); None without one."""
+    at = [index for index, line in enumerate(lines) if _ELISION.match(line)]
+    return (lines[: at[0]], lines[at[0] + 1 :]) if len(at) == 1 else None
+
+
+def _elided(lines: LineTable, head: _Wanted | None, tail: _Wanted | None, kept: _Kept, check: Check) -> list[Place]:
+    """Return the places from a head to the next tail.
+
+    The part with more text is searched; of the other one, which is often a bracket and a blank, the next lines that
+    look the same are taken.
+    """
+    if head is None or tail is None:
+        return []
+    n_head, n_tail = (sum(len(key.key) for key in part.keys) for part in (head, tail))
+    joined: list[Place] = []
+    for anchor in _found(lines, head if n_head >= n_tail else tail, kept, check):
+        if n_head >= n_tail:
+            other = _next_equal(lines, tail, range(anchor.last_line, anchor.last_line + _MAX_GAP_LINES))
+        else:
+            low = anchor.first_line - 1 - len(head.keys)
+            other = _next_equal(lines, head, range(low, low - _MAX_GAP_LINES, -1))
+        if other is not None:
+            first, last = (anchor, other) if n_head >= n_tail else (other, anchor)
+            kinds = {*anchor.differs_in, *other.differs_in, "words"}
+            joined.append(
+                Place(
+                    start=first.start,
+                    end=last.end,
+                    first_line=first.first_line,
+                    last_line=last.last_line,
+                    similarity=anchor.similarity,
+                    differs_in=tuple(kind for kind in ALL_KINDS if kind in kinds),
+                    is_elided=True,
+                )
+            )
+    return joined
+
+
+def _next_equal(lines: LineTable, wanted: _Wanted, begins: range) -> Place | None:
+    """Return the first place, at the given lines in their order, whose lines look the same as the wanted ones."""
+    keys, last = wanted.keys, len(wanted.keys) - 1
+    for begin in begins:
+        if begin < 0 or begin + last >= lines.n_lines:
+            continue
+        if all(key.key == fold(lines.bodies[begin + i]) for i, key in enumerate(keys)):
+            pairs = tuple((i, begin + i) for i in range(len(keys)))
+            return _placed(lines, wanted, _Candidate(score=0.0, pairs=pairs))
+    return None

@@ -1,0 +1,338 @@
+"""Examination of an edit that failed: which of its steps fail, why, and what to send in place of each.
+
+The steps are tried in order on the text, as a plan does it, but a step that fails is skipped and the next one is tried
+on the text without it. What is offered for a step was planned on that text before, so it is never a guess whether it
+would be accepted. Nothing here is applied to a file.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.core import splices as splicing
+from fileops.core.legacy_text import require_encodable
+from fileops.core.matching.exact import EXACT, Step
+from fileops.core.pausing import Check
+from fileops.core.plan import resolve
+from fileops.core.presentation import advice as wording
+from fileops.core.presentation.failures import failure_message
+from fileops.core.suggestions.lines import LineTable
+from fileops.core.suggestions.nearest import lines_of_text
+from fileops.core.suggestions.places import Place, places
+from fileops.core.suggestions.unique import extension
+from fileops.core.text import count_newlines, to_lf
+from fileops.model.edits import Edit, Splice
+from fileops.model.errors import CountMismatch, FileOpsError, MultipleMatches, NoChange, NoMatch
+from fileops.model.files import Text, TextFormat
+from fileops.model.internal_errors import OutOfTime
+from fileops.model.suggestions import FailedStep, Suggestion
+
+MAX_SUGGESTIONS = 10
+MAX_OF_A_STEP = 3
+MAX_OLD_LINES = 40
+MAX_OLD_CHARS = 3000
+MAX_SHOWN_PLACES = 20
+MIN_NEW_CHARS = 4  # of a new text that is recognised where it is already
+_MAX_OCCURRENCES = 64
+_DONE_MARGIN = 0.05  # of similarity
+
+
+class OwnEdit(Struct, frozen=True, kw_only=True):
+    """An edit of the same session that is in force. ranges: the lines that it wrote, 1-based, in the present file."""
+
+    edit_id: str
+    time: str
+    ranges: tuple[tuple[int, int], ...]
+
+
+class Examination(Struct, frozen=True, kw_only=True):
+    """What was found.
+
+    ranges: for each step the lines of the file that it means (1-based, both included), none if they are not known.
+    is_complete: whether the time sufficed for all steps.
+    """
+
+    suggestions: tuple[Suggestion, ...]
+    failures: tuple[FailedStep, ...]
+    ranges: tuple[tuple[tuple[int, int], ...], ...]
+    is_complete: bool
+
+
+def examine(
+    text: Text,
+    edits: Sequence[Edit],
+    *,
+    encoding: str | None,
+    own_edits: Callable[[], Sequence[OwnEdit]],
+    check: Check,
+) -> Examination:
+    """Examine the steps on the text. encoding: see Snapshot. check: raises OutOfTime when the time is over."""
+    examined = _Examiner(text, encoding, own_edits, check)
+    is_complete = True
+    try:
+        for index, edit in enumerate(edits):
+            examined.take(index, edit)
+    except OutOfTime:
+        is_complete = False
+    missing = ((),) * (len(edits) - len(examined.ranges))
+    return Examination(
+        suggestions=tuple(examined.suggestions[:MAX_SUGGESTIONS]),
+        failures=tuple(examined.failures),
+        ranges=(*examined.ranges, *missing),
+        is_complete=is_complete,
+    )
+
+
+class _Examiner:
+    """The state of one examination.
+
+    _text: what the file has. _present: the text after the steps that succeed; _composed: the splices to it. _repaired:
+    the text as it would be if the failed steps had been sent as suggested. A step that fails on `_present` and succeeds
+    there fails only because of an earlier one.
+    """
+
+    def __init__(
+        self, text: Text, encoding: str | None, own_edits: Callable[[], Sequence[OwnEdit]], check: Check
+    ) -> None:
+        self._text, self._encoding, self._own_edits, self._check = text, encoding, own_edits, check
+        self._present = self._repaired = text
+        self._composed: tuple[Splice, ...] = ()
+        self._table: LineTable | None = None
+        self._failed: list[tuple[int, Edit]] = []
+        self.suggestions: list[Suggestion] = []
+        self.failures: list[FailedStep] = []
+        self.ranges: list[tuple[tuple[int, int], ...]] = []
+
+    def take(self, index: int, edit: Edit) -> None:
+        """Raises: OutOfTime."""
+        self._check()
+        try:
+            step = self._resolved(self._present, edit)
+        except FileOpsError as failure:
+            self._note_failure(index, edit, failure)
+            return
+        self.ranges.append(tuple(self._lines_of(step)))
+        is_same = self._repaired is self._present
+        present = _after(self._present, step)
+        self._repaired = present if is_same else self._try(self._repaired, edit) or self._repaired
+        self._composed = splicing.compose(self._composed, step.splices)
+        self._present, self._table = present, None
+
+    def _note_failure(self, index: int, edit: Edit, failure: FileOpsError) -> None:
+        after = self._dependence(edit)
+        lines: tuple[int, ...] = ()
+        if isinstance(failure, MultipleMatches | CountMismatch):
+            lines = failure.lines
+        self.failures.append(
+            FailedStep(
+                edit_index=index,
+                code=failure.code,
+                message=failure_message(failure),
+                after=after,
+                lines=tuple(map(self._line_in_file, lines[:MAX_SHOWN_PLACES])),
+                n_more=max(0, _n_places(failure) - MAX_SHOWN_PLACES),
+            )
+        )
+        self._failed.append((index, edit))
+        found: list[Suggestion] = []
+        try:
+            if after is None and edit.strategy == EXACT:
+                if isinstance(failure, NoMatch):
+                    found = self._unmatched(index, edit)
+                elif isinstance(failure, MultipleMatches | CountMismatch):
+                    found = self._ambiguous(index, edit)
+        finally:
+            self.suggestions += found[:MAX_OF_A_STEP]
+            self.ranges.append(tuple((each.start_line, each.end_line) for each in found[:MAX_OF_A_STEP]))
+        best = next((each for each in found if each.kind == "nearest" and each.old_string is not None), None)
+        if best is not None and best.old_string is not None:
+            self._repaired = self._try(self._repaired, replace(edit, old_string=best.old_string)) or self._repaired
+        elif after is not None:
+            self._repaired = self._try(self._repaired, edit) or self._repaired
+
+    def _dependence(self, edit: Edit) -> int | None:
+        """The failed step without whose failure this one would succeed."""
+        if not self._failed:
+            return None
+        if self._repaired is not self._present and self._try(self._repaired, edit) is not None:
+            return self._failed[-1][0]
+        wanted = to_lf(edit.old_string)
+        return next((index for index, failed in self._failed if wanted and wanted in to_lf(failed.new_string)), None)
+
+    # --- a text that is not there ----------------------------------------------------------------------------------
+
+    def _unmatched(self, index: int, edit: Edit) -> list[Suggestion]:
+        """Raises: OutOfTime."""
+        table = self._lines
+        new = to_lf(edit.new_string)
+        there = _occurrences(table.text, new) if len(new) >= MIN_NEW_CHARS and new.strip() else []
+        own = self._own_place(table, there, len(new)) if there else None
+        if own is not None:
+            return [self._already_there(index, table, *own, len(new))]
+        found = places(table, edit.old_string, edit.new_string, self._check)
+        offered = [offer for place in found if (offer := self._nearest(index, edit, table, place)) is not None]
+        if not there:
+            return offered
+        # The new text is there. If the old one is about as similar to it as to the nearest place, that place is where
+        # the edit was made. Else the old text is still there, in other words, and the new one is another place.
+        done = places(LineTable(new), edit.old_string, new, self._check)
+        similarity_to_new = done[0].similarity if done else 0.0
+        nearest = found[0] if found else None
+        at = next((at for at in there if nearest is not None and _overlap(nearest, at, len(new))), None)
+        if nearest is None or nearest.similarity <= similarity_to_new + _DONE_MARGIN:
+            at = there[0] if at is None and len(there) == 1 else at
+            return offered if at is None else [self._already_there(index, table, at, None, len(new))]
+        if at is None and len(there) == 1:
+            offered.append(self._already_there(index, table, there[0], None, len(new)))
+        return offered
+
+    def _nearest(self, index: int, edit: Edit, table: LineTable, place: Place) -> Suggestion | None:
+        old = table.text[place.start : place.end]
+        if not old or self._try(self._present, replace(edit, old_string=old)) is None:
+            return None
+        first, last = self._line_in_file(place.first_line), self._line_in_file(place.last_line)
+        is_sent = place.is_sure and old.count("\n") < MAX_OLD_LINES and len(old) <= MAX_OLD_CHARS
+        return Suggestion(
+            edit_index=index,
+            kind="nearest",
+            start_line=first,
+            end_line=last,
+            old_string=old if is_sent else None,
+            note=wording.nearest_note(first, last, place.differs_in, is_elided=place.is_elided),
+            differs_in=place.differs_in,
+            diff="" if is_sent else wording.line_diff(to_lf(edit.old_string), old, first),
+        )
+
+    def _own_place(self, table: LineTable, there: Sequence[int], length: int) -> tuple[int, OwnEdit] | None:
+        for own in self._own_edits():
+            for at in there:
+                first = self._line_in_file(table.line_at(at) + 1)
+                last = self._line_in_file(table.line_at(at + length - 1) + 1)
+                if any(first <= stop and start <= last for start, stop in own.ranges):
+                    return at, own
+        return None
+
+    def _already_there(self, index: int, table: LineTable, at: int, own: OwnEdit | None, length: int) -> Suggestion:
+        first = self._line_in_file(table.line_at(at) + 1)
+        last = self._line_in_file(table.line_at(at + length - 1) + 1)
+        note = wording.already_there_note(first, last, None if own is None else (own.edit_id, own.time))
+        return Suggestion(
+            edit_index=index, kind="already_there", start_line=first, end_line=last, old_string=None, note=note
+        )
+
+    # --- a text that is there several times --------------------------------------------------------------------------
+
+    def _ambiguous(self, index: int, edit: Edit) -> list[Suggestion]:
+        """Raises: OutOfTime."""
+        table, part = self._lines, to_lf(edit.old_string)
+        offered: list[Suggestion] = []
+        for at in _occurrences(table.text, part)[:MAX_OF_A_STEP]:
+            found = extension(table, at, at + len(part), self._check)
+            if found is None:
+                continue
+            old = table.text[slice(*found)]
+            new = old.replace(part, to_lf(edit.new_string))
+            if old.count("\n") >= MAX_OLD_LINES or len(old) > MAX_OLD_CHARS:
+                continue
+            if self._try(self._present, replace(edit, old_string=old, new_string=new)) is None:
+                continue
+            first = self._line_in_file(table.line_at(found[0]) + 1)
+            last = self._line_in_file(table.line_at(found[1] - 1) + 1)
+            line = self._line_in_file(table.line_at(at) + 1)
+            offered.append(
+                Suggestion(
+                    edit_index=index,
+                    kind="unique",
+                    start_line=first,
+                    end_line=last,
+                    old_string=old,
+                    note=wording.unique_note(line),
+                )
+            )
+        return offered
+
+    # --- texts and lines -------------------------------------------------------------------------------------------
+
+    @property
+    def _lines(self) -> LineTable:
+        """The lines of the present text, with LF line ends and without its byte order mark."""
+        if self._table is None:
+            self._table = lines_of_text(self._present)
+        return self._table
+
+    def _resolved(self, text: Text, edit: Edit) -> Step:
+        """Raises: FileOpsError, OutOfTime."""
+        step = resolve(text, edit, check=self._check)
+        if not splicing.effective(text.data, step.splices):
+            raise NoChange(same_strings=False)
+        require_encodable(text, step.splices, self._encoding)
+        return step
+
+    def _try(self, text: Text, edit: Edit) -> Text | None:
+        """The text after the edit; None if that cannot be made. Raises: OutOfTime."""
+        try:
+            return _after(text, self._resolved(text, edit))
+        except FileOpsError:
+            return None
+
+    def _lines_of(self, step: Step) -> list[tuple[int, int]]:
+        """The lines of the file that a step replaces."""
+        data, fmt, found = self._present.data, self._present.format, list[tuple[int, int]]()
+        line, at = 1, 0
+        for splice in step.splices[: MAX_SHOWN_PLACES + 1]:
+            line += count_newlines(data, fmt, at, splice.start)
+            at = splice.start
+            last = line + count_newlines(data, fmt, splice.start, max(splice.start, splice.end - fmt.unit_bytes))
+            found.append((self._line_in_file(line), self._line_in_file(last)))
+        return found
+
+    def _line_in_file(self, line: int) -> int:
+        """The line of the file that is `line` (1-based) in the present text."""
+        return _line_before(self._text, self._composed, line) if self._composed else line
+
+
+def _line_before(text: Text, composed: Sequence[Splice], line: int) -> int:
+    """The line of the text that is `line` after the splices; of a line that they made, the one that it replaces."""
+    data, fmt, shift, at, old_line = text.data, text.format, 0, 0, 1
+    for splice in composed:
+        old_line += count_newlines(data, fmt, at, splice.start)
+        at = splice.start
+        n_old = count_newlines(data, fmt, splice.start, splice.end)
+        n_new = _n_newlines(splice.new, fmt)
+        if line < old_line + shift:
+            break
+        if line <= old_line + shift + n_new:
+            return old_line + min(line - old_line - shift, n_old)
+        shift += n_new - n_old
+    return line - shift
+
+
+def _n_newlines(data: bytes, fmt: TextFormat) -> int:
+    return count_newlines(data, fmt)
+
+
+def _n_places(failure: FileOpsError) -> int:
+    match failure:
+        case MultipleMatches(n_matches=n) | CountMismatch(n_found=n):
+            return n
+        case _:
+            return 0
+
+
+def _occurrences(text: str, part: str) -> list[int]:
+    """The places that do not overlap, _MAX_OCCURRENCES at most."""
+    found: list[int] = []
+    at = text.find(part)
+    while at >= 0 and len(found) < _MAX_OCCURRENCES:
+        found.append(at)
+        at = text.find(part, at + len(part))
+    return found
+
+
+def _overlap(place: Place, at: int, length: int) -> bool:
+    return at < place.end and place.start < at + length
+
+
+def _after(text: Text, step: Step) -> Text:
+    return Text(data=splicing.apply(text.data, step.splices), format=text.format)

@@ -1,0 +1,199 @@
+"""What a failed edit is answered beside its error: it is found out after the failure, in the same worker thread.
+
+The file is read once more, because the failure does not have its content; so what is offered is of one moment, and a
+file that the session must not read is not read. Everything here can be done without: what takes longer than MAX_CPU_MS
+of this thread, or fails, is left out.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.core import text
+from fileops.core.pausing import Check
+from fileops.core.roots import Roots
+from fileops.core.suggestions.nearest import lines_of_text, nearest
+from fileops.core.suggestions.shown import shown_lines
+from fileops.core.suggestions.steps import Examination, OwnEdit, examine
+from fileops.model.edits import Edit
+from fileops.model.errors import (
+    CountMismatch,
+    FileOpsError,
+    ModifiedExternally,
+    MultipleMatches,
+    NoMatch,
+    NotRead,
+)
+from fileops.model.files import Sighting, Snapshot, Text
+from fileops.model.internal_errors import OutOfTime, PathMoved
+from fileops.model.requests import EditRequest
+from fileops.model.settings import Settings
+from fileops.model.suggestions import Advice, ShownLines, Suggestion
+from fileops.ports import FileSystem
+from fileops.service.edit_history import EditHistory
+from fileops.service.paths import canonical_path
+from fileops.tracking.content_cache import MAX_BASE_BYTES
+
+MAX_CPU_MS = 50
+MAX_BYTES = 4 << 20  # of a file in which places are searched
+MAX_SHOWN_BYTES = 1 << 20  # of a file of which lines are shown
+MAX_OWN_EDITS = 20
+MAX_SHOWN_CHARS = 4000
+MAX_SHOWN_CHARS_OF_CHANGED = 2400  # the notice of the change has up to 3,400 of the 6,000 characters
+
+
+class Advised(Struct, frozen=True, kw_only=True):
+    """What is added to an answer, and what it makes count once it was sent."""
+
+    error: FileOpsError
+    advice: Advice | None = None
+    sighting: Sighting | None = None
+
+
+class Adviser(Struct, frozen=True, kw_only=True):
+    fs: FileSystem
+    history: EditHistory
+    settings: Settings
+
+    def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> Advised:
+        """Return the failure, with its nearest place, and what is added to its answer."""
+        if request.content is not None or not isinstance(error, _ADVISED):
+            return Advised(error=error)
+        check = _cpu_limit()
+        try:
+            snapshot = self.fs.read(canonical_path(self.fs, request.file_path, roots))
+            content = _text_of(snapshot)
+            if content is None:
+                return Advised(error=error)
+            edits = request.given or request.edits
+            if self.settings.hints == "off":
+                return Advised(error=_with_nearest(error, edits, content, check))
+            return self._advised(request, error, edits, snapshot, content, check)
+        except (FileOpsError, PathMoved, OutOfTime):
+            return Advised(error=error)
+
+    def _advised(
+        self,
+        request: EditRequest,
+        error: FileOpsError,
+        edits: Sequence[Edit],
+        snapshot: Snapshot,
+        content: Text,
+        check: Check,
+    ) -> Advised:
+        own: list[OwnEdit] | None = None
+
+        def own_edits() -> Sequence[OwnEdit]:
+            nonlocal own
+            if own is None:
+                own = self._own_edits(request, snapshot)
+            return own
+
+        examined = examine(content, edits, encoding=snapshot.encoding, own_edits=own_edits, check=check)
+        error = _with_nearest(error, edits, content, check)
+        advice = Advice(suggestions=examined.suggestions, failures=examined.failures)
+        if not isinstance(error, NotRead | ModifiedExternally):
+            return Advised(error=error, advice=advice)
+        if not self.settings.shows_lines or request.dry_run or len(snapshot.data) > MAX_SHOWN_BYTES:
+            return Advised(error=error, advice=advice)
+        room = MAX_SHOWN_CHARS if isinstance(error, NotRead) else MAX_SHOWN_CHARS_OF_CHANGED
+        shown = _shown(content, examined, self.settings.limits.max_line_chars, room)
+        if shown is None or snapshot.stamp is None:
+            return Advised(error=error, advice=advice)
+        return Advised(
+            error=error,
+            advice=replace(advice, shown=shown, suggestions=(*_seen_now(edits, examined), *advice.suggestions)),
+            sighting=_sighting_of(request, snapshot),
+        )
+
+    def _own_edits(self, request: EditRequest, snapshot: Snapshot) -> list[OwnEdit]:
+        """The newest edits of the session in this file that are in force."""
+        ranges: dict[str, list[tuple[int, int]]] = {}
+        times: dict[str, str] = {}
+        for written in self.history.ranges_in(snapshot, request.session_id, MAX_OWN_EDITS):
+            edit_id = written.edit.edit_id
+            ranges.setdefault(edit_id, []).append((written.first_line + 1, written.last_line + 1))
+            times[edit_id] = time.strftime("%H:%M", time.localtime(written.edit.timestamp))
+        return [OwnEdit(edit_id=each, time=times[each], ranges=tuple(ranges[each])) for each in ranges]
+
+
+_ADVISED = (NoMatch, MultipleMatches, CountMismatch, NotRead, ModifiedExternally)
+
+
+def _cpu_limit() -> Check:
+    """A check that raises OutOfTime when this thread has worked for MAX_CPU_MS.
+
+    Time in which other threads work does not count, so the answer does not depend on how busy the machine is.
+    """
+    end_ns = time.thread_time_ns() + MAX_CPU_MS * 1_000_000
+
+    def check() -> None:
+        if time.thread_time_ns() > end_ns:
+            raise OutOfTime
+
+    return check
+
+
+def _text_of(snapshot: Snapshot) -> Text | None:
+    """The text of a file; None if there is none, or too much."""
+    if not snapshot.exists or len(snapshot.data) > MAX_BYTES:
+        return None
+    fmt = text.detect_format(snapshot.data)
+    return None if text.is_binary(snapshot.data, fmt) else Text(data=snapshot.data, format=fmt)
+
+
+def _with_nearest(error: FileOpsError, edits: Sequence[Edit], content: Text, check: Callable[[], None]) -> FileOpsError:
+    """The failure of a text that is not found, with its nearest place."""
+    if isinstance(error, NoMatch):
+        edit = edits[error.edit_index]
+        try:
+            return NoMatch(
+                old_string=error.old_string,
+                edit_index=error.edit_index,
+                nearest=nearest(content, edit.old_string, edit.new_string, check),
+            )
+        except OutOfTime:
+            return error
+    return error
+
+
+def _shown(content: Text, examined: Examination, max_line_chars: int, max_chars: int) -> ShownLines | None:
+    """The lines around all places of the edit; None if one is not known, or they are too many."""
+    if not examined.is_complete or not all(examined.ranges):
+        return None
+    places = [place for places in examined.ranges for place in places]
+    return shown_lines(lines_of_text(content), places, max_line_chars, max_chars)
+
+
+def _seen_now(edits: Sequence[Edit], examined: Examination) -> list[Suggestion]:
+    """What can be sent once more as it is."""
+    failed = {failure.edit_index for failure in examined.failures}
+    return [
+        Suggestion(
+            edit_index=index,
+            kind="seen_now",
+            start_line=places[0][0],
+            end_line=places[-1][1],
+            old_string=edit.old_string,
+            note="These lines count as read now.",
+        )
+        for index, (edit, places) in enumerate(zip(edits, examined.ranges, strict=True))
+        if index not in failed
+    ]
+
+
+def _sighting_of(request: EditRequest, snapshot: Snapshot) -> Sighting:
+    assert snapshot.stamp is not None
+    return Sighting(
+        session_id=request.session_id,
+        given_path=request.file_path,
+        path=snapshot.path,
+        stamp=snapshot.stamp,
+        taken_ns=snapshot.taken_ns,
+        digest=snapshot.digest,
+        source=snapshot.source,
+        version=snapshot.version,
+        content=snapshot.data if len(snapshot.data) <= MAX_BASE_BYTES else None,
+    )
