@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fileops_client.details import Details, RebasedOver
 from fileops_client.formats import ResultFormat, result_for
 
+Operation = Literal["create", "modify", "rename", "delete"]
 ErrorCode = Literal[
     "already_exists",
     "apply_refused",
@@ -99,7 +100,7 @@ class UiExtra:
     diff: str
     exact: bool
     truncated: bool
-    operation: Literal["create", "modify", "delete"]
+    operation: Operation
     file_path: str
     hunks: tuple[Hunk, ...]
     stats: Stats

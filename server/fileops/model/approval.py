@@ -57,6 +57,28 @@ class SomeChanges(Struct, frozen=True):
     always: Always | None = None
 
 
+class FileDecision(Struct, frozen=True, kw_only=True):
+    """What a user wants of one file of a change set.
+
+    change_ids: of its changes; empty: the file is left as it is. text: what they want written instead. None for both:
+    as proposed. file_path: as the question has it.
+    """
+
+    file_path: str
+    change_ids: tuple[str, ...] | None = None
+    text: str | None = None
+
+
+class SomeFiles(Struct, frozen=True):
+    """Apply a change set with these files changed as the user wants, and all others as proposed.
+
+    always: this also approves later edits of the session.
+    """
+
+    files: tuple[FileDecision, ...]
+    always: Always | None = None
+
+
 class Undecided(Struct, frozen=True):
     """No user decided, because the editor that was asked has gone. Write nothing."""
 
@@ -73,7 +95,9 @@ class TooMany(Struct, frozen=True):
     limit: int
 
 
-Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks | SomeChanges | Undecided | NoConsent | TooMany
+Decision = (
+    Once | Always | Reject | TimedOut | Modify | SomeHunks | SomeChanges | SomeFiles | Undecided | NoConsent | TooMany
+)
 
 
 class ApprovalRequest(Struct, frozen=True, kw_only=True):

@@ -15,6 +15,21 @@ class ConfirmEditResult(TypedDict):
     hunk_ids: NotRequired[list[str] | None]
 
 
+class ConfirmedFileResult(TypedDict):
+    """A user's decision about a file of a change set: these hunks of it, or this text. Without hunks it is left out."""
+
+    file_path: str
+    text: NotRequired[str | None]
+    hunk_ids: NotRequired[list[str] | None]
+
+
+class ConfirmChangesResult(TypedDict):
+    """A user's decision about a change set. Files that are not in `files` are decided as proposed."""
+
+    outcome: Literal["proceed_once", "proceed_always", "cancel", "modify"]
+    files: NotRequired[list[ConfirmedFileResult] | None]
+
+
 class ConfirmCommandResult(TypedDict):
     outcome: Literal["proceed_once", "proceed_always", "cancel"]
 

@@ -263,7 +263,7 @@ def confirm_params(
         description=question.description,
         file_path=question.file_path,
         session_id=question.session_id,
-        operation=change.operation,
+        operation="create" if change.operation == "create" else "modify",  # older clients know no others
         diff=change.unified,
         hunks=change.hunks,
         original_text=question.original_text,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from fileops.model.edits import LineRange
+from fileops.model.edits import LineRange, Operation
 from fileops.model.review import ReopenReason, ReviewState
 from fileops.wire.types import AskingSession, ErrorInfo, JsonObject, Params, SessionId
 
@@ -41,11 +41,26 @@ class PreviousDecision(msgspec.Struct, frozen=True, kw_only=True):
     ranges: list[LineRange]
 
 
-class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about one edit. The texts are null over 1 MB, and where they were not asked for.
+class ReviewFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of a change set. new_path: of a rename. The other keys are those of the review of one edit."""
 
-    asked_at, expires_at: seconds since the epoch. revision: grows each time that the file changes. n_editors: how many
-    views show it.
+    file_path: str
+    operation: Operation
+    is_protected: bool
+    diff: str
+    changes: list[ReviewChange]
+    original_text: str | None
+    proposed_text: str | None
+    rebased: JsonObject | None
+    previous: PreviousDecision | None
+    new_path: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """A question about one edit or one change set. The texts are null over 1 MB, and where they were not asked for.
+
+    asked_at, expires_at: seconds since the epoch. revision: grows each time that a file changes. n_editors: how many
+    views show it. files: of a change set, whose review has none of the keys from `operation` to `previous`.
     """
 
     review_id: str
@@ -54,15 +69,16 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: float
     title: str
     description: str
-    operation: Literal["create", "modify"]
-    file_path: str
-    is_protected: bool
-    diff: str
-    changes: list[ReviewChange]
-    original_text: str | None
-    proposed_text: str | None
-    rebased: JsonObject | None
-    previous: PreviousDecision | None
+    operation: Operation | msgspec.UnsetType = msgspec.UNSET
+    file_path: str | msgspec.UnsetType = msgspec.UNSET
+    is_protected: bool | msgspec.UnsetType = msgspec.UNSET
+    diff: str | msgspec.UnsetType = msgspec.UNSET
+    changes: list[ReviewChange] | msgspec.UnsetType = msgspec.UNSET
+    original_text: str | msgspec.UnsetType | None = msgspec.UNSET
+    proposed_text: str | msgspec.UnsetType | None = msgspec.UNSET
+    rebased: JsonObject | msgspec.UnsetType | None = msgspec.UNSET
+    previous: PreviousDecision | msgspec.UnsetType | None = msgspec.UNSET
+    files: list[ReviewFile] | msgspec.UnsetType = msgspec.UNSET
     revision: int
     n_editors: int
 
@@ -98,13 +114,28 @@ class DidChangeReviewsParams(msgspec.Struct, frozen=True, kw_only=True):
     closed: list[ClosedReview]
 
 
+class DecidedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person wants of one file of a change set: these of its changes, or this text, or without both all of it.
+
+    change_ids: empty, with the outcome `modify` only: the file is left as it is. text: with `modify` only.
+    """
+
+    file_path: str
+    change_ids: list[str] | None = None
+    text: str | None = None
+
+
 class DecideReviewParams(Params, frozen=True, kw_only=True):
-    """A decision. text: the whole result, for `modify`. revision: the one that the person was shown."""
+    """A decision. text: the whole result, for `modify`. revision: the one that the person was shown.
+
+    files: of a change set, in place of `text` and `change_ids`; files that are not in it are decided as proposed.
+    """
 
     review_id: str
     outcome: Outcome
     text: str | None = None
     change_ids: Annotated[list[str], Meta(min_length=1)] | None = None
+    files: list[DecidedFile] | None = None
     reason: str | None = None
     revision: int | None = None
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from fileops.model.edits import Hunk
+from fileops.model.edits import Hunk, Operation
 from fileops.model.results import TrackedFile
 
 SessionId = str
@@ -181,7 +181,7 @@ class UiExtra(msgspec.Struct, frozen=True, kw_only=True):
     diff: str
     exact: bool
     truncated: bool
-    operation: Literal["create", "modify"]
+    operation: Operation
     file_path: str
     hunks: tuple[Hunk, ...]
     stats: Stats

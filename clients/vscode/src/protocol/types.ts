@@ -248,6 +248,7 @@ export interface DecideReviewParams {
   outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
   text?: string | null;
   change_ids?: [string, ...string[]] | null;
+  files?: DecidedFile[] | null;
   reason?: string | null;
   revision?: number | null;
 }
@@ -281,6 +282,11 @@ export interface DecidedByDetails {
   client?: string;
   kind: 'person' | 'policy';
   rule?: string;
+}
+export interface DecidedFile {
+  file_path: string;
+  change_ids?: string[] | null;
+  text?: string | null;
 }
 export interface DecidedReview {
   review_id: string;
@@ -361,7 +367,7 @@ export interface DiffRow {
 }
 export interface DiffView {
   title: string;
-  operation: 'create' | 'modify';
+  operation: 'create' | 'delete' | 'modify' | 'rename';
   added: number;
   removed: number;
   truncated: boolean;
@@ -802,17 +808,18 @@ export interface Review {
   expires_at: number;
   title: string;
   description: string;
-  operation: 'create' | 'modify';
-  file_path: string;
-  is_protected: boolean;
-  diff: string;
-  changes: ReviewChange[];
-  original_text: string | null;
-  proposed_text: string | null;
-  rebased: {
+  operation?: 'create' | 'delete' | 'modify' | 'rename';
+  file_path?: string;
+  is_protected?: boolean;
+  diff?: string;
+  changes?: ReviewChange[];
+  original_text?: string | null;
+  proposed_text?: string | null;
+  rebased?: {
     [k: string]: unknown;
   } | null;
-  previous: PreviousDecision | null;
+  previous?: PreviousDecision | null;
+  files?: ReviewFile[];
   revision: number;
   n_editors: number;
 }
@@ -823,6 +830,20 @@ export interface ReviewChange {
   new_start: number;
   new_lines: number;
   diff: string;
+}
+export interface ReviewFile {
+  file_path: string;
+  operation: 'create' | 'delete' | 'modify' | 'rename';
+  is_protected: boolean;
+  diff: string;
+  changes: ReviewChange[];
+  original_text: string | null;
+  proposed_text: string | null;
+  rebased: {
+    [k: string]: unknown;
+  } | null;
+  previous: PreviousDecision | null;
+  new_path?: string;
 }
 export interface ReviewsParams {
   workDoneToken?: string | number | null;
@@ -1032,7 +1053,7 @@ export interface UiExtra {
   diff: string;
   exact: boolean;
   truncated: boolean;
-  operation: 'create' | 'modify';
+  operation: 'create' | 'delete' | 'modify' | 'rename';
   file_path: string;
   hunks: Hunk[];
   stats: Stats;

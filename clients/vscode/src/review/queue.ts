@@ -4,9 +4,10 @@
  * or the agent withdraws it. One is shown at a time. What they look like is `view.ts`.
  */
 import * as vscode from 'vscode';
-import type {
-  ClosedReview, ConfirmCommandParams, ConfirmCommandResult, ConfirmEditParams, ConfirmEditResult, DecideReviewParams,
-  DecideReviewResult, DidBecomeStaleParams, DidChangeReviewsParams, Review as Question,
+import {
+  type AnyReview, type ClosedReview, type ConfirmCommandParams, type ConfirmCommandResult, type ConfirmEditParams,
+  type ConfirmEditResult, type DecideReviewParams, type DecideReviewResult, type DidBecomeStaleParams,
+  type DidChangeReviewsParams, isOfOneEdit, type Review as Question,
 } from '../protocol';
 import { columnBeside, type DiffPanes } from '../ui/diff';
 import { answerOf, questionOf } from './asked';
@@ -103,11 +104,11 @@ export class Reviews implements vscode.Disposable {
   /** What the daemon says of its queue: `fileops/didChangeReviews`. */
   update({ opened, closed }: DidChangeReviewsParams): void {
     for (const end of closed) void this.#closed(end);
-    for (const question of opened) this.#opened(question);
+    for (const question of opened.filter(isOfOneEdit)) this.#opened(question);
   }
 
   /** All that the daemon has for this window, after it attached. */
-  listed(questions: readonly Question[]): void {
+  listed(questions: readonly AnyReview[]): void {
     this.update({ opened: [...questions], closed: [] });
     for (const { filePath, text } of this.#drafts.takeOthers()) {
       if (text !== undefined) void offerTyped(this.panes, filePath, text, '', 'it was decided elsewhere, or the daemon ended.');

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fileops.core.presentation.outputs import reminder_part
 from fileops.core.presentation.titles import METHODS, Arguments, line_range, one_line, steps_of, subject_of, text_of
-from fileops.model.edits import Hunk
+from fileops.model.edits import Hunk, Operation
 
 N_COLLAPSED_LINES = 10
 MAX_CALL_PATH_CHARS = 60
@@ -27,7 +27,7 @@ class ShownResult(Struct, frozen=True, kw_only=True):
     is_error: bool
     output: str
     message: str = ""
-    operation: Literal["create", "modify"] = "modify"
+    operation: Operation = "modify"
     hunks: tuple[Hunk, ...] | None = None
     n_added: int = 0
     n_removed: int = 0
@@ -56,7 +56,7 @@ class DiffView(Struct, frozen=True, kw_only=True):
     """A diff as rows. `truncated` says that the result did not contain the whole diff. added, removed: lines."""
 
     title: str
-    operation: Literal["create", "modify"]
+    operation: Operation
     added: int
     removed: int
     truncated: bool

@@ -124,6 +124,7 @@
 ---@field outcome 'cancel'|'modify'|'proceed_always'|'proceed_once'
 ---@field text? string
 ---@field change_ids? string[]
+---@field files? fileops.wire.DecidedFile[]
 ---@field reason? string
 ---@field revision? integer
 
@@ -155,6 +156,11 @@
 ---@field client? string
 ---@field kind 'person'|'policy'
 ---@field rule? string
+
+---@class (exact) fileops.wire.DecidedFile
+---@field file_path string
+---@field change_ids? string[]
+---@field text? string
 
 ---@class (exact) fileops.wire.DecidedReview
 ---@field review_id string
@@ -211,7 +217,7 @@
 
 ---@class (exact) fileops.wire.DiffView
 ---@field title string
----@field operation 'create'|'modify'
+---@field operation 'create'|'delete'|'modify'|'rename'
 ---@field added integer
 ---@field removed integer
 ---@field truncated boolean
@@ -512,15 +518,16 @@
 ---@field expires_at number
 ---@field title string
 ---@field description string
----@field operation 'create'|'modify'
----@field file_path string
----@field is_protected boolean
----@field diff string
----@field changes fileops.wire.ReviewChange[]
+---@field operation? 'create'|'delete'|'modify'|'rename'
+---@field file_path? string
+---@field is_protected? boolean
+---@field diff? string
+---@field changes? fileops.wire.ReviewChange[]
 ---@field original_text? string
 ---@field proposed_text? string
 ---@field rebased? table<string, any>
 ---@field previous? fileops.wire.PreviousDecision
+---@field files? fileops.wire.ReviewFile[]
 ---@field revision integer
 ---@field n_editors integer
 
@@ -531,6 +538,18 @@
 ---@field new_start integer
 ---@field new_lines integer
 ---@field diff string
+
+---@class (exact) fileops.wire.ReviewFile
+---@field file_path string
+---@field operation 'create'|'delete'|'modify'|'rename'
+---@field is_protected boolean
+---@field diff string
+---@field changes fileops.wire.ReviewChange[]
+---@field original_text? string
+---@field proposed_text? string
+---@field rebased? table<string, any>
+---@field previous? fileops.wire.PreviousDecision
+---@field new_path? string
 
 ---@class (exact) fileops.wire.ReviewsParams
 ---@field review_ids? string[]
@@ -657,7 +676,7 @@
 ---@field diff string
 ---@field exact boolean
 ---@field truncated boolean
----@field operation 'create'|'modify'
+---@field operation 'create'|'delete'|'modify'|'rename'
 ---@field file_path string
 ---@field hunks fileops.wire.Hunk[]
 ---@field stats fileops.wire.Stats

@@ -1,0 +1,96 @@
+"""Change sets: changes of several files that are made together or not at all, as frozen values."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.model.edits import Change, Edit, Operation
+from fileops.model.errors import FileOpsError
+from fileops.model.files import CommitReport, Source
+from fileops.model.sessions import DEFAULT_SESSION
+
+MAX_CHANGES = 64  # of one set: no person looks at more, and each holds a few descriptors while it is committed
+MAX_NEW_BYTES = 16 << 20  # of the new contents of a set together, which are in memory at once
+
+ChangeKind = Literal["edit", "create", "delete", "rename"]
+
+
+class EditFile(Struct, frozen=True, kw_only=True):
+    """Change the text of a file. edits: at least one; each works on the result of the one before it."""
+
+    file_path: str
+    edits: tuple[Edit, ...]
+
+
+class CreateFile(Struct, frozen=True, kw_only=True):
+    """Create a file, and the folders above it that are missing. content: the whole text, written as UTF-8."""
+
+    file_path: str
+    content: str
+
+
+class DeleteFile(Struct, frozen=True, kw_only=True):
+    file_path: str
+
+
+class RenameFile(Struct, frozen=True, kw_only=True):
+    """Give a file another path, and change its text if there are `edits`. Nothing may be at `new_path`."""
+
+    file_path: str
+    new_path: str
+    edits: tuple[Edit, ...] = ()
+
+
+FileChange = EditFile | CreateFile | DeleteFile | RenameFile
+
+
+class ChangeSetRequest(Struct, frozen=True, kw_only=True):
+    """Changes of several files by one session. description: what they are for, as a person who is asked reads it.
+
+    Paths are as the caller gave them. The order of `changes` has no meaning but that of results.
+    """
+
+    changes: tuple[FileChange, ...]
+    description: str = ""
+    session_id: str = DEFAULT_SESSION
+    dry_run: bool = False
+
+
+class ChangedFile(Struct, frozen=True, kw_only=True):
+    """What a change set did, or would do, to one file. file_path, new_path: as given; new_path of a rename only.
+
+    edit_id: of the entry in the history, None before it is applied. modified_by_user: it is not what was requested.
+    """
+
+    file_path: str
+    operation: Operation
+    change: Change
+    new_path: str | None = None
+    edit_id: str | None = None
+    applied_to: Source = "disk"
+    modified_by_user: bool = False
+    commit: CommitReport | None = None
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Why one change of a set cannot be made. change_index: 0-based."""
+
+    change_index: int
+    error: FileOpsError
+
+
+class ChangeSetResult(Struct, frozen=True, kw_only=True):
+    """What a change set did, or would do (`dry_run`), or why it did nothing (`error`).
+
+    set_id: None unless it was applied. files: in the order of the request. dropped: paths, as given, that the user has
+    left out. problems: of all changes that cannot be made; the first one is the `error`. needs_approval: as EditResult.
+    """
+
+    output: str
+    set_id: str | None = None
+    files: tuple[ChangedFile, ...] = ()
+    dropped: tuple[str, ...] = ()
+    error: FileOpsError | None = None
+    problems: tuple[Problem, ...] = ()
+    dry_run: bool = False
+    needs_approval: bool | None = None
