@@ -25,6 +25,7 @@ class EditStepDetails(TypedDict, total=False):
     replacements: int
     match: str
     match_lines: list[int]
+    patch_line: int
 
 
 class CorrectedStep(TypedDict):

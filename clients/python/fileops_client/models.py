@@ -23,6 +23,7 @@ ErrorCode = Literal[
     "disk_full",
     "image_unreadable",
     "invalid_params",
+    "invalid_patch",
     "invalid_pattern",
     "io_error",
     "is_directory",

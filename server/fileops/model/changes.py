@@ -7,6 +7,7 @@ from msgspec import Struct
 from fileops.model.edits import Change, Edit, Operation
 from fileops.model.errors import FileOpsError
 from fileops.model.files import CommitReport, Source
+from fileops.model.patches import PatchHunk
 from fileops.model.sessions import DEFAULT_SESSION
 
 MAX_CHANGES = 64  # of one set: no person looks at more, and each holds a few descriptors while it is committed
@@ -16,10 +17,11 @@ ChangeKind = Literal["edit", "create", "delete", "rename"]
 
 
 class EditFile(Struct, frozen=True, kw_only=True):
-    """Change the text of a file. edits: at least one; each works on the result of the one before it."""
+    """Change the text of a file. edits: each works on the result of the one before it. hunks: of a patch, instead."""
 
     file_path: str
-    edits: tuple[Edit, ...]
+    edits: tuple[Edit, ...] = ()
+    hunks: tuple[PatchHunk, ...] = ()
 
 
 class CreateFile(Struct, frozen=True, kw_only=True):
@@ -30,15 +32,19 @@ class CreateFile(Struct, frozen=True, kw_only=True):
 
 
 class DeleteFile(Struct, frozen=True, kw_only=True):
+    """Delete a file. hunks: of a patch that has the whole text; then the file is deleted only if it has that text."""
+
     file_path: str
+    hunks: tuple[PatchHunk, ...] = ()
 
 
 class RenameFile(Struct, frozen=True, kw_only=True):
-    """Give a file another path, and change its text if there are `edits`. Nothing may be at `new_path`."""
+    """Give a file another path, and change its text if there are `edits` or `hunks`. Nothing may be at `new_path`."""
 
     file_path: str
     new_path: str
     edits: tuple[Edit, ...] = ()
+    hunks: tuple[PatchHunk, ...] = ()
 
 
 FileChange = EditFile | CreateFile | DeleteFile | RenameFile

@@ -237,6 +237,13 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 snapshot, fmt, request.content, limits=self.settings.limits, file_path=request.file_path,
                 check=token.check,
             )  # fmt: skip
+        if request.hunks:
+            from fileops.core.patch.hunks import plan_hunks
+
+            return plan_hunks(
+                snapshot, fmt, request.hunks, limits=self.settings.limits, file_path=request.file_path,
+                check=token.check,
+            )  # fmt: skip
         return planning.plan(
             snapshot,
             fmt,

@@ -75,6 +75,7 @@ class FailureDetails(TypedDict, total=False):
     edit_index: int
     nearest: Nearest | None
     match_lines: list[int]
+    patch_line: int
     changed_by: str
     diff_since_read: str | None
     also_changed_by: str

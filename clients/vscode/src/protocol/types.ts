@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'count_mismatch'
   | 'disk_full'
   | 'image_unreadable'
+  | 'invalid_patch'
   | 'invalid_pattern'
   | 'io_error'
   | 'is_directory'
@@ -405,6 +406,7 @@ export interface EditDetails {
   notices?: Notice[];
   /** With `include_texts`. Null over 1 MB. */
   original_text?: string | null;
+  patch_line?: number;
   processed_by?: string[];
   processor?: string;
   /** With `include_texts`. Null over 1 MB. */
@@ -1078,6 +1080,7 @@ export interface UndoDetails {
   nearest?: Nearest | null;
   needs_approval?: boolean;
   notices?: Notice[];
+  patch_line?: number;
   processor?: string;
   /** Of an `undo_conflict`: what the undo would have to overwrite. */
   ranges?: LineRange[];

@@ -243,6 +243,7 @@
 ---@field needs_approval? boolean
 ---@field notices? fileops.wire.Notice[] With the option `notices`.
 ---@field original_text? string With `include_texts`. Null over 1 MB.
+---@field patch_line? integer
 ---@field processed_by? string[]
 ---@field processor? string
 ---@field proposed_text? string With `include_texts`. Null over 1 MB.
@@ -289,7 +290,7 @@
 ---@field glob string
 ---@field encoding string
 
----@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_reviews'|'undecided'|'undo_conflict'|'validation_failed' Why a tool failed.
+---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_patch'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_reviews'|'undecided'|'undo_conflict'|'validation_failed' Why a tool failed.
 
 ---@class (exact) fileops.wire.ErrorStats
 ---@field n integer
@@ -698,6 +699,7 @@
 ---@field nearest? fileops.wire.Nearest
 ---@field needs_approval? boolean
 ---@field notices? fileops.wire.Notice[]
+---@field patch_line? integer
 ---@field processor? string
 ---@field ranges? fileops.wire.LineRange[] Of an `undo_conflict`: what the undo would have to overwrite.
 ---@field reason? string
