@@ -56,6 +56,7 @@ from fileops_client.reviews import (
     AskingSession,
     ClosedReview,
     DecidedBy,
+    DecidedFile,
     DecidedReview,
     DecideReviewResult,
     DecideReviewsResult,
@@ -65,6 +66,7 @@ from fileops_client.reviews import (
     PreviousDecision,
     Review,
     ReviewChange,
+    ReviewFile,
 )
 from fileops_client.subscriptions import EventContext, Listener, Subscription
 
@@ -90,6 +92,7 @@ __all__ = [
     "DecideReviewResult",
     "DecideReviewsResult",
     "DecidedBy",
+    "DecidedFile",
     "DecidedReview",
     "Description",
     "Details",
@@ -131,6 +134,7 @@ __all__ = [
     "ResultFormat",
     "Review",
     "ReviewChange",
+    "ReviewFile",
     "ServerMissing",
     "Session",
     "SessionFile",

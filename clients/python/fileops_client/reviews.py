@@ -1,5 +1,6 @@
 """Reviews, the questions about edits that wait in the daemon for a person, and decisions about them, as values."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -68,6 +69,18 @@ class ReviewFile:
     rebased: Rebased | None
     previous: PreviousDecision | None
     new_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidedFile:
+    """What a person wants of one file of a change set: these of its changes, this text, or without both all of it.
+
+    change_ids: empty, with the outcome "modify" only: the file is left as it is. text: with "modify" only.
+    """
+
+    file_path: str
+    change_ids: Sequence[str] | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

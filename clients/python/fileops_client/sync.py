@@ -29,7 +29,14 @@ from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath
 from fileops_client.requests.sessions import CallStats, Conflict, RecordedRead, SessionFile
 from fileops_client.requests.views import Description, View
-from fileops_client.reviews import DecideReviewResult, DecideReviewsResult, DidChangeReviews, Outcome, Review
+from fileops_client.reviews import (
+    DecidedFile,
+    DecideReviewResult,
+    DecideReviewsResult,
+    DidChangeReviews,
+    Outcome,
+    Review,
+)
 from fileops_client.subscriptions import EventContext, Listener, Where
 
 if TYPE_CHECKING:
@@ -666,6 +673,7 @@ class FileOpsClient(Requests):
         *,
         text: str | None = None,
         change_ids: Sequence[str] | None = None,
+        files: Sequence[DecidedFile] | None = None,
         reason: str | None = None,
         revision: int | None = None,
         timeout_s: float | None = None,
@@ -673,12 +681,20 @@ class FileOpsClient(Requests):
         """Decide one review, and return after its edit was written or not. The first decision counts.
 
         review: the one that your user was shown, whose revision is then required; or an id, with any revision unless
-        one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. reason: with
-        "cancel", for the model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
+        one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: of a
+        change set, instead of both; files that are not in it are decided as proposed. reason: with "cancel", for the
+        model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
         """
         return self._portal.call(
             self._async.decide_review(
-                review, outcome, text=text, change_ids=change_ids, reason=reason, revision=revision, timeout_s=timeout_s
+                review,
+                outcome,
+                text=text,
+                change_ids=change_ids,
+                files=files,
+                reason=reason,
+                revision=revision,
+                timeout_s=timeout_s,
             )
         )
 

@@ -32,9 +32,9 @@ class ReadRequest(Struct, frozen=True, kw_only=True):
 class EditRequest(Struct, frozen=True, kw_only=True):
     """One `edit` (with exactly one element in `edits`), one `multi_edit`, or one `write`.
 
-    hunks: of a patch, instead of the edits of a `multi_edit`. content: the whole new text, of a `write`; then `edits` is
-    empty. include_texts: the result has the whole text
-    before and after. no_matches: for the edits that a model has corrected, why the caller's own strings failed.
+    hunks: of a patch, instead of the edits of a `multi_edit`. content: the whole new text, of a `write`; then `edits`
+    is empty. include_texts: the result has the whole text before and after. no_matches: for the edits that a model has
+    corrected, why the caller's own strings failed.
     """
 
     file_path: str
