@@ -39,6 +39,7 @@ from fileops_client.models import (
     UiExtra,
 )
 from fileops_client.options import EncodingOptions, FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
+from fileops_client.requests.changes import create_file, delete_file, edit_file, rename_file
 from fileops_client.requests.files import uri_of
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sessions import (
@@ -153,6 +154,10 @@ __all__ = [
     "ViewLine",
     "WatcherHealth",
     "__version__",
+    "create_file",
+    "delete_file",
+    "edit_file",
+    "rename_file",
     "system_prompt",
     "tool_list",
     "uri_of",

@@ -34,14 +34,16 @@ ErrorCode = Literal[
     "not_absolute",
     "not_encodable",
     "not_found",
+    "not_permitted",
     "not_read",
     "not_regular_file",
     "notebook",
     "outside_roots",
-    "not_permitted",
     "permission_denied",
     "processing_failed",
     "rejected",
+    "set_conflict",
+    "set_unsupported",
     "strategy_failed",
     "too_large",
     "too_many_chars",
@@ -181,17 +183,21 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEntry:
-    """An applied edit. timestamp: seconds since the epoch. undoes, undone_by: ids of edits. rebased: if it was."""
+    """An applied edit. timestamp: seconds since the epoch. undoes, undone_by: ids of edits.
+
+    rebased: if it was. set_id: of the change set that it is a part of.
+    """
 
     edit_id: str
     file_path: str
     session_id: str
     timestamp: float
-    operation: Literal["create", "modify", "delete"]
+    operation: Operation
     summary: str
     diff: str
     stats: Stats
     undoable: bool
     undone_by: str | None = None
     undoes: tuple[str, ...] = ()
+    set_id: str | None = None
     rebased: RebasedOver | None = None

@@ -279,6 +279,28 @@ class Requests:
         """Report that the document was closed: from now on the text on the disk counts."""
         return self._portal.run(lambda: self._target.did_close(file_path))
 
+    def apply_changes(
+        self,
+        changes: Sequence[Mapping[str, Any]],
+        *,
+        description: str | None = None,
+        session_id: str | None = None,
+        dry_run: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Make changes of several files together, or none of them. Each file must have been read, as for an edit.
+
+        changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each of another path.
+        description: what they are for, for the user who is asked. After a success `details["set_id"]` names the set,
+        and `details["files"]` has what became of each file; after a failure `details["change_index"]` and
+        `details["problems"]` say which changes cannot be made, and nothing was written.
+        """
+        return self._portal.call(
+            self._target.apply_changes(
+                changes, description=description, session_id=session_id, dry_run=dry_run, timeout_s=timeout_s
+            )
+        )
+
     def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
         """Return the files that the session has read, with their present state."""
         return self._portal.call(self._target.tracked(session_id=session_id))
@@ -329,20 +351,22 @@ class Requests:
         self,
         *,
         edit_id: str | None = None,
+        set_id: str | None = None,
         file_path: FilePath | None = None,
         session_id: str | None = None,
         dry_run: bool | None = None,
         approved: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Undo one edit, or all edits of a session (of one file), by default of this one. Later changes by others stay.
+        """Undo one edit, one change set, or all edits of a session (of one file), by default of this one.
 
-        After a conflict, `details["reason"]` says what kind it is. approved: your user has requested or confirmed it,
-        so the daemon asks for no approval.
+        Later changes by others stay. After a conflict, `details["reason"]` says what kind it is. approved: your user
+        has requested or confirmed it, so the daemon asks for no approval.
         """
         return self._portal.call(
             self._target.undo(
                 edit_id=edit_id,
+                set_id=set_id,
                 file_path=file_path,
                 session_id=session_id,
                 dry_run=dry_run,

@@ -14,6 +14,7 @@ from fileops.api.notices import with_notices
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
+from fileops.wire.changes import ApplyChangesParams
 from fileops.wire.events import EVENT_METHODS
 from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
 from fileops.wire.sessions import FileParams, SessionFilesParams
@@ -75,6 +76,14 @@ async def _edited(
 ) -> wire.ToolResult:
     result, session_id = convert.edit_result(outcome, params.file_path), convert.session_of(params)
     return await with_notices(service, session_id, result, params.file_path, without=outcome.shown_path)
+
+
+async def apply_changes(service: "FileOps", params: ApplyChangesParams) -> wire.ToolResult:
+    from fileops.wire.change_sets import change_set_request, change_set_result
+
+    request = change_set_request(params)
+    result = change_set_result(await service.apply_changes(request))
+    return await with_notices(service, request.session_id, result)
 
 
 async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> wire.ToolResult:
@@ -144,6 +153,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/edit", wire.EditParams, edit, details="EditDetails"),
     Request("fileops/multiEdit", wire.MultiEditParams, multi_edit, details="EditDetails"),
     Request("fileops/write", wire.WriteParams, write, details="EditDetails"),
+    Request("fileops/applyChanges", ApplyChangesParams, apply_changes, details="ChangesDetails"),
     Request("fileops/tools", wire.ToolsParams, list_tools),
     Request("fileops/tracked", wire.SessionParams, tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
@@ -173,6 +183,7 @@ DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daem
 DEFERRED_MODULES: tuple[str, ...] = (
     "fileops.wire.tools",
     "fileops.wire.history",
+    "fileops.wire.change_sets",
     "fileops.core.matching.nearest",
 )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from fileops.mcp.protocol import JsonObject
+from fileops.model.changes import ChangeKind
 from fileops.model.errors import NotAbsolute
 from fileops.model.requests import HistoryRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult
@@ -23,6 +24,7 @@ MAX_RESULT_CHARS = 200_000  # asked of Claude Code, which else puts a long resul
 _TITLES = {
     "Read": "Read a file", "Edit": "Edit a file", "MultiEdit": "Edit a file in several places",
     "Write": "Write a whole file", "Undo": "Undo your edits",
+    "ApplyChanges": "Change several files together",
 }  # fmt: skip
 _WRITE_DESCRIPTION = """Writes a whole file: creates it, or replaces the text of an existing one.
 
@@ -51,9 +53,54 @@ _UNDO_SCHEMA: JsonObject = {
     },
     "additionalProperties": False,
 }
+_APPLY_CHANGES_DESCRIPTION = (
+    "Applies changes to several files at once: all of them, or none. Use it where files belong together (a rename and "
+    "its uses). Each file must have been read, as for Edit; `edit` steps follow the rules of MultiEdit."
+)
+_APPLY_CHANGES_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "changes": {
+            "type": "array",
+            "description": "The changes, each of another file",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "kind": {"type": "string", "enum": ["edit", "create", "delete", "rename"]},
+                    "file_path": {"type": "string", "description": "The absolute path to the file"},
+                    "edits": {
+                        "type": "array",
+                        "description": "Of edit, and of rename if its text changes too: as in MultiEdit",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "old_string": {"type": "string", "description": "The text to replace"},
+                                "new_string": {"type": "string", "description": "The text to replace it with"},
+                                "replace_all": {
+                                    "type": "boolean", "default": False,
+                                    "description": "Replace all occurrences of old_string (default false).",
+                                },
+                            },
+                            "required": ["old_string", "new_string"],
+                            "additionalProperties": False,
+                        },
+                        "minItems": 1,
+                    },
+                    "content": {"type": "string", "description": "Of create: the whole text of the new file"},
+                    "new_path": {"type": "string", "description": "Of rename: the absolute path afterwards"},
+                },
+                "required": ["kind", "file_path"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["changes"],
+    "additionalProperties": False,
+}  # fmt: skip
 _FURTHER_TEXTS: dict[str, tuple[str, JsonObject]] = {
     "Write": (_WRITE_DESCRIPTION, _WRITE_SCHEMA),
     "Undo": (_UNDO_DESCRIPTION, _UNDO_SCHEMA),
+    "ApplyChanges": (_APPLY_CHANGES_DESCRIPTION, _APPLY_CHANGES_SCHEMA),
 }
 
 
@@ -90,7 +137,22 @@ class UndoArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     file_path: str | None = None
 
 
-Arguments = ReadArguments | EditArguments | MultiEditArguments | WriteArguments | UndoArguments
+class FileChangeArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    kind: ChangeKind
+    file_path: str
+    edits: (
+        Annotated[list[EditStepArguments], Meta(min_length=1, description="At least one edit operation is required")]
+        | None
+    ) = None
+    content: str | None = None
+    new_path: str | None = None
+
+
+class ApplyChangesArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    changes: list[FileChangeArguments]
+
+
+Arguments = ReadArguments | EditArguments | MultiEditArguments | WriteArguments | UndoArguments | ApplyChangesArguments
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
@@ -145,10 +207,7 @@ async def _edit(service: "FileOps", call: ToolCall) -> Outcome:
 async def _multi_edit(service: "FileOps", call: ToolCall) -> Outcome:
     arguments = call.arguments
     assert isinstance(arguments, MultiEditArguments)
-    steps = [
-        EditStep(old_string=step.old_string, new_string=step.new_string, replace_all=step.replace_all)
-        for step in arguments.edits
-    ]
+    steps = [_step_of(step) for step in arguments.edits]
     params = MultiEditParams(file_path=arguments.file_path, edits=steps, session_id=call.session_id)
     return _edited(await service.edit(convert.multi_edit_request(params)), arguments.file_path)
 
@@ -178,6 +237,27 @@ async def _undo(service: "FileOps", call: ToolCall) -> Outcome:
     return Outcome(undo_result(await service.edits.undo(request)))
 
 
+async def _apply_changes(service: "FileOps", call: ToolCall) -> Outcome:
+    from fileops.wire.change_sets import change_set_request, change_set_result
+    from fileops.wire.changes import ApplyChangesParams, FileChange
+
+    arguments = call.arguments
+    assert isinstance(arguments, ApplyChangesArguments)
+    changes = [
+        FileChange(
+            kind=change.kind, file_path=change.file_path, content=change.content, new_path=change.new_path,
+            edits=None if change.edits is None else [_step_of(step) for step in change.edits],
+        )
+        for change in arguments.changes
+    ]  # fmt: skip
+    request = change_set_request(ApplyChangesParams(changes=changes, session_id=call.session_id))
+    return Outcome(change_set_result(await service.apply_changes(request)))
+
+
+def _step_of(step: EditStepArguments) -> EditStep:
+    return EditStep(old_string=step.old_string, new_string=step.new_string, replace_all=step.replace_all)
+
+
 def _edited(result: EditResult, file_path: str) -> Outcome:
     return Outcome(convert.edit_result(result, file_path), result.shown_path)
 
@@ -190,6 +270,7 @@ TOOLS: dict[str, Tool] = {
 FURTHER_TOOLS: dict[str, Tool] = {
     "Write": Tool(method="fileops/write", arguments=WriteArguments, run=_write),
     "Undo": Tool(method="fileops/undo", arguments=UndoArguments, run=_undo),
+    "ApplyChanges": Tool(method="fileops/applyChanges", arguments=ApplyChangesArguments, run=_apply_changes),
 }
 
 

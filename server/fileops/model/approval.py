@@ -60,13 +60,18 @@ class SomeChanges(Struct, frozen=True):
 class FileDecision(Struct, frozen=True, kw_only=True):
     """What a user wants of one file of a change set.
 
-    change_ids: of its changes; empty: the file is left as it is. text: what they want written instead. None for both:
-    as proposed. file_path: as the question has it.
+    change_ids: of its changes; empty: the file is left as it is. hunk_ids: the same by hunks, for older clients. text:
+    what they want written instead. None for all: as proposed. file_path: as the question has it.
     """
 
     file_path: str
     change_ids: tuple[str, ...] | None = None
+    hunk_ids: tuple[str, ...] | None = None
     text: str | None = None
+
+    @property
+    def is_left_out(self) -> bool:
+        return () in (self.change_ids, self.hunk_ids)
 
 
 class SomeFiles(Struct, frozen=True):
@@ -107,7 +112,9 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     had read.
     `original_digest` is the digest of the content that the plan was made for. `path` is canonical. `is_protected`: a
     user is asked about this file in mode `auto_edit`, too. changes: what can be decided apart. previous: what was
-    decided before the file changed; None in the first round.
+    decided before the file changed; None in the first round. new_path: of a rename, as given; new_canonical_path of
+    the same. files: of a change set, a question each; then `change` is all of their changes, and the other fields that
+    belong to one file are those of the first.
     """
 
     title: str
@@ -123,6 +130,21 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     is_protected: bool = False
     changes: tuple[ReviewChange, ...] = ()
     previous: PreviousDecision | None = None
+    new_path: str | None = None
+    new_canonical_path: str | None = None
+    files: tuple["ApprovalRequest", ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The canonical paths of all files that it is about."""
+        if self.files:
+            return tuple(path for file in self.files for path in file.paths)
+        return (self.path,) if self.new_canonical_path is None else (self.path, self.new_canonical_path)
+
+    @property
+    def can_be_approved(self) -> bool:
+        """Whether anything is left to approve; else only a text of the user, or a rejection, decides."""
+        return all(file.can_be_approved for file in self.files) if self.files else bool(self.changes)
 
 
 # --- correction by the client's model -------------------------------------------------------------------------

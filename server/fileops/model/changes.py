@@ -4,9 +4,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fileops.model.edits import Change, Edit, Operation
+from fileops.model.edits import Change, Edit, Operation, Splice
 from fileops.model.errors import FileOpsError
-from fileops.model.files import CommitReport, Source
+from fileops.model.events import DidEdit
+from fileops.model.files import CommitReport, Snapshot, Source
 from fileops.model.patches import PatchHunk
 from fileops.model.sessions import DEFAULT_SESSION
 
@@ -50,6 +51,11 @@ class RenameFile(Struct, frozen=True, kw_only=True):
 FileChange = EditFile | CreateFile | DeleteFile | RenameFile
 
 
+def paths_of(change: FileChange) -> tuple[str, ...]:
+    """The paths that a change is about, as given."""
+    return (change.file_path, change.new_path) if isinstance(change, RenameFile) else (change.file_path,)
+
+
 class ChangeSetRequest(Struct, frozen=True, kw_only=True):
     """Changes of several files by one session. description: what they are for, as a person who is asked reads it.
 
@@ -90,6 +96,7 @@ class ChangeSetResult(Struct, frozen=True, kw_only=True):
 
     set_id: None unless it was applied. files: in the order of the request. dropped: paths, as given, that the user has
     left out. problems: of all changes that cannot be made; the first one is the `error`. needs_approval: as EditResult.
+    did_edit: the events to publish once the caller has the response.
     """
 
     output: str
@@ -100,3 +107,39 @@ class ChangeSetResult(Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
     dry_run: bool = False
     needs_approval: bool | None = None
+    did_edit: tuple[DidEdit, ...] = ()
+
+
+# --- between the service and the filesystem ------------------------------------------------------------------------
+
+
+class PlannedFile(Struct, frozen=True, kw_only=True):
+    """What a set is to make of one file. splices: over the snapshot's data. new_path: canonical, of a rename.
+
+    mode: permission bits of a file that comes back; else those of a new file, or of the file that is changed.
+    """
+
+    snapshot: Snapshot
+    splices: tuple[Splice, ...] = ()
+    new_path: str | None = None
+    removes: bool = False
+    mode: int | None = None
+
+
+# restored: as before the set. unchanged: the set had not reached it. left: another program has written it since.
+RecoveryOutcome = Literal["restored", "unchanged", "left"]
+
+
+class RecoveredFile(Struct, frozen=True, kw_only=True):
+    """A file of a set that was undone. kept_as: the path of what it was before, if it was left."""
+
+    file_path: str
+    outcome: RecoveryOutcome
+    kept_as: str | None = None
+
+
+class RecoveredSet(Struct, frozen=True, kw_only=True):
+    """A set of a daemon that died while it was committed."""
+
+    set_id: str
+    files: tuple[RecoveredFile, ...]

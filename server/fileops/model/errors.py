@@ -326,6 +326,27 @@ class DocumentUnknown(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class SetUnsupported(FileOpsError):
+    """A change set cannot be made of these changes. reason: a clause."""
+
+    code: ClassVar[str] = "set_unsupported"
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class SetConflict(FileOpsError):
+    """A change set failed after its first file had changed, and not all could be brought back.
+
+    files: canonical paths of those. kept: where the old contents are. reason: a clause.
+    """
+
+    code: ClassVar[str] = "set_conflict"
+    files: tuple[str, ...]
+    reason: str
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(eq=False, kw_only=True)
 class UndoConflict(FileOpsError):
     """The undo was not made. `explanation` is a clause for after a colon.
 
@@ -382,6 +403,6 @@ FAILURES: tuple[type[FileOpsError], ...] = (
     ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
     CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, InvalidPatch, HunkNotFound, HunkAmbiguous,
     StrategyFailed, ProcessingFailed, ValidationFailed, Rejected, NobodyDecided, ConsentUnavailable, TooManyReviews,
-    ApprovalTimedOut, DocumentUnknown, ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed,
-    CommandTimedOut, CommandNotStarted,
+    ApprovalTimedOut, DocumentUnknown, ApplyRefused, SetUnsupported, SetConflict, UndoConflict, DiskFull, IoFailure,
+    ConnectionFailed, CommandTimedOut, CommandNotStarted,
 )  # fmt: skip

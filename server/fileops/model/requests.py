@@ -72,13 +72,15 @@ class HistoryRequest(Struct, frozen=True, kw_only=True):
 
 
 class UndoRequest(Struct, frozen=True, kw_only=True):
-    """Undo the edit `edit_id`, or all edits of session `session_id` that are not undone (of one file, if `file_path`).
+    """Undo the edit `edit_id`, the change set `set_id`, or all edits of session `session_id` that are not undone.
 
+    file_path: only those of one file, with `session_id`.
     by_session: the session that undoes and that then has seen the result; None for a user. approve_rest: a user has
     approved all further files. is_approved: a user has requested or confirmed the undo, so no approval is requested.
     """
 
     edit_id: str | None = None
+    set_id: str | None = None
     session_id: str | None = None
     file_path: str | None = None
     by_session: str | None = None

@@ -17,7 +17,8 @@ from fileops.model.statistics import StatsResult
 from fileops.schema import standard
 from fileops.wire import commands, details, reviews, sessions
 from fileops.wire import types as wire
-from fileops.wire.answers import ConfirmCommandResult, ConfirmEditResult, Correction
+from fileops.wire.answers import ConfirmChangesResult, ConfirmCommandResult, ConfirmEditResult, Correction
+from fileops.wire.changes import ConfirmChangesParams
 from fileops.wire.events import EVENT_METHODS
 
 Shape: TypeAlias = Any  # a type that msgspec knows
@@ -141,6 +142,10 @@ def _questions() -> list[Message]:
         Message(
             method=methods.CONFIRM_EDIT, sender="server", kind="request", params=wire.ConfirmEditParams,
             result=ConfirmEditResult, needs=f"{capability}confirm_edit`",
+        ),
+        Message(
+            method=methods.CONFIRM_CHANGES, sender="server", kind="request", params=ConfirmChangesParams,
+            result=ConfirmChangesResult, needs=f"{capability}confirm_changes`",
         ),
         Message(
             method=methods.CONFIRM_COMMAND, sender="server", kind="request", params=commands.ConfirmCommandParams,

@@ -6,6 +6,7 @@ leads to the next step. A cancel before the commit leaves everything unchanged; 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,7 +14,8 @@ from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core.roots import Roots
-from fileops.model.errors import ModifiedExternally
+from fileops.model.changes import ChangeSetRequest, ChangeSetResult, paths_of
+from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.events import ApprovalModeChanged, DidRead, Event, WatcherHealth
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+E = TypeVar("E", bound=FileOpsError | None)
 
 
 class FileOps:
@@ -212,18 +215,59 @@ class FileOps:
                 case EditResult():
                     return result
 
+    async def apply_changes(self, request: ChangeSetRequest) -> ChangeSetResult:
+        """Make several changes together, or none of them."""
+        from fileops.service.apply_changes import ChangeSetOperation
+
+        request = replace(request, session_id=self.names.full(request.session_id))
+        session, session_id = self._sessions.get(request.session_id), request.session_id
+        paths = sorted({path for change in request.changes for path in paths_of(change)})
+        operation = ChangeSetOperation(editor=self._editor)
+        token, step = CancelToken(), partial(operation.start, request)
+        with ExitStack() as editing, self._approval.asking(session_id, session) as asking:
+            for path in paths:
+                editing.enter_context(self._in_flight.editing(session_id, path))
+            while True:
+                async with AsyncExitStack() as locks:
+                    for path in paths:  # in order: two sets with common files do not wait for each other in a circle
+                        await locks.enter_async_context(self._path_locks.acquire(path, shared=False))
+                    for path in paths:
+                        await self._in_flight.answered(session_id, path)
+                        await self._folders.resolve_above(path)
+                    policy = self._approval.policy(session_id, session)
+                    result = await self._workers.run(token, partial(step, policy, token), paths[0] if paths else "")
+                    if isinstance(result, ChangeSetResult):
+                        self.files.note_set(session_id, result, self._workspace.now())
+                if isinstance(result, ChangeSetResult):
+                    asking.settle(result.error)
+                    break
+                decision = await asking.decide(result.question)
+                step = partial(operation.resume, request, proposal=result, decision=decision)
+        note_outcome(result)
+        if session.is_closed:
+            for path in paths:
+                self.files.drop_record(session_id, path)
+        for did_edit in result.did_edit:
+            self._client.events.publish(did_edit)
+        return replace(
+            result, error=self._local_error(result.error),
+            problems=tuple(replace(problem, error=self._local_error(problem.error)) for problem in result.problems),
+        )  # fmt: skip
+
     def _with_local_names(self, result: EditResult) -> EditResult:
-        error, rebased = result.error, result.rebased
+        rebased = result.rebased
         if rebased is not None:
             return replace(result, rebased=self.names.shown_rebased(rebased))
+        return replace(result, error=self._local_error(result.error))
+
+    def _local_error(self, error: E) -> "E | ModifiedExternally":
         if not isinstance(error, ModifiedExternally):
-            return result
+            return error
         also = error.also_changed_by
-        local = ModifiedExternally(
+        return ModifiedExternally(
             changed_by=self.names.changed_by(error.changed_by), diff_since_read=error.diff_since_read,
             also_changed_by=None if also is None else self.names.changed_by(also), relevance=error.relevance,
         )  # fmt: skip
-        return replace(result, error=local)
 
     async def _corrected(self, request: EditRequest, unmatched: NeedsCorrection) -> EditRequest | None:
         """The request with the strings that the client's model proposes; None if it proposes nothing."""

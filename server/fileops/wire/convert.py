@@ -3,7 +3,7 @@
 Rare requests are translated in separate modules (`history`, `commands`, `views`), which are loaded at their first use.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +20,7 @@ from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import ApprovalMode
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
+from fileops.wire.changes import ConfirmChangesParams, ConfirmedFile
 from fileops.wire.failures import failure_details, rebased_details
 
 if TYPE_CHECKING:
@@ -80,22 +81,26 @@ def edit_request(params: wire.EditParams) -> EditRequest:
 
 
 def multi_edit_request(params: wire.MultiEditParams) -> EditRequest:
-    edits = tuple(
-        Edit(
-            old_string=step.old_string,
-            new_string=step.new_string,
-            replace_all=step.replace_all or False,
-            strategy=_strategy(step.strategy, f".edits[{index}].strategy"),
-        )
-        for index, step in enumerate(params.edits)
-    )
     return EditRequest(
         file_path=params.file_path,
-        edits=edits,
+        edits=edits_of(params.edits, ".edits"),
         tool="multi_edit",
         dry_run=params.dry_run or False,
         include_texts=params.include_texts or False,
         session_id=session_of(params),
+    )
+
+
+def edits_of(steps: Sequence[wire.EditStep], place: str) -> tuple[Edit, ...]:
+    """Raises: InvalidParams."""
+    return tuple(
+        Edit(
+            old_string=step.old_string,
+            new_string=step.new_string,
+            replace_all=step.replace_all or False,
+            strategy=_strategy(step.strategy, f"{place}[{index}].strategy"),
+        )
+        for index, step in enumerate(steps)
     )
 
 
@@ -272,6 +277,33 @@ def confirm_params(
         proposed_label=PROPOSED_LABEL,
         session=session,
         rebased=msgspec.UNSET if question.rebased is None else {**rebased_details(question.rebased)},
+    )
+
+
+def confirm_changes_params(
+    question: ApprovalRequest, session: wire.AskingSession | msgspec.UnsetType
+) -> ConfirmChangesParams:
+    return ConfirmChangesParams(
+        type="changes",
+        title=question.title,
+        description=question.description,
+        session_id=question.session_id,
+        files=[
+            ConfirmedFile(
+                file_path=file.file_path,
+                operation=file.change.operation,
+                diff=file.change.unified,
+                hunks=file.change.hunks,
+                original_text=file.original_text,
+                proposed_text=file.proposed_text,
+                new_path=msgspec.UNSET if file.new_path is None else file.new_path,
+                rebased=msgspec.UNSET if file.rebased is None else {**rebased_details(file.rebased)},
+            )
+            for file in question.files
+        ],
+        original_label=ORIGINAL_LABEL,
+        proposed_label=PROPOSED_LABEL,
+        session=session,
     )
 
 

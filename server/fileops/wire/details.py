@@ -6,7 +6,7 @@ and R-EDIT-3, R-UNDO-2, R-BASH-2).
 
 from typing import Literal, Required, TypedDict
 
-from fileops.model.edits import LineRange, Nearest, RelevanceReason
+from fileops.model.edits import LineRange, Nearest, Operation, RelevanceReason
 from fileops.wire.types import UiExtra
 
 
@@ -85,6 +85,8 @@ class FailureDetails(TypedDict, total=False):
     reason: str
     ranges: list[LineRange]
     decided_by: DecidedByDetails
+    left: list[str]
+    kept: list[str]
 
 
 class StepDetails(TypedDict, total=False):
@@ -129,6 +131,37 @@ class EditDetails(FailureDetails, Noticing, total=False):
     rebased: RebasedDetails
     original_text: str | None
     proposed_text: str | None
+
+
+class ChangedFile(TypedDict, total=False):
+    """A file of a change set. new_path: of a rename."""
+
+    file_path: Required[str]
+    operation: Required[Operation]
+    ui_extra: Required[UiExtra]
+    edit_id: Required[str | None]
+    applied_to: Required[Literal["disk", "buffer"]]
+    modified_by_user: Required[bool]
+    new_path: str
+
+
+class SetProblem(TypedDict):
+    """Why one more change of a set cannot be made. change_index: 0-based."""
+
+    change_index: int
+    code: str
+    message: str
+
+
+class ChangesDetails(FailureDetails, Noticing, total=False):
+    set_id: str | None
+    files: list[ChangedFile]
+    dropped: list[str]
+    modified_by_user: bool
+    dry_run: bool
+    needs_approval: bool
+    change_index: int
+    problems: list[SetProblem]
 
 
 class UndoneFile(TypedDict):

@@ -45,6 +45,8 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
             details["validator"], details["reason"] = validator, reason
         case errors.UndoConflict(reason=reason, ranges=ranges):
             details["reason"], details["ranges"] = reason, ranges_of(ranges)
+        case errors.SetConflict(files=files, kept=kept):
+            details["left"], details["kept"] = list(files), list(kept)
         case _:
             pass
     return details

@@ -25,12 +25,16 @@ def history_request(params: wire.HistoryParams) -> HistoryRequest:
 
 def undo_request(params: wire.UndoParams) -> UndoRequest:
     """Raises: InvalidParams."""
-    if params.edit_id is None and params.session_id is None:
-        raise InvalidParams("edit_id or session_id is required")
-    if params.edit_id is not None and params.file_path is not None:
-        raise InvalidParams("goes with session_id, not with edit_id", ".file_path")
+    if params.set_id is not None and params.edit_id is not None:
+        raise InvalidParams("cannot be combined with edit_id", ".set_id")
+    names_one = params.edit_id is not None or params.set_id is not None
+    if not names_one and params.session_id is None:
+        raise InvalidParams("edit_id, set_id or session_id is required")
+    if names_one and params.file_path is not None:
+        raise InvalidParams("goes with session_id, not with edit_id or set_id", ".file_path")
     return UndoRequest(
         edit_id=params.edit_id,
+        set_id=params.set_id,
         session_id=params.session_id,
         file_path=params.file_path,
         by_session=_undoing_session(params),
@@ -41,7 +45,7 @@ def undo_request(params: wire.UndoParams) -> UndoRequest:
 
 def _undoing_session(params: wire.UndoParams) -> str | None:
     """Return the session that undoes; None for the client's user, who approved it and named no session with an edit."""
-    if params.approved and (params.edit_id is None or params.session_id is None):
+    if params.approved and ((params.edit_id or params.set_id) is None or params.session_id is None):
         return None
     return session_of(params)
 
@@ -94,13 +98,14 @@ def _history_entry(edit: AppliedEdit) -> wire.HistoryEntry:
         file_path=edit.file_path,
         session_id=edit.session_id,
         timestamp=edit.timestamp,
-        operation=edit.kind,
+        operation=edit.kind if edit.renamed_from is None else "rename",
         summary=edit.summary,
         diff=edit.diff,
         stats=wire.Stats(added=edit.n_added, removed=edit.n_removed),
         undoable=edit.undone_by is None,
         undone_by=edit.undone_by,
         undoes=list(edit.undoes),
+        set_id=msgspec.UNSET if edit.set_id is None else edit.set_id,
         rebased=msgspec.UNSET
         if edit.changed_by is None
         else {

@@ -92,6 +92,7 @@ class HistoryParams(SessionParams, frozen=True, kw_only=True):
 
 class UndoParams(SessionParams, frozen=True, kw_only=True):
     edit_id: str | None = None
+    set_id: str | None = None
     file_path: str | None = None
     dry_run: bool | None = None
     approved: bool | None = None  # the client's user asked for it, or has confirmed it
@@ -210,13 +211,14 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     file_path: str
     session_id: str
     timestamp: float
-    operation: Literal["create", "modify", "delete"]
+    operation: Operation
     summary: str
     diff: str
     stats: Stats
     undoable: bool
     undone_by: str | None  # an edit id
     undoes: list[str]  # edit ids
+    set_id: str | msgspec.UnsetType = msgspec.UNSET  # of the change set that it is a part of, absent without one
     rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET  # {changed_by, n_foreign_hunks}, absent if it was not
 
 

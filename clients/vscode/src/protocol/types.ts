@@ -34,6 +34,8 @@ export type ErrorCode =
   | 'permission_denied'
   | 'processing_failed'
   | 'rejected'
+  | 'set_conflict'
+  | 'set_unsupported'
   | 'strategy_failed'
   | 'too_large'
   | 'too_many_chars'
@@ -42,6 +44,14 @@ export type ErrorCode =
   | 'undo_conflict'
   | 'validation_failed';
 
+export interface ApplyChangesParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  session_id?: string | null;
+  changes: FileChange[];
+  description?: string | null;
+  dry_run?: boolean | null;
+}
 export interface ApplyWorkspaceEditParams {
   edit: WorkspaceEdit;
   label: string;
@@ -112,6 +122,49 @@ export interface BashResult {
 export interface CancelParams {
   id: string | number;
 }
+export interface ChangedFile {
+  applied_to: 'buffer' | 'disk';
+  edit_id: string | null;
+  file_path: string;
+  modified_by_user: boolean;
+  new_path?: string;
+  operation: 'create' | 'delete' | 'modify' | 'rename';
+  ui_extra: UiExtra;
+}
+export interface ChangesDetails {
+  also_changed_by?: string;
+  change_index?: number;
+  changed_by?: string;
+  decided_by?: DecidedByDetails;
+  diff_since_read?: string | null;
+  dropped?: string[];
+  dry_run?: boolean;
+  edit_index?: number;
+  files?: ChangedFile[];
+  kept?: string[];
+  left?: string[];
+  match_lines?: number[];
+  modified_by_user?: boolean;
+  nearest?: Nearest | null;
+  needs_approval?: boolean;
+  notices?: Notice[];
+  patch_line?: number;
+  problems?: SetProblem[];
+  processor?: string;
+  ranges?: LineRange[];
+  reason?: string;
+  relevance?: RelevanceDetails;
+  set_id?: string | null;
+  validator?: string;
+}
+export interface ChangesResult {
+  status: 'error' | 'success';
+  output: string;
+  error: ToolError | null;
+  ui_extra: UiExtra | null;
+  details: ChangesDetails;
+  attachments?: Attachment[];
+}
 export interface ClientInfo {
   name: string;
   version?: string | null;
@@ -161,6 +214,20 @@ export interface CommitDetails {
   /** Why less is promised than usual. */
   reason: string | null;
 }
+export interface ConfirmChangesParams {
+  type: 'changes';
+  title: string;
+  description: string;
+  session_id: string;
+  files: ConfirmedFile[];
+  original_label: string;
+  proposed_label: string;
+  session?: AskingSession;
+}
+export interface ConfirmChangesResult {
+  files?: ConfirmedFileResult[] | null;
+  outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
+}
 export interface ConfirmCommandParams {
   command: string;
   cwd: string;
@@ -200,6 +267,21 @@ export interface ConfirmEditResult {
   hunk_ids?: string[] | null;
   outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
   /** With `modify`: what the user wants written instead. */
+  text?: string | null;
+}
+export interface ConfirmedFile {
+  file_path: string;
+  operation: 'create' | 'delete' | 'modify' | 'rename';
+  diff: string;
+  hunks: Hunk[];
+  original_text: string | null;
+  proposed_text: string | null;
+  new_path?: string;
+  rebased?: RebasedDetails;
+}
+export interface ConfirmedFileResult {
+  file_path: string;
+  hunk_ids?: string[] | null;
   text?: string | null;
 }
 /** A file that changed since the session read it. `last_*` are as the session read it. */
@@ -397,6 +479,8 @@ export interface EditDetails {
   edit_index?: number;
   /** Of a multi-edit: the outcome of each step. */
   edits?: StepDetails[];
+  kept?: string[];
+  left?: string[];
   match?: string | null;
   match_lines?: number[];
   modified_by_user?: boolean;
@@ -475,6 +559,13 @@ export interface ExecuteCommandParams {
 export interface ExperimentalCapabilities {
   fileops: FileopsCapabilities;
 }
+export interface FileChange {
+  kind: 'create' | 'delete' | 'edit' | 'rename';
+  file_path: string;
+  edits?: [EditStep, ...EditStep[]] | null;
+  content?: string | null;
+  new_path?: string | null;
+}
 export interface FileParams {
   workDoneToken?: string | number | null;
   partialResultToken?: string | number | null;
@@ -519,7 +610,7 @@ export interface HistoryEntry {
   session_id: string;
   /** Seconds since the epoch. */
   timestamp: number;
-  operation: 'create' | 'delete' | 'modify';
+  operation: 'create' | 'delete' | 'modify' | 'rename';
   summary: string;
   diff: string;
   stats: Stats;
@@ -528,6 +619,7 @@ export interface HistoryEntry {
   undone_by: string | null;
   /** The edits that this one undid. */
   undoes: string[];
+  set_id?: string;
   rebased?: RebasedEntry;
 }
 export interface HistoryParams {
@@ -935,6 +1027,11 @@ export interface SetApprovalModeParams {
   session_id?: string | null;
   mode: 'auto_edit' | 'default' | 'yolo';
 }
+export interface SetProblem {
+  change_index: number;
+  code: string;
+  message: string;
+}
 export interface SetTraceParams {
   value: string;
 }
@@ -1075,6 +1172,8 @@ export interface UndoDetails {
   /** Of a failure: the file that failed. `undone` and `files` are what remains undone. */
   file_path?: string;
   files?: UndoneFile[];
+  kept?: string[];
+  left?: string[];
   match_lines?: number[];
   modified_by_user?: boolean;
   nearest?: Nearest | null;
@@ -1099,6 +1198,7 @@ export interface UndoParams {
   partialResultToken?: string | number | null;
   session_id?: string | null;
   edit_id?: string | null;
+  set_id?: string | null;
   file_path?: string | null;
   dry_run?: boolean | null;
   /** The user asked for it or has confirmed it: no further question is asked. */
@@ -1192,6 +1292,10 @@ export interface Requests {
     params: WriteParams;
     result: EditResult;
   };
+  'fileops/applyChanges': {
+    params: ApplyChangesParams;
+    result: ChangesResult;
+  };
   'fileops/tools': {
     params: ToolsParams;
     result: ToolsResult;
@@ -1278,6 +1382,10 @@ export interface DaemonRequests {
   'fileops/confirmEdit': {
     params: ConfirmEditParams;
     result: ConfirmEditResult;
+  };
+  'fileops/confirmChanges': {
+    params: ConfirmChangesParams;
+    result: ConfirmChangesResult;
   };
   'fileops/confirmCommand': {
     params: ConfirmCommandParams;

@@ -122,6 +122,10 @@ def _advice(error: FileOpsError) -> str:
             return "Nothing was written. Replace fewer places, or give a shorter text."
         case errors.StrategyFailed():
             return "Nothing was written. Use another strategy, or the exact text."
+        case errors.SetUnsupported():
+            return "Nothing was written. Make the changes with single edits."
+        case errors.SetConflict():
+            return "Read these files again."
         case errors.Rejected(what="command"):
             return "It was not run. Do not retry the same command; ask the user what they want instead."
         case errors.Rejected(reason=reason) if reason:
@@ -252,6 +256,11 @@ def failure_message(error: FileOpsError) -> str:
             return f"The editor did not apply the edit: {reason}."
         case errors.DocumentUnknown(reason=reason):
             return f"The text that the editor shows for the file is not known: {reason}."
+        case errors.SetUnsupported(reason=reason):
+            return f"These changes cannot be made together: {reason}."
+        case errors.SetConflict(files=files, reason=reason, kept=kept):
+            where = f" The old contents are in {', '.join(kept)}." if kept else ""
+            return f"The changes were undone, but not in {', '.join(files)}: {reason}.{where}"
         case errors.UndoConflict(explanation=explanation, ranges=ranges):
             loss = " without losing later changes" if ranges else ""
             return f"The edit cannot be undone{loss}{_after_colon(explanation)}."

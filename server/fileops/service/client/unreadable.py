@@ -249,6 +249,7 @@ class GuardedFileSystem:
     def __init__(self, fs: FileSystem, unreadable: Unreadable) -> None:
         self._fs, self._unreadable = fs, unreadable
         self.stat, self.replace, self.remove, self.lock = fs.stat, fs.replace, fs.remove, fs.lock
+        self.replace_set = fs.replace_set
 
     def resolve(self, path: str) -> str:
         canonical = self._fs.resolve(path)

@@ -108,7 +108,8 @@ class SessionNames:
 
     def shown_question(self, question: ApprovalRequest) -> ApprovalRequest:
         rebased = None if question.rebased is None else self.shown_rebased(question.rebased)
-        return replace(question, session_id=self.local(question.session_id), rebased=rebased)
+        files = tuple(map(self.shown_question, question.files))
+        return replace(question, session_id=self.local(question.session_id), rebased=rebased, files=files)
 
 
 class SharedSessionNames(SessionNames):

@@ -26,6 +26,7 @@ from fileops.model.approval import (
     NoConsent,
     Once,
     Reject,
+    SomeFiles,
     TimedOut,
     TooMany,
     Undecided,
@@ -218,7 +219,7 @@ class Review:
         """What holds if no person can be asked. Of a person who was asked and has gone, nothing is known."""
         if self._grace_s is not None:
             return Undecided()
-        if self._host.allows_unasked and not is_rule_file(self.asked.path):
+        if self._host.allows_unasked and not any(map(is_rule_file, self.asked.paths)):
             self._queue.take(self, Once(), self._host.person)
             return Once()
         return NoConsent("protected" if self.asked.is_protected else "ask")
@@ -397,7 +398,9 @@ class ReviewQueue:
         if always is None:
             return
         for other in self.waiting():
-            holds = always.folders is None or any(is_inside(folder, other.asked.path) for folder in always.folders)
+            holds = always.folders is None or all(
+                any(is_inside(folder, path) for folder in always.folders) for path in other.asked.paths
+            )
             if is_of_host and self.n_views(other):
                 continue
             if holds and other.session == review.session and not other.asked.is_protected:
@@ -478,6 +481,8 @@ def outcome_of(decision: Decision) -> Outcome:
         case Reject():
             return "cancel"
         case Modify():
+            return "modify"
+        case SomeFiles(files) if any(file.text is not None or file.is_left_out for file in files):
             return "modify"
         case _:
             return "proceed_once" if always_of(decision) is None else "proceed_always"
