@@ -196,7 +196,8 @@ class ReviewApp(App[int]):
 
     def action_reject(self) -> None:
         if (review := self.board.chosen) is not None:
-            self.run_worker(self._reject([review], f"Reject the edit of {self._place(review)}? A reason, if you like:"))
+            what = "the changes of" if review.files else "the edit of"
+            self.run_worker(self._reject([review], f"Reject {what} {self._place(review)}? A reason, if you like:"))
 
     def action_all_of_file(self, is_accepted: bool) -> None:
         if (review := self.board.chosen) is None:
