@@ -12,6 +12,8 @@ export type { AnyReview };
 export type Review = AnyReview & Required<Pick<AnyReview,
   'operation' | 'file_path' | 'is_protected' | 'diff' | 'changes' | 'original_text' | 'proposed_text' | 'rebased' | 'previous'>>;
 
+export const isOfSet = (review: AnyReview): review is AnyReview & Required<Pick<AnyReview, 'files'>> => review.files !== undefined;
+
 export const isOfOneEdit = (review: AnyReview): review is Review => review.files === undefined;
 
 export type ApprovalMode = ApprovalModeResult['mode'];
