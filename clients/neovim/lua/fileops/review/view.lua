@@ -136,6 +136,17 @@ M.reject_because = on_current(function(review)
   end)
 end)
 
+M.accept_all = on_current(function(review) require('fileops.review.listed').decide_all(review, true) end)
+
+---@param reason? string for the model
+function M.reject_all(reason)
+  on_current(
+    function(review)
+      require('fileops.review.listed').decide_all(review, false, reason ~= '' and reason or nil)
+    end
+  )()
+end
+
 M.edit = on_current(function(review)
   if review.kind == 'edit' then require('fileops.review.proposal').open(review) end
 end)
@@ -145,6 +156,8 @@ local actions = {
   always = M.always,
   reject = function() M.reject() end,
   reject_because = M.reject_because,
+  accept_all = M.accept_all,
+  reject_all = function() M.reject_all() end,
   edit = M.edit,
   toggle_hunk = function()
     local id = shown and shown:hunk_id()
