@@ -104,6 +104,7 @@ class ChangedFile(TypedDict, total=False):
     edit_id: Required[str | None]
     applied_to: Required[Literal["disk", "buffer"]]
     modified_by_user: Required[bool]
+    match: str
     new_path: str
 
 

@@ -301,6 +301,28 @@ class Requests:
             )
         )
 
+    def apply_patch(
+        self,
+        patch: str,
+        *,
+        cwd: FilePath | None = None,
+        description: str | None = None,
+        session_id: str | None = None,
+        dry_run: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Make the changes that a patch says, together, or none of them.
+
+        patch: in the dialect of `apply_patch`, or unified diffs as of `git diff`. cwd: the folder to which its paths
+        are relative, by default the first workspace folder. Otherwise as `apply_changes`; a failure of a hunk or of the
+        patch itself has `details["patch_line"]`, the 1-based line of the patch.
+        """
+        return self._portal.call(
+            self._target.apply_patch(
+                patch, cwd=cwd, description=description, session_id=session_id, dry_run=dry_run, timeout_s=timeout_s
+            )
+        )
+
     def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
         """Return the files that the session has read, with their present state."""
         return self._portal.call(self._target.tracked(session_id=session_id))

@@ -14,7 +14,7 @@ from fileops.api.notices import with_notices
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
-from fileops.wire.changes import ApplyChangesParams
+from fileops.wire.changes import ApplyChangesParams, ApplyPatchParams
 from fileops.wire.events import EVENT_METHODS
 from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
 from fileops.wire.sessions import FileParams, SessionFilesParams
@@ -86,6 +86,14 @@ async def apply_changes(service: "FileOps", params: ApplyChangesParams) -> wire.
     return await with_notices(service, request.session_id, result)
 
 
+async def apply_patch(service: "FileOps", params: ApplyPatchParams) -> wire.ToolResult:
+    from fileops.wire.change_sets import change_set_result, patch_request
+
+    request = patch_request(params)
+    result = change_set_result(await service.apply_patch(request))
+    return await with_notices(service, request.session_id, result)
+
+
 async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> wire.ToolResult:
     if service.bash is None:
         raise RuntimeError("commands are not served")
@@ -154,6 +162,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/multiEdit", wire.MultiEditParams, multi_edit, details="EditDetails"),
     Request("fileops/write", wire.WriteParams, write, details="EditDetails"),
     Request("fileops/applyChanges", ApplyChangesParams, apply_changes, details="ChangesDetails"),
+    Request("fileops/applyPatch", ApplyPatchParams, apply_patch, details="ChangesDetails"),
     Request("fileops/tools", wire.ToolsParams, list_tools),
     Request("fileops/tracked", wire.SessionParams, tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),

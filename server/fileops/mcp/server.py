@@ -32,6 +32,7 @@ from fileops.mcp.tools import (
     FURTHER_TOOLS,
     TOOLS,
     ApplyChangesArguments,
+    ApplyPatchArguments,
     Arguments,
     Outcome,
     Tool,
@@ -236,7 +237,7 @@ class McpServer:
                 return input_required(question.question, self._names.host, state)
 
     async def _run(self, tool: Tool, arguments: Arguments, session_id: str) -> JsonObject:
-        path = None if isinstance(arguments, ApplyChangesArguments) else arguments.file_path
+        path = None if isinstance(arguments, ApplyChangesArguments | ApplyPatchArguments) else arguments.file_path
         if not tool.is_read or self._options.confine == "all":
             await self._roots.known(asks=self._asks_roots)
             if not self._roots.folders:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from fileops.mcp.protocol import JsonObject
-from fileops.model.changes import ChangeKind
+from fileops.model.changes import ChangeKind, PatchRequest
 from fileops.model.errors import NotAbsolute
 from fileops.model.requests import HistoryRequest, ReadRequest, UndoRequest
 from fileops.model.results import EditResult
@@ -25,6 +25,7 @@ _TITLES = {
     "Read": "Read a file", "Edit": "Edit a file", "MultiEdit": "Edit a file in several places",
     "Write": "Write a whole file", "Undo": "Undo your edits",
     "ApplyChanges": "Change several files together",
+    "ApplyPatch": "Apply a patch",
 }  # fmt: skip
 _WRITE_DESCRIPTION = """Writes a whole file: creates it, or replaces the text of an existing one.
 
@@ -97,10 +98,40 @@ _APPLY_CHANGES_SCHEMA: JsonObject = {
     "required": ["changes"],
     "additionalProperties": False,
 }  # fmt: skip
+_APPLY_PATCH_DESCRIPTION = """Applies a patch to one or several files: all of it, or nothing.
+
+Each file that it updates, deletes or moves must have been read with `Read`. The patch language:
+
+*** Begin Patch
+*** Add File: path/new.py
++every line of a new file begins with +
+*** Update File: path/app.py
+*** Move to: path/main.py
+@@ class App:
+@@     def run(self):
+ a line that stays begins with a blank
+-a line that goes
++a line that comes
+*** Delete File: path/old.py
+*** End Patch
+
+- Paths are relative to the workspace folder, or absolute. `*** Move to:` is optional.
+- Each change is a hunk that begins with @@. Show 3 lines that stay above and below it, exactly as they are in the \
+file. The lines that stay and go must be at exactly one place below the hunk before.
+- If they are at several places, name the class or function after @@, or nest several @@ lines.
+- `*** End of File` as the last line of a hunk says that nothing follows it.
+- A unified diff (`git diff`) is accepted too."""
+_APPLY_PATCH_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {"patch": {"type": "string", "description": "The whole patch"}},
+    "required": ["patch"],
+    "additionalProperties": False,
+}
 _FURTHER_TEXTS: dict[str, tuple[str, JsonObject]] = {
     "Write": (_WRITE_DESCRIPTION, _WRITE_SCHEMA),
     "Undo": (_UNDO_DESCRIPTION, _UNDO_SCHEMA),
     "ApplyChanges": (_APPLY_CHANGES_DESCRIPTION, _APPLY_CHANGES_SCHEMA),
+    "ApplyPatch": (_APPLY_PATCH_DESCRIPTION, _APPLY_PATCH_SCHEMA),
 }
 
 
@@ -152,7 +183,19 @@ class ApplyChangesArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fi
     changes: list[FileChangeArguments]
 
 
-Arguments = ReadArguments | EditArguments | MultiEditArguments | WriteArguments | UndoArguments | ApplyChangesArguments
+class ApplyPatchArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    patch: str
+
+
+Arguments = (
+    ReadArguments
+    | EditArguments
+    | MultiEditArguments
+    | WriteArguments
+    | UndoArguments
+    | ApplyChangesArguments
+    | ApplyPatchArguments
+)
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
@@ -254,6 +297,14 @@ async def _apply_changes(service: "FileOps", call: ToolCall) -> Outcome:
     return Outcome(change_set_result(await service.apply_changes(request)))
 
 
+async def _apply_patch(service: "FileOps", call: ToolCall) -> Outcome:
+    from fileops.wire.change_sets import change_set_result
+
+    assert isinstance(call.arguments, ApplyPatchArguments)
+    request = PatchRequest(patch=call.arguments.patch, session_id=call.session_id)
+    return Outcome(change_set_result(await service.apply_patch(request)))
+
+
 def _step_of(step: EditStepArguments) -> EditStep:
     return EditStep(old_string=step.old_string, new_string=step.new_string, replace_all=step.replace_all)
 
@@ -271,6 +322,7 @@ FURTHER_TOOLS: dict[str, Tool] = {
     "Write": Tool(method="fileops/write", arguments=WriteArguments, run=_write),
     "Undo": Tool(method="fileops/undo", arguments=UndoArguments, run=_undo),
     "ApplyChanges": Tool(method="fileops/applyChanges", arguments=ApplyChangesArguments, run=_apply_changes),
+    "ApplyPatch": Tool(method="fileops/applyPatch", arguments=ApplyPatchArguments, run=_apply_patch),
 }
 
 

@@ -68,10 +68,21 @@ class ChangeSetRequest(Struct, frozen=True, kw_only=True):
     dry_run: bool = False
 
 
+class PatchRequest(Struct, frozen=True, kw_only=True):
+    """A change set as a patch says it. cwd: absolute, to which its paths are relative; None for the first folder."""
+
+    patch: str
+    cwd: str | None = None
+    description: str = ""
+    session_id: str = DEFAULT_SESSION
+    dry_run: bool = False
+
+
 class ChangedFile(Struct, frozen=True, kw_only=True):
     """What a change set did, or would do, to one file. file_path, new_path: as given; new_path of a rename only.
 
     edit_id: of the entry in the history, None before it is applied. modified_by_user: it is not what was requested.
+    matches: how the texts of its edits or hunks were found, as Plan.matches.
     """
 
     file_path: str
@@ -81,6 +92,7 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
     edit_id: str | None = None
     applied_to: Source = "disk"
     modified_by_user: bool = False
+    matches: tuple[str, ...] = ()
     commit: CommitReport | None = None
 
 

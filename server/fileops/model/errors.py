@@ -228,7 +228,7 @@ class HunkNotFound(FileOpsError):
     old_string: those lines. edit_index: the number of the hunk in its file, 0-based. patch_line: where it begins in the
     patch, 1-based. anchor: the line after "@@" that is not in the file, None if it is the hunk's own lines. elsewhere:
     the 1-based lines of the file at which they are. wants_end: they should be at the end of the file; else below the
-    hunk before it.
+    hunk before it. is_whole_text: they should be all of a file that is deleted, and it has more.
     """
 
     code: ClassVar[str] = "no_match"
@@ -239,6 +239,7 @@ class HunkNotFound(FileOpsError):
     anchor: str | None = None
     elsewhere: tuple[int, ...] = ()
     wants_end: bool = False
+    is_whole_text: bool = False
 
 
 @dataclass(eq=False, kw_only=True)

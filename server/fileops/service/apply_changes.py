@@ -19,6 +19,7 @@ from fileops.core import text
 from fileops.core.decision import apply_decision
 from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.relevance import foreign_ranges
+from fileops.core.patch.hunks import plan_hunks
 from fileops.core.presentation import outputs
 from fileops.core.review.changes import changes_of
 from fileops.core.roots import Roots, is_inside
@@ -47,7 +48,15 @@ from fileops.model.changes import (
 )
 from fileops.model.digest import content_digest
 from fileops.model.edits import Plan, Splice
-from fileops.model.errors import AlreadyExists, FileMissing, FileOpsError, IsDirectory, Rejected, SetUnsupported
+from fileops.model.errors import (
+    AlreadyExists,
+    FileMissing,
+    FileOpsError,
+    HunkNotFound,
+    IsDirectory,
+    Rejected,
+    SetUnsupported,
+)
 from fileops.model.files import Committed, Snapshot
 from fileops.model.requests import EditRequest
 from fileops.model.review import PreviousDecision
@@ -189,10 +198,8 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
                 return SetFile(change=change, plan=self._plan_creation(request, change, roots, token))
             case DeleteFile():
                 snapshot = self._known(request, change.file_path, roots)
-                if change.hunks:  # they have the whole text: where it differs, they are not found
-                    plan = self.editor.plan_on_snapshot(_edit_request(request, change), snapshot, token)
-                    if splicing.apply(snapshot.data, plan.splices):
-                        raise SetUnsupported(reason=f"{change.file_path} has more text than the patch deletes")
+                if change.hunks:
+                    self._require_no_other_text(snapshot, change, token)
                 return SetFile(change=change, plan=self._deletion(snapshot, change.file_path))
             case RenameFile():
                 new_path = canonical_path(self.editor.fs, change.new_path, roots)
@@ -235,6 +242,14 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
         )  # fmt: skip
         unified = unified_diff(change.hunks, file_path=file_path, removes=True)
         return replace(plan, splices=whole, change=replace(change, unified=unified))
+
+    def _require_no_other_text(self, snapshot: Snapshot, change: DeleteFile, token: CancelToken) -> None:
+        """Raises: HunkNotFound, HunkAmbiguous, if the file has another text than that which a patch deletes."""
+        fmt = text.detect_format(snapshot.data)
+        plan = plan_hunks(snapshot, fmt, change.hunks, limits=self.editor.settings.limits, check=token.check)
+        if splicing.apply(snapshot.data, plan.splices):
+            first = change.hunks[0]
+            raise HunkNotFound(old_string=plan.edits[0].old_string, patch_line=first.at, is_whole_text=True)
 
     def _unchanged(self, snapshot: Snapshot) -> Plan:
         fmt = text.detect_format(snapshot.data)
@@ -514,5 +529,6 @@ def _changed_file(file: SetFile, edit: CommittedEdit | None) -> ChangedFile:
         edit_id=None if edit is None else edit.did_edit.edit_id,
         applied_to=(file.plan.snapshot if edit is None else edit.committed.snapshot).source,
         modified_by_user=file.by_user,
+        matches=file.plan.matches,
         commit=None if edit is None else edit.committed.report,
     )

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
+from fileops.core.presentation.failures import failure_text
 from fileops.core.roots import Roots
-from fileops.model.changes import ChangeSetRequest, ChangeSetResult, paths_of
-from fileops.model.errors import FileOpsError, ModifiedExternally
+from fileops.model.changes import ChangeSetRequest, ChangeSetResult, PatchRequest, paths_of
+from fileops.model.errors import FileOpsError, ModifiedExternally, NotAbsolute
 from fileops.model.events import ApprovalModeChanged, DidRead, Event, WatcherHealth
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
@@ -214,6 +215,31 @@ class FileOps:
                     step = partial(self._editor.start, request)
                 case EditResult():
                     return result
+
+    async def apply_patch(self, request: PatchRequest) -> ChangeSetResult:
+        """Make the changes that a patch says, together, or none of them."""
+        from fileops.core.patch.changes import to_changes
+        from fileops.core.patch.parser import parse_patch
+
+        folder = request.cwd or next(iter(self.folders), None)
+        try:
+            if folder is not None and not folder.startswith("/"):
+                raise NotAbsolute(path=folder)
+            changes = await self.run_on_disk(lambda: to_changes(parse_patch(request.patch), folder))
+        except FileOpsError as error:
+            path = error.path if isinstance(error, NotAbsolute) else ""
+            output = failure_text(error, "edit", path, self.settings.texts)
+            result = ChangeSetResult(output=output, error=error, dry_run=request.dry_run)
+            note_outcome(result)
+            return result
+        return await self.apply_changes(
+            ChangeSetRequest(
+                changes=changes,
+                description=request.description,
+                session_id=request.session_id,
+                dry_run=request.dry_run,
+            )
+        )
 
     async def apply_changes(self, request: ChangeSetRequest) -> ChangeSetResult:
         """Make several changes together, or none of them."""

@@ -13,11 +13,12 @@ from fileops.model.changes import (
     DeleteFile,
     EditFile,
     FileChange,
+    PatchRequest,
     RenameFile,
 )
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import changes as wire
-from fileops.wire.convert import edits_of, session_of, tool_result, ui_extra_of
+from fileops.wire.convert import edits_of, match_of, session_of, tool_result, ui_extra_of
 from fileops.wire.failures import failure_details
 from fileops.wire.types import ToolResult
 
@@ -36,6 +37,16 @@ def change_set_request(params: wire.ApplyChangesParams) -> ChangeSetRequest:
     """Raises: InvalidParams."""
     return ChangeSetRequest(
         changes=tuple(_change_of(change, f".changes[{index}]") for index, change in enumerate(params.changes)),
+        description=params.description or "",
+        session_id=session_of(params),
+        dry_run=params.dry_run or False,
+    )
+
+
+def patch_request(params: wire.ApplyPatchParams) -> PatchRequest:
+    return PatchRequest(
+        patch=params.patch,
+        cwd=params.cwd,
         description=params.description or "",
         session_id=session_of(params),
         dry_run=params.dry_run or False,
@@ -99,6 +110,8 @@ def _changed_file(file: ChangedFile) -> "ChangedFileDetails":
         "applied_to": file.applied_to,
         "modified_by_user": file.modified_by_user,
     }
+    if (match := match_of(file.matches)) is not None:
+        details["match"] = match
     if file.new_path is not None:
         details["new_path"] = file.new_path
     return details

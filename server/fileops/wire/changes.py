@@ -28,6 +28,15 @@ class ApplyChangesParams(SessionParams, frozen=True, kw_only=True):
     dry_run: bool | None = None
 
 
+class ApplyPatchParams(SessionParams, frozen=True, kw_only=True):
+    """A patch. Its paths are relative to the absolute folder `cwd`, without it to the first workspace folder."""
+
+    patch: str
+    cwd: str | None = None
+    description: str | None = None
+    dry_run: bool | None = None
+
+
 class ConfirmedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of a change set that a user is asked about. The texts are null over 1 MB. new_path: of a rename."""
 

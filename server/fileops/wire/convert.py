@@ -192,7 +192,7 @@ def _edit_details(outcome: EditResult) -> "EditDetails":
         "replacements": sum(outcome.n_replaced),
         "created": outcome.created,
         "applied_to": outcome.applied_to,
-        "match": _match(outcome.matches),
+        "match": match_of(outcome.matches),
         "match_lines": [line for lines in outcome.match_lines for line in lines],
         "modified_by_user": outcome.modified_by_user,
         "edit_id": outcome.edit_id,
@@ -232,7 +232,7 @@ def _step_results(outcome: EditResult) -> "list[StepDetails]":
     ]
 
 
-def _match(matches: tuple[str, ...]) -> str | None:
+def match_of(matches: tuple[str, ...]) -> str | None:
     """Return how the edits matched: "exact" only if all did, else the first other way."""
     return next((match for match in matches if match != "exact"), matches[0] if matches else None)
 

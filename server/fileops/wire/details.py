@@ -134,7 +134,7 @@ class EditDetails(FailureDetails, Noticing, total=False):
 
 
 class ChangedFile(TypedDict, total=False):
-    """A file of a change set. new_path: of a rename."""
+    """A file of a change set. new_path: of a rename. match: how edits or hunks were found, absent if there are none."""
 
     file_path: Required[str]
     operation: Required[Operation]
@@ -142,6 +142,7 @@ class ChangedFile(TypedDict, total=False):
     edit_id: Required[str | None]
     applied_to: Required[Literal["disk", "buffer"]]
     modified_by_user: Required[bool]
+    match: str
     new_path: str
 
 

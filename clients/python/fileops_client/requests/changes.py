@@ -52,3 +52,24 @@ class ChangeRequests(Sender):
             dry_run=dry_run,
         )  # fmt: skip
         return await self._tool("fileops/applyChanges", params, timeout_s)
+
+    async def apply_patch(
+        self,
+        patch: str,
+        *,
+        cwd: FilePath | None = None,
+        description: str | None = None,
+        session_id: str | None = None,
+        dry_run: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Make the changes that a patch says, together, or none of them.
+
+        patch: in the dialect of `apply_patch`, or unified diffs as of `git diff`. cwd: the folder to which its paths
+        are relative, by default the first workspace folder. Otherwise as `apply_changes`; a failure of a hunk or of the
+        patch itself has `details["patch_line"]`, the 1-based line of the patch.
+        """
+        params = given(
+            patch=patch, cwd=path_or_none(cwd), description=description, session_id=session_id, dry_run=dry_run
+        )
+        return await self._tool("fileops/applyPatch", params, timeout_s)

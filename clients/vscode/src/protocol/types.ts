@@ -52,6 +52,15 @@ export interface ApplyChangesParams {
   description?: string | null;
   dry_run?: boolean | null;
 }
+export interface ApplyPatchParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  session_id?: string | null;
+  patch: string;
+  cwd?: string | null;
+  description?: string | null;
+  dry_run?: boolean | null;
+}
 export interface ApplyWorkspaceEditParams {
   edit: WorkspaceEdit;
   label: string;
@@ -126,6 +135,7 @@ export interface ChangedFile {
   applied_to: 'buffer' | 'disk';
   edit_id: string | null;
   file_path: string;
+  match?: string;
   modified_by_user: boolean;
   new_path?: string;
   operation: 'create' | 'delete' | 'modify' | 'rename';
@@ -1294,6 +1304,10 @@ export interface Requests {
   };
   'fileops/applyChanges': {
     params: ApplyChangesParams;
+    result: ChangesResult;
+  };
+  'fileops/applyPatch': {
+    params: ApplyPatchParams;
     result: ChangesResult;
   };
   'fileops/tools': {

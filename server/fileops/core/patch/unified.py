@@ -20,6 +20,7 @@ _MODES = {"100644": False, "100755": True}
 _ODD_MODES = {"120000": "a symbolic link", "160000": "a submodule", "040000": "a folder"}
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _ESCAPED = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"(?=\t|$)')
 _PREFIX = re.compile(r"[abciow]/")
 
 
@@ -257,9 +258,10 @@ class _Parser:
         return _MODES[mode]
 
     def _name(self, line: str) -> str:
-        """The path of a line `---` or `+++`. GNU diff writes the time after a tab."""
+        """The path of a line `---` or `+++`. After a tab GNU diff writes the time, and git nothing."""
         name = line[4:].removesuffix("\r")
-        return self._path(name if name.startswith('"') else name.partition("\t")[0])
+        quoted_name = _QUOTED.match(name)
+        return self._path(name.partition("\t")[0] if quoted_name is None else quoted_name[0])
 
     def _path(self, written: str) -> str:
         """The path as it is: git quotes one with unusual characters like a string of C. Raises: InvalidPatch."""

@@ -58,7 +58,7 @@ def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIF
             return f"Illegal operation on a directory. {tool}"
         case errors.NoMatch(old_string=old):
             return f"String to replace not found in file.\nString: {old}"
-        case errors.HunkNotFound(anchor=None, elsewhere=(), old_string=old):
+        case errors.HunkNotFound(anchor=None, elsewhere=(), is_whole_text=False, old_string=old):
             return f"{failure_message(error)}\nLines:\n{old}"
         case errors.HunkAmbiguous(old_string=old):
             return (
@@ -148,6 +148,8 @@ def _advice(error: FileOpsError) -> str:
             return "Read it again. If that fails too, ask the user to close the file in the editor and open it again."
         case errors.HunkNotFound(elsewhere=elsewhere, wants_end=wants_end) if elsewhere:
             return "Leave that out." if wants_end else "Write the hunks in the order of the file."
+        case errors.HunkNotFound(is_whole_text=True):
+            return "Read the file again."
         case errors.HunkNotFound():
             return "Copy a line of the file, or leave it out."
         case errors.UndoConflict(ranges=ranges) if ranges:
@@ -202,6 +204,8 @@ def failure_message(error: FileOpsError) -> str:
         case errors.HunkNotFound(patch_line=line, elsewhere=elsewhere, wants_end=wants_end) if elsewhere:
             wanted = "at the end of the file" if wants_end else "below the hunk before it"
             return f"The hunk at line {line} of the patch is at {_at_lines(elsewhere)} of the file, and not {wanted}."
+        case errors.HunkNotFound(patch_line=line, is_whole_text=True):
+            return f"The patch deletes the file at line {line}, but the file has other text than that."
         case errors.HunkNotFound(patch_line=line):
             return f"The lines of the hunk at line {line} of the patch are not in the file."
         case errors.HunkAmbiguous(patch_line=line, n_matches=n, lines=lines):

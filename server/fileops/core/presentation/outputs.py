@@ -217,6 +217,12 @@ def changes_text(files: Sequence[ChangedFile], dropped: Sequence[str], *, is_dry
         f"{index}. {_listed(file.change, file.file_path, file.new_path, is_past=True)}"
         for index, file in enumerate(files, 1)
     ]
+    lines += [
+        f"Note: {file.file_path}: {SENTENCES[match].replace('old_string', 'a text to replace', 1)}"
+        for file in files
+        for match in dict.fromkeys(file.matches)
+        if match in SENTENCES
+    ]
     lines += [f"The user left {path} out; it is as it was." for path in dropped]
     output = "\n".join(lines)
     if is_dry:

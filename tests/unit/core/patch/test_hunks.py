@@ -78,6 +78,7 @@ def test_hunk_changes_the_one_place_that_it_names(data: bytes, body: str, result
         (b"a\n", "+b\n", "exact", b"a\nb\n"),
     ],
 )
+# R-PATCH-5, R-PATCH-6
 def test_match_is_named_and_kept_lines_keep_their_bytes(data: bytes, body: str, match: str, result: bytes) -> None:
     plan = planned(data, dialect(body))
     assert plan.matches == (match,)

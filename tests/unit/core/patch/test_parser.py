@@ -37,6 +37,7 @@ DIALECT = """*** Begin Patch
 """
 
 
+# R-PATCH-1, R-PATCH-3
 def test_dialect_has_all_its_operations() -> None:
     patch = parse_patch(DIALECT)
     assert patch.format == "apply_patch"
@@ -183,6 +184,7 @@ index 1..2 100644
 """
 
 
+# R-PATCH-7
 def test_diffs_of_git_have_renames_modes_and_new_and_deleted_files() -> None:
     patch = parse_patch(GIT)
     assert patch.format == "unified"
@@ -209,6 +211,7 @@ def test_diffs_of_git_have_renames_modes_and_new_and_deleted_files() -> None:
     [
         ("--- a/x/y.py\n+++ b/x/y.py", "x/y.py"),
         ("--- x.py\t2024-01-01 10:00\n+++ x.py\t2024-01-02 10:00", "x.py"),
+        ('--- "a/\\303\\244 b"\t\n+++ "b/\\303\\244 b"\t', "ä b"),
         ("--- i/x.py\n+++ w/x.py", "x.py"),
         ("--- a/x.py\n+++ a/x.py", "a/x.py"),
         ("diff --git x y.py x y.py\n--- x y.py\n+++ x y.py", "x y.py"),

@@ -8,6 +8,13 @@
 ---@field description? string
 ---@field dry_run? boolean
 
+---@class (exact) fileops.wire.ApplyPatchParams
+---@field session_id? string
+---@field patch string
+---@field cwd? string
+---@field description? string
+---@field dry_run? boolean
+
 ---@class (exact) fileops.wire.ApprovalModeParams
 ---@field session_id string
 ---@field mode 'auto_edit'|'default'|'yolo'
@@ -55,6 +62,7 @@
 ---@field applied_to 'buffer'|'disk'
 ---@field edit_id? string
 ---@field file_path string
+---@field match? string
 ---@field modified_by_user boolean
 ---@field new_path? string
 ---@field operation 'create'|'delete'|'modify'|'rename'
