@@ -197,8 +197,9 @@ def _file_decision_of(entry: object, asked: dict[str, ApprovalRequest], *, may_c
     if not isinstance(path, str) or path not in asked or (text is not None and hunk_ids is not None):
         return None
     if text is not None:
-        is_text = isinstance(text, str) and may_change and asked[path].change.operation != "delete"
-        return FileDecision(file_path=path, text=text) if is_text else None
+        if not isinstance(text, str) or not may_change or asked[path].change.operation == "delete":
+            return None
+        return FileDecision(file_path=path, text=text)
     if hunk_ids is None:
         return FileDecision(file_path=path)
     if hunk_ids == []:

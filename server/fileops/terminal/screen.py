@@ -1,6 +1,7 @@
 """The full screen of `fileops-server review`: an editor of the current folder that shows the queue, and decides.
 
-Everything belongs to one event loop. The board is what is shown; the client changes it, and takes decisions.
+Everything belongs to one event loop. The board is what is shown; the client changes it, and takes decisions. It is one
+module because keys, decisions and what is drawn share the state of the one screen.
 """
 
 import asyncio
