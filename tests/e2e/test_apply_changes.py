@@ -1,12 +1,15 @@
 """Change sets over the wire: `fileops/applyChanges`, its review, and its undo (R-SET-1 to R-SET-7)."""
 
 import os
+import time
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fileops.fs.local.set_journal import SetJournal, SetRecord, SetStep
+from fileops.model.digest import content_digest
 from support.rawclient import RawClient, raw_client
 from support.shared_daemon import LspClient, Refused, SharedDaemon, shared_daemon
 
@@ -419,3 +422,39 @@ def test_file_with_unsaved_changes_refuses_the_set(client: RawClient, folder: Pa
     client.read(folder / "b")
     assert code_of(apply(client, changes_in(folder))) == "apply_refused"
     assert contents(folder) == BEFORE
+
+
+# R-SET-8
+def test_set_of_a_dead_daemon_is_undone_at_the_start_and_reported(folder: Path, tmp_path: Path) -> None:
+    """One file was replaced, and another program has written the second one since."""
+    names = {"a": ".fileops-1-0-00000000000a.set", "b": ".fileops-1-0-00000000000b.set"}
+    steps: list[SetStep] = []
+    for name, old_name in names.items():
+        (folder / name).rename(folder / old_name)
+        (folder / name).write_text("new\n")
+        old, new = (folder / old_name).stat(), (folder / name).stat()
+        steps.append(
+            SetStep(
+                kind="swap", path=f"{folder}/{name}", kept=".fileops-1-0-00000000000c.tmp", temp=old_name,
+                backup=".fileops-1-0-00000000000d.set", ino=old.st_ino, uid=old.st_uid, mode=old.st_mode & 0o7777,
+                digest=content_digest(BEFORE[name].encode()).hex(), new_ino=new.st_ino,
+                new_digest=content_digest(b"new\n").hex(),
+            )
+        )  # fmt: skip
+    (folder / "b").write_text("of another program\n")
+    with SetJournal(f"{tmp_path}/state/fileops-server/sets", "5e7") as journal:
+        journal.prepare(SetRecord(set_id="5e7", prepared_at=time.time(), steps=tuple(steps)))
+    with raw_client(env={"XDG_STATE_HOME": f"{tmp_path}/state"}) as client:
+        client.initialize(workspaceFolders=[{"uri": folder.as_uri(), "name": "p"}])
+        recovered = client.notification("fileops/didRecover")
+        message = client.notification("window/showMessage")
+    kept = f"{folder}/b.fileops-before-5e7"
+    assert recovered == {
+        "set_id": "5e7",
+        "files": [
+            {"file_path": f"{folder}/a", "outcome": "restored", "kept_as": None},
+            {"file_path": f"{folder}/b", "outcome": "left", "kept_as": kept},
+        ],
+    }
+    assert kept in message["message"]
+    assert contents(folder) == {**BEFORE, "b": "of another program\n", "b.fileops-before-5e7": BEFORE["b"]}

@@ -23,7 +23,16 @@ from fileops_client.errors import (
     ResponseError,
     ServerMissing,
 )
-from fileops_client.events import BecameStale, DidConflict, DidEdit, DidRead, Event, Notification, WatcherHealth
+from fileops_client.events import (
+    BecameStale,
+    DidConflict,
+    DidEdit,
+    DidRead,
+    DidRecover,
+    Event,
+    Notification,
+    WatcherHealth,
+)
 from fileops_client.formats import ResultFormat, ToolFormat, tool_list
 from fileops_client.models import (
     Attachment,
@@ -101,6 +110,7 @@ __all__ = [
     "DidConflict",
     "DidEdit",
     "DidRead",
+    "DidRecover",
     "DiffRow",
     "DiffView",
     "EditStats",

@@ -27,7 +27,7 @@ from fileops.lsp.notifications import NotificationQueue
 from fileops.lsp.params import DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
 from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.workspace_folders import ClientFolders
-from fileops.model.events import Event
+from fileops.model.events import DidRecover, Event
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink
@@ -289,6 +289,11 @@ class LspServer:
                 if (event := self.view_of_event(published)) is None:
                     continue
                 method, params = notification_of(event)
+                if isinstance(event, DidRecover):
+                    from fileops.core.presentation.notices import recovered_text
+
+                    message = {"type": methods.WARNING, "message": f"fileops-server: {recovered_text(event)}"}
+                    self.client.notify(methods.WINDOW_SHOW_MESSAGE, message)
                 self.client.notify(method, params)
                 for listener in self._listeners:
                     listener(event)

@@ -136,22 +136,3 @@ class PlannedFile(Struct, frozen=True, kw_only=True):
     new_path: str | None = None
     removes: bool = False
     mode: int | None = None
-
-
-# restored: as before the set. unchanged: the set had not reached it. left: another program has written it since.
-RecoveryOutcome = Literal["restored", "unchanged", "left"]
-
-
-class RecoveredFile(Struct, frozen=True, kw_only=True):
-    """A file of a set that was undone. kept_as: the path of what it was before, if it was left."""
-
-    file_path: str
-    outcome: RecoveryOutcome
-    kept_as: str | None = None
-
-
-class RecoveredSet(Struct, frozen=True, kw_only=True):
-    """A set of a daemon that died while it was committed."""
-
-    set_id: str
-    files: tuple[RecoveredFile, ...]

@@ -29,6 +29,7 @@ PUBLIC_NAMES = {
     events.DidConflict.__name__: "DidConflictParams",
     events.WatcherHealth.__name__: "WatcherHealthParams",
     events.ApprovalModeChanged.__name__: "ApprovalModeParams",
+    events.DidRecover.__name__: "DidRecoverParams",
     wire.Params.__name__: "SessionsParams",
     CorrectionRequest.__name__: "CorrectEditParams",
     titles.Description.__name__: "DescribeResult",

@@ -17,7 +17,7 @@ from fileops.core.presentation.failures import failure_text
 from fileops.core.roots import Roots
 from fileops.model.changes import ChangeSetRequest, ChangeSetResult, PatchRequest, paths_of
 from fileops.model.errors import FileOpsError, ModifiedExternally, NotAbsolute
-from fileops.model.events import ApprovalModeChanged, DidRead, Event, WatcherHealth
+from fileops.model.events import ApprovalModeChanged, DidRead, DidRecover, Event, WatcherHealth
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
 from fileops.model.settings import ApprovalMode, Settings
@@ -419,6 +419,8 @@ class FileOps:
         """Whether the client may be notified of an event, by the rules as they were last read. Waits for nothing."""
         if self._unreadable is None or isinstance(event, WatcherHealth | ApprovalModeChanged):
             return True
+        if isinstance(event, DidRecover):
+            return not any(self._unreadable.is_known_hidden(file.file_path) for file in event.files)
         paths = self._workspace.freshness.paths_of(event.session_id, event.file_path)
         return not self._unreadable.is_known_hidden(event.file_path, *paths)
 

@@ -3,7 +3,16 @@
 A module for itself: events are sent without the translation of requests and results.
 """
 
-from fileops.model.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
+from fileops.model.events import (
+    ApprovalModeChanged,
+    BecameStale,
+    DidConflict,
+    DidEdit,
+    DidRead,
+    DidRecover,
+    Event,
+    WatcherHealth,
+)
 
 EVENT_METHODS: dict[type[Event], str] = {
     BecameStale: "fileops/didBecomeStale",
@@ -12,6 +21,7 @@ EVENT_METHODS: dict[type[Event], str] = {
     DidConflict: "fileops/didConflict",
     WatcherHealth: "fileops/watcherHealth",
     ApprovalModeChanged: "fileops/approvalMode",
+    DidRecover: "fileops/didRecover",
 }
 
 

@@ -447,6 +447,10 @@ export interface DidReadParams {
   size: number;
   modified: number;
 }
+export interface DidRecoverParams {
+  set_id: string;
+  files: RecoveredFile[];
+}
 export interface DidSaveParams {
   textDocument: Document;
   text?: string | null;
@@ -878,6 +882,11 @@ export interface RecordReadResult {
   error: ToolError | null;
   size_bytes: number | null;
   mtime: number | null;
+}
+export interface RecoveredFile {
+  file_path: string;
+  outcome: 'left' | 'restored' | 'unchanged';
+  kept_as?: string | null;
 }
 /** Why a change of others does not let an edit through. */
 export interface RelevanceDetails {
@@ -1418,6 +1427,7 @@ export interface Notifications {
   'fileops/didConflict': DidConflictParams;
   'fileops/watcherHealth': WatcherHealthParams;
   'fileops/approvalMode': ApprovalModeParams;
+  'fileops/didRecover': DidRecoverParams;
   'fileops/didChangeSessions': SessionsResult;
   'fileops/didChangeReviews': DidChangeReviewsParams;
 }

@@ -28,9 +28,10 @@ from fileops.fs.local.stream import LocalStream
 from fileops.fs.local.write_target import Target, WriteTargets, inode_of, require_writable
 from fileops.fs.os_errors import translate
 from fileops.fs.streams import BytesStream
-from fileops.model.changes import PlannedFile, RecoveredSet
+from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing, FileOpsError
+from fileops.model.events import DidRecover
 from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import descriptors, sync
@@ -174,7 +175,7 @@ class LocalFileSystem:
                 writes=self._writes, sets_folder=self._recovery.sets_folder, on_kept=self._recovery.forget,
             ).run()  # fmt: skip
 
-    def on_recovered(self, report: Callable[[RecoveredSet], None]) -> None:
+    def on_recovered(self, report: Callable[[DidRecover], None]) -> None:
         """Report the change sets of dead processes that are undone from now on; on any thread."""
         self._recovery.on_recovered = report
 

@@ -10,7 +10,7 @@ from fileops.fs.local import journal, own_files
 from fileops.fs.local.directories import open_folder
 from fileops.fs.local.nofollow import Opener
 from fileops.fs.local.set_recovery import recover_all
-from fileops.model.changes import RecoveredSet
+from fileops.model.events import DidRecover
 from fileops.platform import descriptors
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Recovery:
     def __init__(self, opener: Opener, state_folder: str) -> None:
         self.state_folder = state_folder
         self.sets_folder = os.path.join(os.path.dirname(state_folder), "sets")
-        self.on_recovered: Callable[[RecoveredSet], None] = _log_recovered
+        self.on_recovered: Callable[[DidRecover], None] = _log_recovered
         self._opener = opener
         self._known: set[str] = set()
         self._n_forgotten = 0
@@ -75,7 +75,7 @@ class Recovery:
                 self._know(folder)
         return n_settled + n_more
 
-    def _report(self, recovered: RecoveredSet) -> None:
+    def _report(self, recovered: DidRecover) -> None:
         self.on_recovered(recovered)
 
     def _settle_state(self) -> tuple[int, bool]:
@@ -134,7 +134,7 @@ class Recovery:
         return self._opener(target, _TARGET)
 
 
-def _log_recovered(recovered: RecoveredSet) -> None:
+def _log_recovered(recovered: DidRecover) -> None:
     files = ", ".join(f"{file.file_path}: {file.outcome}" for file in recovered.files)
     log.warning("a change set that was not finished was undone: %s", files)
 

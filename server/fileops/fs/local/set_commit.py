@@ -47,9 +47,10 @@ from fileops.fs.local.recent_writes import RecentWrites
 from fileops.fs.local.set_journal import SetJournal, SetStep, StepKind, new_record, to_latin
 from fileops.fs.local.set_recovery import RollBack, clear, remove_folders
 from fileops.fs.local.write_target import Target, WriteTargets, inode_of, require_writable
-from fileops.model.changes import PlannedFile, RecoveredFile
+from fileops.model.changes import PlannedFile
 from fileops.model.digest import content_digest
 from fileops.model.errors import AlreadyExists, SetConflict, SetUnsupported
+from fileops.model.events import RecoveredFile
 from fileops.model.files import CommitReport, Committed, Snapshot
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import descriptors, sync, syscalls

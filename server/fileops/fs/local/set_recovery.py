@@ -24,8 +24,8 @@ from fileops.fs.local.directories import folder_of, open_folder
 from fileops.fs.local.nofollow import Opener
 from fileops.fs.local.own_files import is_set_file, list_own_files, remove_if_dead
 from fileops.fs.local.set_journal import ReadJournal, SetRecord, SetStep, from_latin, in_use, read_journal
-from fileops.model.changes import RecoveredFile, RecoveredSet, RecoveryOutcome
 from fileops.model.digest import content_digest
+from fileops.model.events import DidRecover, RecoveredFile, RecoveryOutcome
 from fileops.platform import descriptors, sync, syscalls
 from fileops.platform.locks import try_lock
 from fileops.platform.private_files import NotPrivate, open_private
@@ -241,7 +241,7 @@ def clear(step: SetStep, dir_fd: int) -> None:
             os.unlink(name, dir_fd=dir_fd)
 
 
-def recover_all(sets_folder: str, opener: Opener, on_recovered: Callable[[RecoveredSet], None]) -> tuple[int, bool]:
+def recover_all(sets_folder: str, opener: Opener, on_recovered: Callable[[DidRecover], None]) -> tuple[int, bool]:
     """Settle the sets of dead processes. Returns how many, and whether none is left for later. Never fails.
 
     on_recovered: takes what was done, unless nothing of it concerns a person.
@@ -266,7 +266,7 @@ def recover_all(sets_folder: str, opener: Opener, on_recovered: Callable[[Recove
     return n_settled, is_done
 
 
-def _recover(name: str, dir_fd: int, opener: Opener, on_recovered: Callable[[RecoveredSet], None]) -> bool:
+def _recover(name: str, dir_fd: int, opener: Opener, on_recovered: Callable[[DidRecover], None]) -> bool:
     """Whether the journal was settled and removed."""
     try:
         fd = open_private(name, dir_fd)
@@ -284,7 +284,7 @@ def _recover(name: str, dir_fd: int, opener: Opener, on_recovered: Callable[[Rec
     finally:
         descriptors.close(fd)
     if any(file.outcome != "unchanged" for file in files):
-        on_recovered(RecoveredSet(set_id=name.removesuffix(".journal"), files=files))
+        on_recovered(DidRecover(set_id=name.removesuffix(".journal"), files=files))
     return True
 
 

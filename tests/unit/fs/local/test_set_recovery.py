@@ -11,8 +11,8 @@ import pytest
 
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.local.set_journal import SetJournal, SetRecord, SetStep, in_use
-from fileops.model.changes import RecoveredFile, RecoveredSet
 from fileops.model.digest import content_digest
+from fileops.model.events import DidRecover, RecoveredFile
 
 SET_ID = "5e7" * 10
 TEMP, BACKUP, KEPT = ".fileops-1-0-00000000000a.set", ".fileops-1-0-00000000000b.set", ".fileops-1-0-00000000000c.tmp"
@@ -29,7 +29,7 @@ class Scene:
         self.file.write_bytes(NEW)
         self.backup.write_bytes(OLD)
         self.fs = LocalFileSystem(state_folder=str(tmp_path / "state" / "journals"))
-        self.reports: list[RecoveredSet] = []
+        self.reports: list[DidRecover] = []
         self.fs.on_recovered(self.reports.append)
 
     def step(self, **more: Any) -> SetStep:
@@ -64,7 +64,7 @@ def test_file_is_put_back_and_reported(scene: Scene) -> None:
     assert scene.recover() == {"a": OLD}
     assert not journal.exists()
     assert scene.reports == [
-        RecoveredSet(set_id=SET_ID, files=(RecoveredFile(file_path=str(scene.file), outcome="restored"),))
+        DidRecover(set_id=SET_ID, files=(RecoveredFile(file_path=str(scene.file), outcome="restored"),))
     ]
 
 

@@ -294,6 +294,10 @@
 ---@field size integer
 ---@field modified number
 
+---@class (exact) fileops.wire.DidRecoverParams
+---@field set_id string
+---@field files fileops.wire.RecoveredFile[]
+
 ---@class (exact) fileops.wire.DiffRow
 ---@field kind ' '|'+'|'-'|'hunk'
 ---@field old_line? integer
@@ -587,6 +591,11 @@
 ---@field error? fileops.wire.ToolError
 ---@field size_bytes? integer
 ---@field mtime? number
+
+---@class (exact) fileops.wire.RecoveredFile
+---@field file_path string
+---@field outcome 'left'|'restored'|'unchanged'
+---@field kept_as? string
 
 ---@class (exact) fileops.wire.RelevanceDetails Why a change of others does not let an edit through.
 ---@field ranges fileops.wire.LineRange[]
