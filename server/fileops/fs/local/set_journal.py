@@ -4,7 +4,7 @@ A journal is a private file in the state folder, in `sets`, and its maker holds 
 sequence of records, each a line: a digest, a space, JSON, a line feed. What follows the first damaged record does not
 count. The records, in the order in which they are written:
 
-- `folders`: folders that the set has made for new files. Written before they are made, without a sync.
+- `folders`: folders that the set has made for new files. Written and synced before they are made.
 - `steps`: all that recovery has to know. It is synced before the first name changes: the set is PREPARED.
 - `committed`: synced after all names have changed: the set is applied. Its room is reserved with the steps, so that a
   full disk cannot fail it.
@@ -115,8 +115,10 @@ class SetJournal:
         self._n_bytes = 0
 
     def note_folders(self, folders: tuple[str, ...]) -> None:
-        """Write which folders are about to be made. Raises: OSError."""
+        """Write and sync which folders are about to be made. Raises: OSError."""
         self._append(_line({"folders": [to_latin(folder) for folder in folders]}))
+        sync.sync(self._fd)
+        sync.sync_folder(self._dir_fd)
 
     def prepare(self, record: SetRecord) -> None:
         """Write and sync the steps. Raises: OSError."""
