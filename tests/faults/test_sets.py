@@ -11,12 +11,17 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from faults.injection import IS_COMPLETE, Action, Shim, Spot
-from faults.set_runner import AFTER, BEFORE, write_all
+from faults.set_runner import AFTER, BEFORE, Hooks, write_all
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.model.changes import PlannedFile
+from fileops.model.edits import Splice
+from fileops.model.internal_errors import Stale
 
 pytestmark = pytest.mark.timeout(1200)
 _CHANGES = {"write", "pwrite", "rename", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat", "fsync", "ftruncate"}
@@ -146,3 +151,41 @@ def test_set_whose_call_fails_is_whole_or_not_made(runner: Runner, number: int) 
             # What could not be removed is removed by the next use of the folders.
             assert runner.tell("recover") == "0", where
             assert (fault := runner.fault(expected)) is None, f"{where}: {fault}"
+
+
+def test_sets_of_two_daemons_over_the_same_files_lose_nothing(folder: str, tmp_path: Path) -> None:
+    """Each set adds one to all files, which the two name in opposite order: no update is lost, and neither waits."""
+    paths = [f"{folder}/{name}" for name in ("a", "b", "c", "d")]
+    for path in paths:
+        Path(path).write_text("0")
+    n_sets = 25
+
+    def run(order: list[str], set_ids: str) -> None:
+        fs, n_made = LocalFileSystem(state_folder=f"{tmp_path}/set-state/journals"), 0
+        while n_made < n_sets:
+            read = [fs.read(path) for path in order]
+            files = [
+                PlannedFile(
+                    snapshot=snapshot,
+                    splices=(Splice(0, len(snapshot.data), str(int(snapshot.data) + 1).encode()),),
+                )
+                for snapshot in read
+            ]
+            with suppress(Stale):
+                fs.replace_set(f"{set_ids}{n_made}", files, Hooks())
+                n_made += 1
+
+    children: list[int] = []
+    for order, set_ids in ((paths, "one"), (paths[::-1], "two")):
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                run(order, set_ids)
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0]
+    assert {Path(path).read_text() for path in paths} == {str(2 * n_sets)}
+    assert sorted(os.listdir(folder)) == ["a", "b", "c", "d"]

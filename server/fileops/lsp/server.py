@@ -27,13 +27,13 @@ from fileops.lsp.notifications import NotificationQueue
 from fileops.lsp.params import DidChangeWorkspaceFoldersParams, InitializeParams, ProgressCancelParams
 from fileops.lsp.progress import ProgressTokens
 from fileops.lsp.workspace_folders import ClientFolders
-from fileops.model.events import DidRecover, Event
+from fileops.model.events import Event
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.service.plugins.catalog import processor_names, strategy_names, validator_names
-from fileops.wire.events import notification_of
+from fileops.wire.events import message_of, notification_of
 from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.types import Options, Params
 
@@ -289,11 +289,8 @@ class LspServer:
                 if (event := self.view_of_event(published)) is None:
                     continue
                 method, params = notification_of(event)
-                if isinstance(event, DidRecover):
-                    from fileops.core.presentation.notices import recovered_text
-
-                    message = {"type": methods.WARNING, "message": f"fileops-server: {recovered_text(event)}"}
-                    self.client.notify(methods.WINDOW_SHOW_MESSAGE, message)
+                if (sentence := message_of(event)) is not None:
+                    self._warn_of((sentence,))
                 self.client.notify(method, params)
                 for listener in self._listeners:
                     listener(event)

@@ -28,3 +28,12 @@ EVENT_METHODS: dict[type[Event], str] = {
 def notification_of(event: Event) -> tuple[str, Event]:
     """Return (method, params)."""
     return EVENT_METHODS[type(event)], event
+
+
+def message_of(event: Event) -> str | None:
+    """Return the sentence that the client's user is shown beside the notification, None if there is none."""
+    if not isinstance(event, DidRecover):
+        return None
+    from fileops.core.presentation.notices import recovered_text
+
+    return recovered_text(event)

@@ -122,7 +122,9 @@ class RollBack:
 
     def _swap_back(self, step: SetStep, name: str, dir_fd: int) -> tuple[RecoveryOutcome, str | None]:
         present = _find(name, dir_fd)
-        if present is not None and present.is_old(step):
+        ours = [_find(own_name, dir_fd) for own_name in (step.kept, step.temp)]
+        is_waiting = any(found is not None and found.status.st_ino == step.new_ino for found in ours)
+        if is_waiting or (present is not None and present.is_old(step)):  # the new file has not got the name
             clear(step, dir_fd)
             return "unchanged", None
         old_name = self._old_name(step, dir_fd)
@@ -159,7 +161,7 @@ class RollBack:
     def _undrop(self, step: SetStep, name: str, dir_fd: int) -> tuple[RecoveryOutcome, str | None]:
         present, backup = _find(name, dir_fd), _find(step.backup, dir_fd)
         if present is not None:
-            if present.is_old(step):
+            if backup is None or present.is_old(step):
                 clear(step, dir_fd)
                 return "unchanged", None
             return "left", self._keep(step, name, dir_fd)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.fs.local.set_journal import SetJournal, SetRecord
 from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, SetConflict, SetUnsupported
@@ -163,4 +164,23 @@ def test_write_into_a_new_file_is_left_when_the_set_fails(
         **BEFORE, "a": "written by another program\n", "b": "written by a second one\n", kept: BEFORE["a"],
     }  # fmt: skip
     assert (failure.value.files, failure.value.kept) == ((str(folder / "a"),), (str(folder / kept),))
+    assert journals(tmp_path) == []
+
+
+def test_file_that_another_program_replaces_while_the_set_waits_makes_it_stale(
+    fs: LocalFileSystem, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is replaced after the journal was written and before the last compare: the set has changed no name yet."""
+    prepared = SetJournal.prepare
+
+    def prepare(journal: SetJournal, record: SetRecord) -> None:
+        prepared(journal, record)
+        for name in ("a", "b"):
+            (folder / "foreign").write_text("foreign\n")
+            (folder / "foreign").rename(folder / name)
+
+    monkeypatch.setattr(SetJournal, "prepare", prepare)
+    with pytest.raises(Stale):
+        fs.replace_set(SET_ID, whole_set(fs, folder), Hooks())
+    assert contents(folder) == {**BEFORE, "a": "foreign\n", "b": "foreign\n"}
     assert journals(tmp_path) == []
