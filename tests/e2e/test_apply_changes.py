@@ -10,6 +10,8 @@ import pytest
 
 from fileops.fs.local.set_journal import SetJournal, SetRecord, SetStep
 from fileops.model.digest import content_digest
+from fileops_client import FileOpsClient, create_file, edit_file, rename_file
+from support.mcp_client import mcp_client, texts_of
 from support.rawclient import RawClient, raw_client
 from support.shared_daemon import LspClient, Refused, SharedDaemon, shared_daemon
 
@@ -458,3 +460,54 @@ def test_set_of_a_dead_daemon_is_undone_at_the_start_and_reported(folder: Path, 
     }
     assert kept in message["message"]
     assert contents(folder) == {**BEFORE, "b": "of another program\n", "b.fileops-before-5e7": BEFORE["b"]}
+
+
+# R-APPROVE-7
+def test_rename_to_a_protected_name_is_asked_about_in_every_but_the_freest_mode(folder: Path) -> None:
+    """A rename gives a file a name that other programs obey."""
+    with raw_client() as client:
+        options = {"approval_mode": "auto_edit"}
+        capabilities = {"experimental": {"fileops": {"confirm_edit": True}}}
+        client.initialize(capabilities=capabilities, rootUri=folder.as_uri(), initializationOptions=options)
+        read_all(client, folder)
+        change = {"kind": "rename", "file_path": f"{folder}/a", "new_path": f"{folder}/.env"}
+        msg_id = client.request("fileops/applyChanges", {"changes": [change]})
+        question = client.question("fileops/confirmEdit")
+        client.reply(question["id"], {"outcome": "cancel"})
+        assert code_of(client.answer(msg_id)["result"]) == "rejected"
+        assert contents(folder) == BEFORE
+        unasked = {"kind": "rename", "file_path": f"{folder}/a", "new_path": f"{folder}/plain"}
+        assert code_of(apply(client, [unasked])) is None
+
+
+def test_tool_of_mcp_applies_a_set(folder: Path) -> None:
+    with mcp_client(folder, "--tools", "+changes", "--approve", "never") as client:
+        client.begin()
+        tools = {tool["name"]: tool for tool in client.call("tools/list", {})["result"]["tools"]}
+        items = tools["ApplyChanges"]["inputSchema"]["properties"]["changes"]["items"]
+        assert items["required"] == ["kind", "file_path"]
+        unread = client.tool("ApplyChanges", changes=changes_in(folder))
+        assert unread["isError"] is True
+        for name in BEFORE:
+            client.tool("Read", file_path=f"{folder}/{name}")
+        result = client.tool("ApplyChanges", changes=changes_in(folder))
+        assert result["isError"] is False
+        assert texts_of(result)[0].startswith("Applied 4 changes together:\n")
+    assert contents(folder) == AFTER
+
+
+async def test_client_in_python_applies_and_undoes_a_set(folder: Path) -> None:
+    async with FileOpsClient.start(root=folder, initialization_options={"approval_mode": "yolo"}) as client:
+        await client.read(folder / "a")
+        await client.read(folder / "c")
+        done = await client.apply_changes(
+            [
+                edit_file(folder / "a", ("text", "TEXT")),
+                rename_file(folder / "c", folder / "moved"),
+                create_file(folder / "new", "new\n"),
+            ]
+        )
+        assert done.ok, done
+        assert set(contents(folder)) == {"a", "b", "moved", "new"}
+        assert (await client.undo(set_id=done.details.get("set_id"))).ok
+    assert contents(folder) == BEFORE
