@@ -63,7 +63,8 @@ local function show_help()
   local keys = config.get().keys
   local lines = {}
   for _, entry in ipairs(KINDS[current and current.kind or 'edit'].help) do
-    if keys[entry[1]] then lines[#lines + 1] = ('%-8s %s'):format(keys[entry[1]], entry[2]) end
+    local is_meant = not entry.is_of_set or (current and current.set)
+    if is_meant and keys[entry[1]] then lines[#lines + 1] = ('%-8s %s'):format(keys[entry[1]], entry[2]) end
   end
   require('fileops.ui.float').open('review', lines)
 end
