@@ -23,7 +23,8 @@ MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode",
 
 HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini")
 
-FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo"}  # of `mcp`, by the name that the option gives them
+# Of `mcp`, by the name that the option gives them.
+FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo", "+changes": "ApplyChanges", "+patch": "ApplyPatch"}
 
 # What `mcp` does without its options; the daemon is sent only what differs.
 MCP_DEFAULTS = {

@@ -53,6 +53,7 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [
     (client_events.DidEdit, events.DidEdit),
     (client_events.DidRead, events.DidRead),
     (client_events.WatcherHealth, events.WatcherHealth),
+    (client_events.DidRecover, events.DidRecover),
 ]
 
 

@@ -100,6 +100,20 @@ async def test_codes_of_edits(tmp_path: Path) -> None:
         assert code_of(unknown) == "undo_conflict"
 
 
+async def test_codes_of_patches(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    folder = types.WorkspaceFolder(uri=tmp_path.as_uri(), name="p")
+    patch = "*** Begin Patch\n*** Update File: a.txt\n-one\n+two\n*** End Patch\n"
+    async with serving() as client:
+        await client.start_session(workspace_folders=[folder], initialization_options={"approval_mode": "yolo"})
+        assert code_of(await client.call("applyPatch", patch="no patch")) == "invalid_patch"
+        assert code_of(await client.call("applyPatch", patch=patch)) == "not_read"
+        assert code_of(await client.call("read", file_path=str(tmp_path / "a.txt"))) is None
+        assert code_of(await client.call("applyPatch", patch=patch.replace("-one", "-three"))) == "no_match"
+        assert code_of(await client.call("applyPatch", patch=patch)) is None
+    assert (tmp_path / "a.txt").read_text() == "two\n"
+
+
 async def test_unanswered_question_is_withdrawn(tmp_path: Path) -> None:
     """R-ASK-1"""
     withdrawn = asyncio.Event()

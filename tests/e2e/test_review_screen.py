@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
@@ -59,6 +60,102 @@ async def test_change_is_dropped_and_the_rest_accepted(shared: Place, folder: Pa
         await window.until("Accepted a.py", "Nothing waits")
         assert (await call).ok
     assert (folder / "a.py").read_text() == "".join(LINES).replace("line 3\n", "three\n", 1)
+
+
+PATCH = """*** Begin Patch
+*** Update File: a.py
+@@
+-line 3
++three
+@@
+-line 20
++twenty
+*** Update File: b.py
+*** Move to: moved.py
+@@
+-line 5
++five
+*** Delete File: c.py
+*** Add File: new.py
++new
+*** End Patch
+"""
+
+
+async def patched(agent: FileOpsClient, folder: Path) -> dict[str, Any]:
+    """The answer to a patch of four files."""
+    (folder / "c.py").write_text("gone\n")
+    for name in ("a.py", "b.py", "c.py"):
+        await agent.read(folder / name)
+    return cast("dict[str, Any]", await agent.request("fileops/applyPatch", {"patch": PATCH, "cwd": str(folder)}))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def test_files_of_a_change_set_are_decided_together(shared: Place, folder: Path) -> None:
+    async with screen_in(shared, folder) as window, FileOpsClient.attach(root=folder, host="codex") as agent:
+        call = asyncio.create_task(patched(agent, folder))
+        await window.until(
+            "Codex: 1 edit in 4 files",
+            "4 files together",
+            ">   a.py  +2 -2",
+            "b.py  +1 -1  renamed to moved.py",
+            "c.py  +0 -1  deleted",
+            "new.py  +1 -0  new",
+            "> -line 3",
+        )
+        await window.press("n", "Space")
+        await window.until(">x-line 20", "1 dropped")
+        await window.press("j", "j", "d")
+        await window.until(">x  c.py", "x-gone")
+        await window.press("a")
+        await window.until("Accepted 4 files: a.py, b.py, c.py", "Nothing waits")
+        result = await call
+        assert result["status"] == "success", result
+        assert result["details"]["dropped"] == [str(folder / "c.py")]
+    assert names(folder) == ["a.py", "c.py", "moved.py", "new.py"]
+    assert (folder / "a.py").read_text() == "".join(LINES).replace("line 3\n", "three\n", 1)
+    assert (folder / "moved.py").read_text() == "".join(LINES).replace("line 5\n", "five\n", 1)
+
+
+async def test_change_set_is_rejected_whole_with_a_reason(shared: Place, folder: Path) -> None:
+    async with screen_in(shared, folder) as window, FileOpsClient.attach(root=folder) as agent:
+        call = asyncio.create_task(patched(agent, folder))
+        await window.until("4 files together")
+        await window.press("j", "F")
+        await window.until("This file is part of a change set")
+        await window.press("r")
+        await window.until("Reject the changes of 4 files", "Enter: done")
+        await window.type("Not now.")
+        await window.press("Enter")
+        await window.until("Rejected 4 files", "Nothing waits")
+        result = await call
+        assert (result["error"]["code"], "Not now." in result["output"]) == ("rejected", True)
+    assert names(folder) == ["a.py", "b.py", "c.py"]
+
+
+async def test_text_of_one_file_of_a_change_set_is_written_with_the_others(
+    shared: Place, folder: Path, tmp_path: Path
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nsed -i 's/five/my own words/' \"$1\"\n")
+    editor.chmod(0o755)
+    async with (
+        screen_in(shared, folder, EDITOR=str(editor), VISUAL="") as window,
+        FileOpsClient.attach(root=folder) as agent,
+    ):
+        call = asyncio.create_task(patched(agent, folder))
+        await window.until("4 files together")
+        await window.press("j")
+        await window.until(">   b.py")
+        await window.press("e")
+        await window.until("Wrote your text of 4 files", "Nothing waits")
+        assert (await call)["status"] == "success"
+    assert names(folder) == ["a.py", "moved.py", "new.py"]
+    assert "my own words\n" in (folder / "moved.py").read_text()
+    assert "three\n" in (folder / "a.py").read_text()
 
 
 async def test_reason_survives_a_resize_and_reaches_the_model(shared: Place, folder: Path) -> None:

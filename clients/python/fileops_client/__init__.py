@@ -23,7 +23,16 @@ from fileops_client.errors import (
     ResponseError,
     ServerMissing,
 )
-from fileops_client.events import BecameStale, DidConflict, DidEdit, DidRead, Event, Notification, WatcherHealth
+from fileops_client.events import (
+    BecameStale,
+    DidConflict,
+    DidEdit,
+    DidRead,
+    DidRecover,
+    Event,
+    Notification,
+    WatcherHealth,
+)
 from fileops_client.formats import ResultFormat, ToolFormat, tool_list
 from fileops_client.models import (
     Attachment,
@@ -39,6 +48,7 @@ from fileops_client.models import (
     UiExtra,
 )
 from fileops_client.options import EncodingOptions, FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
+from fileops_client.requests.changes import create_file, delete_file, edit_file, rename_file
 from fileops_client.requests.files import uri_of
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sessions import (
@@ -56,6 +66,7 @@ from fileops_client.reviews import (
     AskingSession,
     ClosedReview,
     DecidedBy,
+    DecidedFile,
     DecidedReview,
     DecideReviewResult,
     DecideReviewsResult,
@@ -65,6 +76,7 @@ from fileops_client.reviews import (
     PreviousDecision,
     Review,
     ReviewChange,
+    ReviewFile,
 )
 from fileops_client.subscriptions import EventContext, Listener, Subscription
 
@@ -90,6 +102,7 @@ __all__ = [
     "DecideReviewResult",
     "DecideReviewsResult",
     "DecidedBy",
+    "DecidedFile",
     "DecidedReview",
     "Description",
     "Details",
@@ -97,6 +110,7 @@ __all__ = [
     "DidConflict",
     "DidEdit",
     "DidRead",
+    "DidRecover",
     "DiffRow",
     "DiffView",
     "EditStats",
@@ -131,6 +145,7 @@ __all__ = [
     "ResultFormat",
     "Review",
     "ReviewChange",
+    "ReviewFile",
     "ServerMissing",
     "Session",
     "SessionFile",
@@ -150,6 +165,10 @@ __all__ = [
     "ViewLine",
     "WatcherHealth",
     "__version__",
+    "create_file",
+    "delete_file",
+    "edit_file",
+    "rename_file",
     "system_prompt",
     "tool_list",
     "uri_of",

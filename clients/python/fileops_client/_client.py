@@ -21,6 +21,7 @@ from fileops_client.callbacks import DEFAULT_SESSION, Callbacks
 from fileops_client.errors import ConnectionLost, ResponseError
 from fileops_client.models import ToolDefinition
 from fileops_client.options import Setup
+from fileops_client.requests.changes import ChangeRequests
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests, uri_of
 from fileops_client.requests.history import HistoryRequests
@@ -39,7 +40,14 @@ log = logging.getLogger("fileops_client")
 
 
 class FileOpsClient(
-    StartMethods, FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests, ReviewRequests
+    StartMethods,
+    FileRequests,
+    ChangeRequests,
+    SessionRequests,
+    HistoryRequests,
+    ToolRequests,
+    CommandRequests,
+    ReviewRequests,
 ):
     """One connection to a server, which runs in one of three ways.
 

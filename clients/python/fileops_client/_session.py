@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from fileops_client.models import ToolDefinition
+from fileops_client.requests.changes import ChangeRequests
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests
 from fileops_client.requests.history import HistoryRequests
@@ -22,7 +23,7 @@ WITHOUT_SESSION = frozenset({
 })  # fmt: skip
 
 
-class Session(FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests):
+class Session(FileRequests, ChangeRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests):
     """What one agent has read and done. Made by `client.session(id)`; `close`, or a `with` block, ends it.
 
     It has the methods of the client. Where they take `session_id`, this session is the default.

@@ -25,6 +25,7 @@ class EditStepDetails(TypedDict, total=False):
     replacements: int
     match: str
     match_lines: list[int]
+    patch_line: int
 
 
 class CorrectedStep(TypedDict):
@@ -142,6 +143,27 @@ class UndoneFile(TypedDict):
     ui_extra: dict[str, Any]
 
 
+class ChangedFile(TypedDict, total=False):
+    """A file of a change set. `ui_extra` is a UiExtra as JSON. new_path: of a rename."""
+
+    file_path: Required[str]
+    operation: Required[Literal["create", "modify", "rename", "delete"]]
+    ui_extra: Required[dict[str, Any]]
+    edit_id: Required[str | None]
+    applied_to: Required[Literal["disk", "buffer"]]
+    modified_by_user: Required[bool]
+    match: str
+    new_path: str
+
+
+class SetProblem(TypedDict):
+    """Why one more change of a set cannot be made. change_index: 0-based."""
+
+    change_index: int
+    code: str
+    message: str
+
+
 class DecidedBy(TypedDict, total=False):
     """Who decided that an edit is not made: a person, in the program `client`, or a policy, by its `rule`."""
 
@@ -218,9 +240,16 @@ class Details(TypedDict, total=False):
     # on `validation_failed`
     validator: str
     reason: str  # also on `undo_conflict`: "nothing_to_undo", "unknown_edit", "already_undone" or "later_changes"
+    # of a change set; `files` is a list of ChangedFile then
+    set_id: str | None
+    dropped: list[str]  # paths that the user has left out
+    change_index: int  # of the change that failed first
+    problems: list["SetProblem"]  # of all others that would have failed
+    left: list[str]  # on `set_conflict`: paths that could not be brought back
+    kept: list[str]  # where their old contents are
     # of an undo
     undone: list[str]
-    files: list[UndoneFile]
+    files: list[Any]  # of UndoneFile or ChangedFile
     file_path: str
     ranges: list[LineRange]
     # of an edit, unless the option `hints` is "off"

@@ -68,6 +68,24 @@ class WatcherHealth:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveredFile:
+    """A file of a change set. kept_as: the path of what it was before, if another program has written it since."""
+
+    file_path: str
+    outcome: Literal["restored", "unchanged", "left"]
+    kept_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DidRecover:
+    """A daemon died while it committed a change set, and its files are as before."""
+
+    METHOD: ClassVar[str] = "fileops/didRecover"
+    set_id: str
+    files: tuple[RecoveredFile, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Notification:
     """Any other notification, unchanged."""
@@ -76,10 +94,13 @@ class Notification:
     params: Any
 
 
-Event = BecameStale | DidRead | DidEdit | DidConflict | DidChangeReviews | WatcherHealth | Notification
+Event = BecameStale | DidRead | DidEdit | DidConflict | DidChangeReviews | WatcherHealth | DidRecover | Notification
 
-_EVENTS: Mapping[str, type[BecameStale | DidRead | DidEdit | DidConflict | DidChangeReviews | WatcherHealth]] = {
-    event.METHOD: event for event in (BecameStale, DidRead, DidEdit, DidConflict, DidChangeReviews, WatcherHealth)
+_EVENTS: Mapping[
+    str, type[BecameStale | DidRead | DidEdit | DidConflict | DidChangeReviews | WatcherHealth | DidRecover]
+] = {
+    event.METHOD: event
+    for event in (BecameStale, DidRead, DidEdit, DidConflict, DidChangeReviews, WatcherHealth, DidRecover)
 }
 KNOWN_NAMES = frozenset(_EVENTS)
 

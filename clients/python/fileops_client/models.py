@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fileops_client.details import Details, RebasedOver, Suggestion
 from fileops_client.formats import ResultFormat, result_for
 
+Operation = Literal["create", "modify", "rename", "delete"]
 ErrorCode = Literal[
     "already_exists",
     "apply_refused",
@@ -22,6 +23,7 @@ ErrorCode = Literal[
     "disk_full",
     "image_unreadable",
     "invalid_params",
+    "invalid_patch",
     "invalid_pattern",
     "io_error",
     "is_directory",
@@ -32,14 +34,16 @@ ErrorCode = Literal[
     "not_absolute",
     "not_encodable",
     "not_found",
+    "not_permitted",
     "not_read",
     "not_regular_file",
     "notebook",
     "outside_roots",
-    "not_permitted",
     "permission_denied",
     "processing_failed",
     "rejected",
+    "set_conflict",
+    "set_unsupported",
     "strategy_failed",
     "too_large",
     "too_many_chars",
@@ -99,7 +103,7 @@ class UiExtra:
     diff: str
     exact: bool
     truncated: bool
-    operation: Literal["create", "modify", "delete"]
+    operation: Operation
     file_path: str
     hunks: tuple[Hunk, ...]
     stats: Stats
@@ -189,17 +193,21 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEntry:
-    """An applied edit. timestamp: seconds since the epoch. undoes, undone_by: ids of edits. rebased: if it was."""
+    """An applied edit. timestamp: seconds since the epoch. undoes, undone_by: ids of edits.
+
+    rebased: if it was. set_id: of the change set that it is a part of.
+    """
 
     edit_id: str
     file_path: str
     session_id: str
     timestamp: float
-    operation: Literal["create", "modify", "delete"]
+    operation: Operation
     summary: str
     diff: str
     stats: Stats
     undoable: bool
     undone_by: str | None = None
     undoes: tuple[str, ...] = ()
+    set_id: str | None = None
     rebased: RebasedOver | None = None

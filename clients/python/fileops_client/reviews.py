@@ -1,10 +1,11 @@
 """Reviews, the questions about edits that wait in the daemon for a person, and decisions about them, as values."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from fileops_client.details import Rebased
-from fileops_client.models import ToolError
+from fileops_client.models import Operation, ToolError
 
 ReviewState = Literal["waiting", "decided", "withdrawn", "undecided", "timed_out"]
 Outcome = Literal["proceed_once", "proceed_always", "cancel", "modify"]
@@ -55,11 +56,40 @@ class PreviousDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
-    """A question about one edit. The texts are None over 1 MB, and where they were not asked for.
+class ReviewFile:
+    """A file of a change set that is asked about. new_path: of a rename. See Review for the other fields."""
 
-    asked_at, expires_at: seconds since the epoch. revision: grows each time that the file changes. n_editors: how many
+    file_path: str
+    operation: Operation
+    is_protected: bool
+    diff: str
+    changes: tuple[ReviewChange, ...]
+    original_text: str | None
+    proposed_text: str | None
+    rebased: Rebased | None
+    previous: PreviousDecision | None
+    new_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidedFile:
+    """What a person wants of one file of a change set: these of its changes, this text, or without both all of it.
+
+    change_ids: empty, with the outcome "modify" only: the file is left as it is. text: with "modify" only.
+    """
+
+    file_path: str
+    change_ids: Sequence[str] | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """A question about one edit or one change set. The texts are None over 1 MB, and where they were not asked for.
+
+    asked_at, expires_at: seconds since the epoch. revision: grows each time that a file changes. n_editors: how many
     programs show it. Without `changes` the edit can no longer be made: only `modify` and `cancel` decide it.
+    files: of a change set; then the fields from `operation` to `previous` say nothing.
     """
 
     review_id: str
@@ -68,15 +98,16 @@ class Review:
     expires_at: float
     title: str
     description: str
-    operation: Literal["create", "modify"]
-    file_path: str
-    is_protected: bool
-    diff: str
-    changes: tuple[ReviewChange, ...]
-    original_text: str | None
-    proposed_text: str | None
-    rebased: Rebased | None
-    previous: PreviousDecision | None
+    operation: Operation = "modify"
+    file_path: str = ""
+    is_protected: bool = False
+    diff: str = ""
+    changes: tuple[ReviewChange, ...] = ()
+    original_text: str | None = None
+    proposed_text: str | None = None
+    rebased: Rebased | None = None
+    previous: PreviousDecision | None = None
+    files: tuple[ReviewFile, ...] = ()
     revision: int
     n_editors: int
 

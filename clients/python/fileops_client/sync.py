@@ -29,7 +29,14 @@ from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath
 from fileops_client.requests.sessions import CallStats, Conflict, RecordedRead, SessionFile
 from fileops_client.requests.views import Description, View
-from fileops_client.reviews import DecideReviewResult, DecideReviewsResult, DidChangeReviews, Outcome, Review
+from fileops_client.reviews import (
+    DecidedFile,
+    DecideReviewResult,
+    DecideReviewsResult,
+    DidChangeReviews,
+    Outcome,
+    Review,
+)
 from fileops_client.subscriptions import EventContext, Listener, Where
 
 if TYPE_CHECKING:
@@ -272,6 +279,50 @@ class Requests:
         """Report that the document was closed: from now on the text on the disk counts."""
         return self._portal.run(lambda: self._target.did_close(file_path))
 
+    def apply_changes(
+        self,
+        changes: Sequence[Mapping[str, Any]],
+        *,
+        description: str | None = None,
+        session_id: str | None = None,
+        dry_run: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Make changes of several files together, or none of them. Each file must have been read, as for an edit.
+
+        changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each of another path.
+        description: what they are for, for the user who is asked. After a success `details["set_id"]` names the set,
+        and `details["files"]` has what became of each file; after a failure `details["change_index"]` and
+        `details["problems"]` say which changes cannot be made, and nothing was written.
+        """
+        return self._portal.call(
+            self._target.apply_changes(
+                changes, description=description, session_id=session_id, dry_run=dry_run, timeout_s=timeout_s
+            )
+        )
+
+    def apply_patch(
+        self,
+        patch: str,
+        *,
+        cwd: FilePath | None = None,
+        description: str | None = None,
+        session_id: str | None = None,
+        dry_run: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Make the changes that a patch says, together, or none of them.
+
+        patch: in the dialect of `apply_patch`, or unified diffs as of `git diff`. cwd: the folder to which its paths
+        are relative, by default the first workspace folder. Otherwise as `apply_changes`; a failure of a hunk or of the
+        patch itself has `details["patch_line"]`, the 1-based line of the patch.
+        """
+        return self._portal.call(
+            self._target.apply_patch(
+                patch, cwd=cwd, description=description, session_id=session_id, dry_run=dry_run, timeout_s=timeout_s
+            )
+        )
+
     def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
         """Return the files that the session has read, with their present state."""
         return self._portal.call(self._target.tracked(session_id=session_id))
@@ -322,20 +373,22 @@ class Requests:
         self,
         *,
         edit_id: str | None = None,
+        set_id: str | None = None,
         file_path: FilePath | None = None,
         session_id: str | None = None,
         dry_run: bool | None = None,
         approved: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Undo one edit, or all edits of a session (of one file), by default of this one. Later changes by others stay.
+        """Undo one edit, one change set, or all edits of a session (of one file), by default of this one.
 
-        After a conflict, `details["reason"]` says what kind it is. approved: your user has requested or confirmed it,
-        so the daemon asks for no approval.
+        Later changes by others stay. After a conflict, `details["reason"]` says what kind it is. approved: your user
+        has requested or confirmed it, so the daemon asks for no approval.
         """
         return self._portal.call(
             self._target.undo(
                 edit_id=edit_id,
+                set_id=set_id,
                 file_path=file_path,
                 session_id=session_id,
                 dry_run=dry_run,
@@ -666,6 +719,7 @@ class FileOpsClient(Requests):
         *,
         text: str | None = None,
         change_ids: Sequence[str] | None = None,
+        files: Sequence[DecidedFile] | None = None,
         reason: str | None = None,
         revision: int | None = None,
         timeout_s: float | None = None,
@@ -673,12 +727,20 @@ class FileOpsClient(Requests):
         """Decide one review, and return after its edit was written or not. The first decision counts.
 
         review: the one that your user was shown, whose revision is then required; or an id, with any revision unless
-        one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. reason: with
-        "cancel", for the model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
+        one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: of a
+        change set, instead of both; files that are not in it are decided as proposed. reason: with "cancel", for the
+        model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
         """
         return self._portal.call(
             self._async.decide_review(
-                review, outcome, text=text, change_ids=change_ids, reason=reason, revision=revision, timeout_s=timeout_s
+                review,
+                outcome,
+                text=text,
+                change_ids=change_ids,
+                files=files,
+                reason=reason,
+                revision=revision,
+                timeout_s=timeout_s,
             )
         )
 

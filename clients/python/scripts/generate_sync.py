@@ -11,10 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "fileops_client"
-SOURCES = ["options", "requests/sender", "requests/files", "requests/sessions", "requests/history", "requests/views",
-           "requests/tools", "requests/commands", "requests/reviews", "_session", "_start", "_client",
-           "subscriptions"]  # fmt: skip
-MIXINS = ["FileRequests", "SessionRequests", "HistoryRequests", "ViewRequests", "ToolRequests", "CommandRequests"]
+SOURCES = ["options", "requests/sender", "requests/files", "requests/changes", "requests/sessions",
+           "requests/history", "requests/views", "requests/tools", "requests/commands", "requests/reviews",
+           "_session", "_start", "_client", "subscriptions"]  # fmt: skip
+MIXINS = [
+    "FileRequests",
+    "ChangeRequests",
+    "SessionRequests",
+    "HistoryRequests",
+    "ViewRequests",
+    "ToolRequests",
+    "CommandRequests",
+]
 
 COPIED = {"toolbox"}
 OWN = {"close", "session"}  # the frame has them

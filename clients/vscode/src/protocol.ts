@@ -2,9 +2,19 @@
  * The wire, as docs/PROTOCOL.md has it. `protocol/types.ts` is generated from the server's own schema.
  * Keys are snake_case, lines 1-based, paths absolute (never URIs), times seconds since the epoch.
  */
-import type { ApprovalModeResult, DaemonRequests, ToolResult as AnyToolResult } from './protocol/types';
+import type { ApprovalModeResult, DaemonRequests, Review as AnyReview, ToolResult as AnyToolResult } from './protocol/types';
 
 export * from './protocol/types';
+
+export type { AnyReview };
+
+/** A review of one edit: it has the keys that the review of a change set lacks. */
+export type Review = AnyReview & Required<Pick<AnyReview,
+  'operation' | 'file_path' | 'is_protected' | 'diff' | 'changes' | 'original_text' | 'proposed_text' | 'rebased' | 'previous'>>;
+
+export const isOfSet = (review: AnyReview): review is AnyReview & Required<Pick<AnyReview, 'files'>> => review.files !== undefined;
+
+export const isOfOneEdit = (review: AnyReview): review is Review => review.files === undefined;
 
 export type ApprovalMode = ApprovalModeResult['mode'];
 

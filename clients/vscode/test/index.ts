@@ -11,11 +11,12 @@ import { reviewSuite } from './review.suite';
 import { reviewEndSuite } from './reviewEnd.suite';
 import { staleReviewSuite } from './staleReview.suite';
 import { historySuite } from './history.suite';
+import { setSuite } from './set.suite';
 import { sharedSuite } from './shared.suite';
 import { makeFolders } from './world';
 
 const SUITES = {
-  hunks: hunksSuite, panes: panesSuite, review: reviewSuite, staleReview: staleReviewSuite, reviewEnd: reviewEndSuite, decided: decidedSuite, command: commandSuite,
+  hunks: hunksSuite, panes: panesSuite, review: reviewSuite, staleReview: staleReviewSuite, reviewEnd: reviewEndSuite, decided: decidedSuite, set: setSuite, command: commandSuite,
   marks: marksSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite,
 };
 

@@ -16,6 +16,7 @@ from fileops.api.notices import with_notices
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
+from fileops.wire.changes import ApplyChangesParams, ApplyPatchParams
 from fileops.wire.commands import BashParams
 from fileops.wire.events import EVENT_METHODS
 from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
@@ -112,6 +113,8 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/edit", wire.EditParams, with_notices(tools.edit), details="EditDetails"),
     Request("fileops/multiEdit", wire.MultiEditParams, with_notices(tools.multi_edit), details="EditDetails"),
     Request("fileops/write", wire.WriteParams, with_notices(tools.write), details="EditDetails"),
+    Request("fileops/applyChanges", ApplyChangesParams, with_notices(tools.apply_changes), details="ChangesDetails"),
+    Request("fileops/applyPatch", ApplyPatchParams, with_notices(tools.apply_patch), details="ChangesDetails"),
     Request("fileops/tools", wire.ToolsParams, list_tools),
     Request("fileops/tracked", wire.SessionParams, tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
@@ -143,6 +146,7 @@ DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daem
 DEFERRED_MODULES: tuple[str, ...] = (
     "fileops.wire.tools",
     "fileops.wire.history",
+    "fileops.wire.change_sets",
     "fileops.core.suggestions.steps",
 )
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fileops.core.presentation.failures import failure_message
-from fileops.model.approval import Decision, Modify, Once, Reject, SomeChanges
+from fileops.model.approval import (
+    ApprovalRequest,
+    Decision,
+    FileDecision,
+    Modify,
+    Once,
+    Reject,
+    SomeChanges,
+    SomeFiles,
+)
 from fileops.model.errors import FileOpsError
 from fileops.model.review import ClosedReview, Decider
 from fileops.rpc.decode import InvalidParams
@@ -73,8 +82,8 @@ async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -
         ]
     chosen = [review for review in chosen if _matches(review, params, service)]
     if params.outcome != "cancel":  # without a change there is nothing to approve: the person has to look
-        results += [_not_approved(review) for review in chosen if not review.asked.changes]
-        chosen = [review for review in chosen if review.asked.changes]
+        results += [_not_approved(review) for review in chosen if not review.asked.is_approvable]
+        chosen = [review for review in chosen if review.asked.is_approvable]
     decisions = [(review, _bulk_decision(params, review, reviews)) for review in chosen]
     results += await reviews.queue.decide_all(decisions, reviews.person)
     return wire.DecideReviewsResult(
@@ -108,12 +117,17 @@ def _not_approved(review: Review) -> DecisionResult:
 def _matches(review: Review, params: wire.DecideReviewsParams, service: "FileOps") -> bool:
     if params.session_id is not None and review.session.session_id != service.names.resolve(params.session_id):
         return False
-    return params.file_path is None or params.file_path in {review.asked.file_path, review.asked.path}
+    given = {file.file_path for file in review.asked.files or (review.asked,)}
+    return params.file_path is None or params.file_path in {*given, *review.asked.paths}
 
 
 def _decision(params: wire.DecideReviewParams, review: Review, reviews: PersonReviews) -> Decision:
     """Raises: InvalidParams, if the decision does not fit the review."""
     text, change_ids = params.text, params.change_ids
+    if review.asked.files:
+        return _decision_about_set(params, review, reviews)
+    if params.files is not None:
+        raise InvalidParams("is for the review of a change set", ".files")
     if text is not None and change_ids is not None:
         raise InvalidParams("cannot be combined with text", ".change_ids")
     if params.outcome == "modify":
@@ -138,6 +152,49 @@ def _decision(params: wire.DecideReviewParams, review: Review, reviews: PersonRe
     return SomeChanges(tuple(change_id for change_id in known if change_id in change_ids), always)
 
 
+def _decision_about_set(params: wire.DecideReviewParams, review: Review, reviews: PersonReviews) -> Decision:
+    """Raises: InvalidParams."""
+    if params.text is not None or params.change_ids is not None:
+        raise InvalidParams("does not fit a change set, whose files are decided in `files`")
+    if params.outcome == "cancel":
+        if params.files is not None:
+            raise InvalidParams("does not go with the outcome cancel, which drops all changes", ".files")
+        return Reject(cleaned_reason(params.reason))
+    asked = {file.file_path: file for file in review.asked.files}
+    decided: dict[str, FileDecision] = {}
+    for index, file in enumerate(params.files or ()):
+        place = f".files[{index}]"
+        if file.file_path not in asked or file.file_path in decided:
+            raise InvalidParams("is no file of this review, or named twice", f"{place}.file_path")
+        decided[file.file_path] = _file_decision(file, asked[file.file_path], params.outcome, place)
+    left = [file for file in review.asked.files if not file.is_approvable and file.file_path not in decided]
+    if left:
+        raise InvalidParams(f"must decide about {left[0].file_path}, of which nothing is left to approve", ".files")
+    always = reviews.always_for(review) if params.outcome == "proceed_always" else None
+    if not decided:
+        return always or Once()
+    return SomeFiles(tuple(decided.values()), always)
+
+
+def _file_decision(file: wire.DecidedFile, asked: ApprovalRequest, outcome: wire.Outcome, place: str) -> FileDecision:
+    """Raises: InvalidParams."""
+    if file.text is not None and (file.change_ids is not None or outcome != "modify"):
+        raise InvalidParams("goes with the outcome modify only, and without change_ids", f"{place}.text")
+    if file.text is not None and asked.change.operation == "delete":
+        raise InvalidParams("does not fit a file that is deleted", f"{place}.text")
+    if file.change_ids is None:
+        return FileDecision(file_path=file.file_path, text=file.text)
+    if not file.change_ids and outcome != "modify":
+        raise InvalidParams("may be empty with the outcome modify only", f"{place}.change_ids")
+    known = [change.id for change in asked.changes]
+    for index, change_id in enumerate(file.change_ids):
+        if change_id not in known:
+            raise InvalidParams("is no change of this file", f"{place}.change_ids[{index}]")
+    return FileDecision(
+        file_path=file.file_path, change_ids=tuple(change_id for change_id in known if change_id in file.change_ids)
+    )
+
+
 def cleaned_reason(reason: str | None) -> str:
     """A person's reason as the model reads it: without control characters but newlines; "" if it is blank."""
     kept = "".join(char for char in reason or "" if char == "\n" or unicodedata.category(char) != "Cc")
@@ -153,13 +210,18 @@ def reviews_of(reviews: Iterable[Review], names: SessionNames, *, with_texts: bo
     listed: list[wire.Review] = []
     for review in reviews:
         question = review.asked
-        left -= len(question.original_text or "") + len(question.proposed_text or "")
+        left -= sum(
+            len(file.original_text or "") + len(file.proposed_text or "") for file in question.files or (question,)
+        )
         listed.append(review_of(review, names, with_texts=left >= 0))
     return listed
 
 
 def review_of(review: Review, names: SessionNames, *, with_texts: bool = True) -> wire.Review:
     question = names.shown_question(review.asked)
+    if question.files:
+        return _review_of_set(review, question, names, with_texts=with_texts)
+    file = _file_of(question, with_texts=with_texts)
     return wire.Review(
         review_id=review.review_id,
         session=AskingSession(
@@ -169,8 +231,41 @@ def review_of(review: Review, names: SessionNames, *, with_texts: bool = True) -
         expires_at=review.expires_at,
         title=question.title,
         description=question.description,
-        operation=question.change.operation,
+        operation=file.operation,
+        file_path=file.file_path,
+        is_protected=file.is_protected,
+        diff=file.diff,
+        changes=file.changes,
+        original_text=file.original_text,
+        proposed_text=file.proposed_text,
+        rebased=file.rebased,
+        previous=file.previous,
+        revision=review.revision,
+        n_editors=review.n_views,
+    )
+
+
+def _review_of_set(review: Review, question: ApprovalRequest, names: SessionNames, *, with_texts: bool) -> wire.Review:
+    return wire.Review(
+        review_id=review.review_id,
+        session=AskingSession(
+            session_id=names.local(review.session.session_id), host=review.session.host, label=review.session.label
+        ),
+        asked_at=review.asked_at,
+        expires_at=review.expires_at,
+        title=question.title,
+        description=question.description,
+        files=[_file_of(file, with_texts=with_texts) for file in question.files],
+        revision=review.revision,
+        n_editors=review.n_views,
+    )
+
+
+def _file_of(question: ApprovalRequest, *, with_texts: bool) -> wire.ReviewFile:
+    return wire.ReviewFile(
         file_path=question.file_path,
+        new_path=msgspec.UNSET if question.new_path is None else question.new_path,
+        operation=question.change.operation,
         is_protected=question.is_protected,
         diff=question.change.unified,
         changes=msgspec.convert(question.changes, list[wire.ReviewChange], from_attributes=True),
@@ -178,8 +273,6 @@ def review_of(review: Review, names: SessionNames, *, with_texts: bool = True) -
         proposed_text=question.proposed_text if with_texts else None,
         rebased=None if question.rebased is None else {**rebased_details(question.rebased)},
         previous=question.previous,
-        revision=review.revision,
-        n_editors=review.n_views,
     )
 
 

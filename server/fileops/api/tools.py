@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fileops.core.presentation.advice import NO_HINTS, Hints, hints_of
+from fileops.model.changes import ChangeSetResult
 from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.results import CommandResult, EditResult, ReadResult, UndoResult
 from fileops.model.sessions import SessionName
@@ -18,13 +19,14 @@ from fileops.wire import types as wire
 if TYPE_CHECKING:
     from fileops.model.requests import EditRequest
     from fileops.service.fileops import FileOps
+    from fileops.wire.changes import ApplyChangesParams, ApplyPatchParams
 
 
 class Answer(Struct, frozen=True, kw_only=True):
     """A tool's result on the wire, and the outcome that it was made of. edited: the file of an edit, as given."""
 
     result: wire.ToolResult
-    outcome: ReadResult | EditResult | UndoResult | CommandResult
+    outcome: ReadResult | EditResult | ChangeSetResult | UndoResult | CommandResult
     session: SessionName
     edited: str | None = None
 
@@ -86,6 +88,22 @@ async def _edited(service: "FileOps", request: "EditRequest") -> Answer:
     return edit_answer(request.session_id, request.file_path, outcome)
 
 
+async def apply_changes(service: "FileOps", params: "ApplyChangesParams") -> Answer:
+    from fileops.wire.change_sets import change_set_request
+
+    session = service.names.full(params.session_id)
+    outcome = await service.apply_changes(change_set_request(params, session))
+    return changes_answer(session, service.names.shown_set_result(outcome))
+
+
+async def apply_patch(service: "FileOps", params: "ApplyPatchParams") -> Answer:
+    from fileops.wire.change_sets import patch_request
+
+    session = service.names.full(params.session_id)
+    outcome = await service.apply_patch(patch_request(params, session))
+    return changes_answer(session, service.names.shown_set_result(outcome))
+
+
 async def undo(service: "FileOps", params: wire.UndoParams) -> Answer:
     from fileops.wire.history import undo_request
 
@@ -113,6 +131,12 @@ def read_answer(session: SessionName, outcome: ReadResult) -> Answer:
 def edit_answer(session: SessionName, file_path: str, outcome: EditResult) -> Answer:
     result = convert.edit_result(outcome, file_path)
     return Answer(result=result, outcome=outcome, session=session, edited=file_path)
+
+
+def changes_answer(session: SessionName, outcome: ChangeSetResult) -> Answer:
+    from fileops.wire.change_sets import change_set_result
+
+    return Answer(result=change_set_result(outcome), outcome=outcome, session=session)
 
 
 def undo_answer(session: SessionName, outcome: UndoResult) -> Answer:

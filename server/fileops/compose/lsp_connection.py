@@ -184,15 +184,15 @@ class LspConnection(ClientConnection):
         def concerns(review: "Review") -> bool:
             if view.is_own(review):
                 return view.can_ask(is_own=True)
-            return hub is not None and hub.editors.is_asked(name, review.asked.path)
+            return hub is not None and any(hub.editors.is_asked(name, path) for path in review.asked.paths)
 
         def is_listed(review: "Review") -> bool:
             if concerns(review) or view.can_ask(is_own=False):
                 return concerns(review)
-            return hub is not None and hub.editors.has(name, review.asked.path)
+            return hub is not None and any(hub.editors.has(name, path) for path in review.asked.paths)
 
         def always_for(review: "Review") -> Always:
-            return Always() if hub is None or view.is_own(review) else hub.editors.always_at(name, review.asked.path)
+            return Always() if hub is None or view.is_own(review) else hub.editors.always_at(name, *review.asked.paths)
 
         person = Decider(program_name(context.client_name or self._attachment.host) or "the client")
         return PersonReviews(

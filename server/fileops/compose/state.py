@@ -206,6 +206,7 @@ class SharedParts:
             saved=saved,
             has_many_clients=state.hub is not None,
         )
+        state.local.on_recovered(events.publish)
         if state.hub is not None:
             self.workspace.on_session_end = state.hub.sessions.drop
 

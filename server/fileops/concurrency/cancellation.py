@@ -96,6 +96,26 @@ class CommitGuard:
         self.on_committed(committed)
 
 
+@dataclass(frozen=True, slots=True)
+class SetCommitGuard:
+    """SetHooks: as CommitGuard, of several files."""
+
+    token: CancelToken
+    on_committed: Callable[[tuple[Committed, ...]], None]
+
+    def prepare(self) -> None:
+        self.token.prepare()
+
+    def before(self) -> None:
+        self.token.begin_commit()
+
+    def on_cancel(self, withdraw: Callable[[], None]) -> None:
+        self.token.on_late_cancel(withdraw)
+
+    def after(self, committed: tuple[Committed, ...], /) -> None:
+        self.on_committed(committed)
+
+
 class Attempts:
     """Attempts of a step that begins with a read, until the file does not change during one of them.
 

@@ -26,6 +26,7 @@ from fileops.model.approval import (
     Once,
     Reject,
     SomeChanges,
+    SomeFiles,
     SomeHunks,
     TimedOut,
     TooMany,
@@ -67,6 +68,8 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
             wanted = hunk_splices(plan, hunk_ids)
         case SomeChanges(change_ids):
             wanted = tuple(change.splice for change in changes_of(plan) if change.id in change_ids)
+        case SomeFiles():
+            raise TypeError("a decision about a change set")
         case _:
             assert_never(decision)
     if not wanted and not plan.creates:
@@ -89,7 +92,7 @@ def always_of(decision: Decision) -> Always | None:
     match decision:
         case Always():
             return decision
-        case SomeHunks(always=always) | SomeChanges(always=always):
+        case SomeHunks(always=always) | SomeChanges(always=always) | SomeFiles(always=always):
             return always
         case _:
             return None
@@ -100,7 +103,7 @@ def with_always(decision: Decision, always: Always) -> Decision:
     match decision:
         case Always():
             return always
-        case SomeHunks(always=Always()) | SomeChanges(always=Always()):
+        case SomeHunks(always=Always()) | SomeChanges(always=Always()) | SomeFiles(always=Always()):
             return replace(decision, always=always)
         case _:
             return decision

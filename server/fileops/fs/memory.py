@@ -16,12 +16,13 @@ from msgspec.structs import replace as with_changes
 from fileops.core import splices as core_splices
 from fileops.fs.names import require_possible
 from fileops.fs.streams import BytesStream
+from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, FileMissing, IoFailure, IsDirectory, NotAbsolute, PermissionRefused
 from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform.locks import LockTable
-from fileops.ports import CommitHooks
+from fileops.ports import CommitHooks, SetHooks
 
 _MAX_LINKS = 40
 _DEV = 1
@@ -125,6 +126,29 @@ class MemoryFileSystem:
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         return self._committing(snapshot, hooks, lambda: self._write(snapshot, splices))
+
+    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+        del set_id
+        with self._guard:
+            for file in files:
+                self._require_same(file.snapshot)
+                if file.new_path is not None and file.new_path in self._files:
+                    raise AlreadyExists
+            hooks.before()
+            committed = tuple(map(self._write_planned, files))
+            hooks.after(committed)
+            return committed
+
+    def _write_planned(self, file: PlannedFile) -> Committed:
+        snapshot, data = file.snapshot, core_splices.apply(file.snapshot.data, file.splices)
+        if file.removes:
+            return self._delete(snapshot.path)
+        if file.new_path is None:
+            return self._write(snapshot, file.splices)
+        stamp = self._new_stamp(data, self._files.pop(snapshot.path)[1])
+        self._files[file.new_path] = (data, stamp)
+        renamed = Snapshot(path=file.new_path, stamp=stamp, data=data, taken_ns=self._now())
+        return Committed(snapshot=renamed, report=CommitReport(method="rename", durability="not_synced"))
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         return self._committing(snapshot, hooks, lambda: self._delete(snapshot.path))

@@ -66,9 +66,10 @@ class History:
         committed: Committed,
         timestamp: float,
         undoes: tuple[str, ...] = (),
+        set_id: str | None = None,
     ) -> None:
         """See EditJournal.append. A commit that wrote nothing gets an entry only if it undid edits."""
-        if committed.report.method == "none" and not undoes:
+        if committed.report.method == "none" and not undoes and set_id is None:
             return
         before, change = plan.snapshot, plan.change
         after = committed.snapshot
@@ -77,7 +78,7 @@ class History:
             edit_id=edit_id,
             session_id=session_id,
             file_path=given_path,
-            path=before.path,
+            path=after.path,
             timestamp=timestamp,
             kind=kind,
             reverse=_reverse(kind, before, after, plan.splices),
@@ -90,6 +91,9 @@ class History:
             undoes=undoes,
             n_foreign_hunks=0 if plan.rebased is None else len(plan.rebased.ranges),
             changed_by=None if plan.rebased is None else plan.rebased.changed_by,
+            set_id=set_id,
+            renamed_from=None if after.path == before.path else before.path,
+            mode=before.stamp.mode & 0o7777 if kind == "delete" and before.stamp is not None else None,
         )
         content = after.data if after.exists and len(after.data) <= MAX_CONTENT_BYTES else None
         with self._lock:
@@ -160,7 +164,12 @@ class History:
         return edit.edit_id in self._earlier
 
     def edits(
-        self, *, path: str | None = None, session_id: SessionName | None = None, limit: int | None = None
+        self,
+        *,
+        path: str | None = None,
+        session_id: SessionName | None = None,
+        set_id: str | None = None,
+        limit: int | None = None,
     ) -> tuple[AppliedEdit, ...]:
         """Newest first. path: canonical."""
         with self._lock:
@@ -168,7 +177,11 @@ class History:
             known: Iterable[AppliedEdit] = (
                 self._edits.values() if path is None else history.edits.values() if history is not None else ()
             )
-            found = [edit for edit in known if session_id is None or edit.session_id == session_id]
+            found = [
+                edit
+                for edit in known
+                if (session_id is None or edit.session_id == session_id) and (set_id is None or edit.set_id == set_id)
+            ]
         return tuple(found[::-1][:limit])
 
     def contents(self, path: str) -> "Contents":
@@ -248,6 +261,8 @@ def _summary(kind: EditKind, change: Change, undoes: tuple[str, ...]) -> str:
     if undoes:
         return f"undo of {len(undoes)} edit{'s' if len(undoes) > 1 else ''}"
     counts = f"+{change.n_added} -{change.n_removed}"
+    if change.operation == "rename":
+        return f"{counts} rename"
     if kind != "modify":
         return f"{counts} {kind}"
     lines = (line.text.strip() for hunk in change.hunks for line in hunk.lines if line.kind == "+")

@@ -46,6 +46,9 @@ class _Record(msgspec.Struct, frozen=True, array_like=True):
     content: bytes | None
     n_foreign_hunks: int = 0
     changed_by: str | None = None
+    set_id: str | None = None
+    renamed_from: bytes | None = None
+    mode: int | None = None
 
 
 def packed(edit: AppliedEdit, content: bytes | None) -> bytes:
@@ -92,6 +95,9 @@ def _record_of(edit: AppliedEdit, content: bytes | None) -> _Record:
         content=content,
         n_foreign_hunks=edit.n_foreign_hunks,
         changed_by=None if edit.changed_by is None else _kept(edit.changed_by),
+        set_id=edit.set_id,
+        renamed_from=None if edit.renamed_from is None else edit.renamed_from.encode("utf-8", "surrogatepass"),
+        mode=edit.mode,
     )
 
 
@@ -126,6 +132,9 @@ def _edit_of(record: _Record) -> AppliedEdit:
         undoes=tuple(record.undoes),
         n_foreign_hunks=record.n_foreign_hunks,
         changed_by=record.changed_by,
+        set_id=record.set_id,
+        renamed_from=None if record.renamed_from is None else record.renamed_from.decode("utf-8", "surrogatepass"),
+        mode=record.mode,
     )
 
 

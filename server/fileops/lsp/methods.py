@@ -24,6 +24,7 @@ TEXT_DOCUMENT_DID_SAVE = "textDocument/didSave"
 TEXT_DOCUMENT_DID_CLOSE = "textDocument/didClose"
 TEXT_DOCUMENT_CODE_ACTION = "textDocument/codeAction"
 TEXT_DOCUMENT_CODE_LENS = "textDocument/codeLens"
+CONFIRM_CHANGES = "fileops/confirmChanges"
 CONFIRM_EDIT = "fileops/confirmEdit"  # requests of the server, as the two below
 CONFIRM_COMMAND = "fileops/confirmCommand"
 CORRECT_EDIT = "fileops/correctEdit"

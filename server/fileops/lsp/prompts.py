@@ -5,7 +5,7 @@ shape are none.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
 import msgspec
@@ -13,12 +13,23 @@ import msgspec
 from fileops.core.presentation.diffs import cut_diff
 from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
-from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, Reject, SomeHunks, TimedOut
+from fileops.model.approval import (
+    Always,
+    ApprovalRequest,
+    Decision,
+    FileDecision,
+    Modify,
+    Once,
+    Reject,
+    SomeFiles,
+    SomeHunks,
+    TimedOut,
+)
 from fileops.model.requests import CommandRequest
 from fileops.service.hub.names import SessionNames
 from fileops.service.review.queue import Review
 from fileops.wire.commands import ConfirmCommandParams
-from fileops.wire.convert import confirm_params
+from fileops.wire.convert import confirm_changes_params, confirm_params
 from fileops.wire.types import AskingSession
 
 log = logging.getLogger(__name__)
@@ -84,12 +95,13 @@ class EditPrompt:
     """Asks about a review by `fileops/confirmEdit`, or by a message, for clients that keep no list of reviews."""
 
     def __init__(self, client: Client, names: SessionNames) -> None:
-        self._prompt = UserPrompt(client, "confirm_edit", use_message_fallback=True)
+        self._client = client
         self._names = names
+        self._prompt = UserPrompt(client, "confirm_edit", use_message_fallback=True)
 
     @property
     def confirms(self) -> bool:
-        """Whether the client handles `fileops/confirmEdit`."""
+        """Whether the client handles `fileops/confirmEdit`, or `fileops/confirmChanges`."""
         return self._prompt.confirms
 
     async def ask(self, review: Review) -> Decision | None:
@@ -99,10 +111,27 @@ class EditPrompt:
         if not self._prompt.confirms:
             return await self._prompt.ask_by_message(_message(review, is_own=is_own), APPLY, None)
         about = AskingSession(session_id=session.session_id, host=session.host, label=session.label)
-        params = confirm_params(question, msgspec.UNSET if is_own else about)
+        asking = msgspec.UNSET if is_own else about
+        if question.files and self._confirms_changes:
+            params = confirm_changes_params(question, asking)
+            return await self._prompt.ask(
+                methods.CONFIRM_CHANGES, params, lambda answer: set_decision_of(answer, question), None
+            )
+        if question.files:
+            return await decide_each(question, lambda file: self._ask_about_edit(file, asking))
+        return await self._ask_about_edit(question, asking)
+
+    async def _ask_about_edit(
+        self, question: ApprovalRequest, asking: AskingSession | msgspec.UnsetType
+    ) -> Decision | None:
+        params = confirm_params(question, asking)
         return await self._prompt.ask(
             methods.CONFIRM_EDIT, params, lambda answer: edit_decision_of(answer, question), None
         )
+
+    @property
+    def _confirms_changes(self) -> bool:
+        return self._client.capability("experimental.fileops.confirm_changes") is True
 
 
 def _message(review: Review, *, is_own: bool) -> str:
@@ -110,6 +139,75 @@ def _message(review: Review, *, is_own: bool) -> str:
     diff = cut_diff(question.change.unified, max_lines=MAX_MESSAGE_DIFF_LINES, max_chars=MAX_MESSAGE_DIFF_CHARS)
     title = question.title if is_own else f"{review.session.label}: {question.title}"
     return f"{title}\n{question.description}\n{diff}"
+
+
+async def decide_each(
+    question: ApprovalRequest, ask: Callable[[ApprovalRequest], Awaitable[Decision | None]]
+) -> Decision | None:
+    """Ask about each file of a change set, for clients that know no sets. One rejection rejects the set."""
+    files: list[FileDecision] = []
+    always: Always | None = None
+    for file in question.files:
+        decision = await ask(file)
+        match decision:
+            case Once():
+                pass
+            case Always():
+                always = decision
+            case SomeHunks(hunk_ids, always_too):
+                always = always_too or always
+                files.append(FileDecision(file_path=file.file_path, hunk_ids=hunk_ids))
+            case Modify(modified_text):
+                files.append(FileDecision(file_path=file.file_path, text=modified_text))
+            case _:
+                return decision
+    if not files:
+        return always or Once()
+    return SomeFiles(tuple(files), always)
+
+
+def set_decision_of(answer: object, question: ApprovalRequest) -> Decision | None:
+    """Decode an answer to confirmChanges; None if it is no decision."""
+    if not isinstance(answer, dict):
+        return None
+    fields = cast("dict[str, object]", answer)
+    outcome, given = fields.get("outcome"), fields.get("files")
+    if outcome == "cancel":
+        return Reject()
+    if outcome not in {"proceed_once", "proceed_always", "modify"} or not question.is_approvable:
+        return None
+    always = Always() if outcome == "proceed_always" else None
+    if given is None:
+        return None if outcome == "modify" else (always or Once())
+    if not isinstance(given, list):
+        return None
+    asked = {file.file_path: file for file in question.files}
+    decided: list[FileDecision] = []
+    for entry in cast("list[object]", given):
+        file = _file_decision_of(entry, asked, may_change=outcome == "modify")
+        if file is None:
+            return None
+        del asked[file.file_path]  # each is named once
+        decided.append(file)
+    return SomeFiles(tuple(decided), always) if decided else (always or Once())
+
+
+def _file_decision_of(entry: object, asked: dict[str, ApprovalRequest], *, may_change: bool) -> FileDecision | None:
+    """None if it is no decision about one of these files. may_change: whether it may be left out, or have a text."""
+    fields = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
+    path, text, hunk_ids = fields.get("file_path"), fields.get("text"), fields.get("hunk_ids")
+    if not isinstance(path, str) or path not in asked or (text is not None and hunk_ids is not None):
+        return None
+    if text is not None:
+        if not isinstance(text, str) or not may_change or asked[path].change.operation == "delete":
+            return None
+        return FileDecision(file_path=path, text=text)
+    if hunk_ids is None:
+        return FileDecision(file_path=path)
+    if hunk_ids == []:
+        return FileDecision(file_path=path, hunk_ids=()) if may_change else None
+    selected = _some_hunks(hunk_ids, [hunk.id for hunk in asked[path].change.hunks], None)
+    return FileDecision(file_path=path, hunk_ids=selected.hunk_ids) if isinstance(selected, SomeHunks) else None
 
 
 def edit_decision_of(answer: object, question: ApprovalRequest) -> Decision | None:

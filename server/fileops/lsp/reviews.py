@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from fileops.api.reviews import DID_CHANGE_REVIEWS, did_change_params
 from fileops.lsp.client import Client
-from fileops.lsp.prompts import EditPrompt
-from fileops.model.approval import Decision, TimedOut, Undecided
+from fileops.lsp.prompts import EditPrompt, decide_each
+from fileops.model.approval import ApprovalRequest, Decision, TimedOut, Undecided
 from fileops.model.review import ClosedReview
 from fileops.ports import Approver
 from fileops.service.hub.names import SessionNames
@@ -55,6 +55,13 @@ class ReviewingClient:
 
     async def _ask(self, review: Review) -> Decision | None:
         if self._own_approver is not None and self.is_own(review):
-            decision = await self._own_approver.decide(self._names.shown_question(review.asked))
-            return None if isinstance(decision, TimedOut | Undecided) else decision
+            question = self._names.shown_question(review.asked)
+            if question.files:
+                return await decide_each(question, self._ask_own)
+            return await self._ask_own(question)
         return await self._prompt.ask(review)
+
+    async def _ask_own(self, question: ApprovalRequest) -> Decision | None:
+        assert self._own_approver is not None
+        decision = await self._own_approver.decide(question)
+        return None if isinstance(decision, TimedOut | Undecided) else decision

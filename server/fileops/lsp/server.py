@@ -33,7 +33,7 @@ from fileops.model.settings import Settings
 from fileops.ports import EventSink
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.service.plugins.catalog import processor_names, strategy_names, validator_names
-from fileops.wire.events import notification_of
+from fileops.wire.events import message_of, notification_of
 from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.types import Options, Params
 
@@ -294,6 +294,8 @@ class LspServer:
                 if (event := self.view_of_event(published)) is None:
                     continue
                 method, params = notification_of(event)
+                if (sentence := message_of(event)) is not None:
+                    self._warn_of((sentence,))
                 self.client.notify(method, params)
                 for listener in self._listeners:
                     listener(event)

@@ -29,7 +29,7 @@ from fileops.mcp.progress import Progress, reported
 from fileops.mcp.protocol import CallParams, JsonObject, Peer
 from fileops.mcp.request_state import StateSeal, digest_of_call
 from fileops.mcp.roots import ClientRoots, fixed_roots
-from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, failed, tool_list
+from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, failed, path_of, tool_list
 from fileops.model.errors import FileOpsError, OutsideRoots
 from fileops.model.internal_errors import Cancelled
 from fileops.model.results import Notices
@@ -227,7 +227,7 @@ class McpServer:
                 return input_required(question.question, self._names.host, state)
 
     async def _run(self, tool: Tool, arguments: Arguments, session: SessionName) -> JsonObject:
-        path = arguments.file_path
+        path = path_of(arguments)
         if not tool.is_read or self._options.confine == "all":
             await self._roots.known(asks=self._asks_roots)
             if not self._roots.folders:

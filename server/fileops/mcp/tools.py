@@ -10,6 +10,7 @@ from fileops.api import tools
 from fileops.api.tools import Answer
 from fileops.core.presentation.failures import failure_text
 from fileops.mcp.protocol import JsonObject
+from fileops.model.changes import ChangeKind, ChangeSetResult
 from fileops.model.errors import FileOpsError, NotAbsolute
 from fileops.model.requests import HistoryRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
@@ -26,6 +27,8 @@ MAX_RESULT_CHARS = 200_000  # asked of Claude Code, which else puts a long resul
 _TITLES = {
     "Read": "Read a file", "Edit": "Edit a file", "MultiEdit": "Edit a file in several places",
     "Write": "Write a whole file", "Undo": "Undo your edits",
+    "ApplyChanges": "Change several files together",
+    "ApplyPatch": "Apply a patch",
 }  # fmt: skip
 _WRITE_DESCRIPTION = """Writes a whole file: creates it, or replaces the text of an existing one.
 
@@ -54,9 +57,84 @@ _UNDO_SCHEMA: JsonObject = {
     },
     "additionalProperties": False,
 }
+_APPLY_CHANGES_DESCRIPTION = (
+    "Applies changes to several files at once: all of them, or none. Use it where files belong together (a rename and "
+    "its uses). Each file must have been read, as for Edit; `edit` steps follow the rules of MultiEdit."
+)
+_APPLY_CHANGES_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "changes": {
+            "type": "array",
+            "description": "The changes, each of another file",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "kind": {"type": "string", "enum": ["edit", "create", "delete", "rename"]},
+                    "file_path": {"type": "string", "description": "The absolute path to the file"},
+                    "edits": {
+                        "type": "array",
+                        "description": "Of edit, and of rename if its text changes too: as in MultiEdit",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "old_string": {"type": "string", "description": "The text to replace"},
+                                "new_string": {"type": "string", "description": "The text to replace it with"},
+                                "replace_all": {
+                                    "type": "boolean", "default": False,
+                                    "description": "Replace all occurrences of old_string (default false).",
+                                },
+                            },
+                            "required": ["old_string", "new_string"],
+                            "additionalProperties": False,
+                        },
+                        "minItems": 1,
+                    },
+                    "content": {"type": "string", "description": "Of create: the whole text of the new file"},
+                    "new_path": {"type": "string", "description": "Of rename: the absolute path afterwards"},
+                },
+                "required": ["kind", "file_path"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["changes"],
+    "additionalProperties": False,
+}  # fmt: skip
+_APPLY_PATCH_DESCRIPTION = """Applies a patch to one or several files: all of it, or nothing.
+
+Each file that it updates, deletes or moves must have been read with `Read`. The patch language:
+
+*** Begin Patch
+*** Add File: path/new.py
++every line of a new file begins with +
+*** Update File: path/app.py
+*** Move to: path/main.py
+@@ class App:
+@@     def run(self):
+ a line that stays begins with a blank
+-a line that goes
++a line that comes
+*** Delete File: path/old.py
+*** End Patch
+
+- Paths are relative to the workspace folder, or absolute. `*** Move to:` is optional.
+- Each change is a hunk that begins with @@. Show 3 lines that stay above and below it, exactly as they are in the \
+file. The lines that stay and go must be at exactly one place below the hunk before.
+- If they are at several places, name the class or function after @@, or nest several @@ lines.
+- `*** End of File` as the last line of a hunk says that nothing follows it.
+- A unified diff (`git diff`) is accepted too."""
+_APPLY_PATCH_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {"patch": {"type": "string", "description": "The whole patch"}},
+    "required": ["patch"],
+    "additionalProperties": False,
+}
 _FURTHER_TEXTS: dict[str, tuple[str, JsonObject]] = {
     "Write": (_WRITE_DESCRIPTION, _WRITE_SCHEMA),
     "Undo": (_UNDO_DESCRIPTION, _UNDO_SCHEMA),
+    "ApplyChanges": (_APPLY_CHANGES_DESCRIPTION, _APPLY_CHANGES_SCHEMA),
+    "ApplyPatch": (_APPLY_PATCH_DESCRIPTION, _APPLY_PATCH_SCHEMA),
 }
 
 
@@ -93,7 +171,34 @@ class UndoArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     file_path: str | None = None
 
 
-Arguments = ReadArguments | EditArguments | MultiEditArguments | WriteArguments | UndoArguments
+class FileChangeArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    kind: ChangeKind
+    file_path: str
+    edits: (
+        Annotated[list[EditStepArguments], Meta(min_length=1, description="At least one edit operation is required")]
+        | None
+    ) = None
+    content: str | None = None
+    new_path: str | None = None
+
+
+class ApplyChangesArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    changes: list[FileChangeArguments]
+
+
+class ApplyPatchArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    patch: str
+
+
+Arguments = (
+    ReadArguments
+    | EditArguments
+    | MultiEditArguments
+    | WriteArguments
+    | UndoArguments
+    | ApplyChangesArguments
+    | ApplyPatchArguments
+)
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
@@ -142,10 +247,7 @@ async def _edit(service: "FileOps", call: ToolCall) -> Answer:
 async def _multi_edit(service: "FileOps", call: ToolCall) -> Answer:
     arguments = call.arguments
     assert isinstance(arguments, MultiEditArguments)
-    steps = [
-        EditStep(old_string=step.old_string, new_string=step.new_string, replace_all=step.replace_all)
-        for step in arguments.edits
-    ]
+    steps = [_step_of(step) for step in arguments.edits]
     params = MultiEditParams(file_path=arguments.file_path, edits=steps, session_id=call.session)
     return await tools.multi_edit(service, params)
 
@@ -172,15 +274,52 @@ async def _undo(service: "FileOps", call: ToolCall) -> Answer:
     return await tools.undo(service, UndoParams(edit_id=edit_id, session_id=session))
 
 
+async def _apply_changes(service: "FileOps", call: ToolCall) -> Answer:
+    from fileops.wire.changes import ApplyChangesParams, FileChange
+
+    arguments = call.arguments
+    assert isinstance(arguments, ApplyChangesArguments)
+    changes = [
+        FileChange(
+            kind=change.kind,
+            file_path=change.file_path,
+            content=change.content,
+            new_path=change.new_path,
+            edits=None if change.edits is None else [_step_of(step) for step in change.edits],
+        )
+        for change in arguments.changes
+    ]
+    return await tools.apply_changes(service, ApplyChangesParams(changes=changes, session_id=call.session))
+
+
+async def _apply_patch(service: "FileOps", call: ToolCall) -> Answer:
+    from fileops.wire.changes import ApplyPatchParams
+
+    arguments = call.arguments
+    assert isinstance(arguments, ApplyPatchArguments)
+    return await tools.apply_patch(service, ApplyPatchParams(patch=arguments.patch, session_id=call.session))
+
+
+def _step_of(step: EditStepArguments) -> EditStep:
+    return EditStep(old_string=step.old_string, new_string=step.new_string, replace_all=step.replace_all)
+
+
+def path_of(arguments: Arguments) -> str | None:
+    """The file that a call is about, as given; None if it names none, or several."""
+    return None if isinstance(arguments, ApplyChangesArguments | ApplyPatchArguments) else arguments.file_path
+
+
 def failed(arguments: Arguments, error: FileOpsError, session: SessionName) -> Answer:
     """The answer to a call that the service did not come to, or did not end."""
-    path = arguments.file_path or ""
+    path = path_of(arguments) or ""
     output = failure_text(error, "read" if isinstance(arguments, ReadArguments) else "edit", path)
     match arguments:
         case ReadArguments():
             return tools.read_answer(session, ReadResult(output=output, error=error))
         case UndoArguments():
             return tools.undo_answer(session, UndoResult(output=output, error=error))
+        case ApplyChangesArguments() | ApplyPatchArguments():
+            return tools.changes_answer(session, ChangeSetResult(output=output, error=error))
         case _:
             return tools.edit_answer(session, path, EditResult(output=output, error=error))
 
@@ -193,6 +332,8 @@ TOOLS: dict[str, Tool] = {
 FURTHER_TOOLS: dict[str, Tool] = {
     "Write": Tool(method="fileops/write", arguments=WriteArguments, run=_write),
     "Undo": Tool(method="fileops/undo", arguments=UndoArguments, run=_undo),
+    "ApplyChanges": Tool(method="fileops/applyChanges", arguments=ApplyChangesArguments, run=_apply_changes),
+    "ApplyPatch": Tool(method="fileops/applyPatch", arguments=ApplyPatchArguments, run=_apply_patch),
 }
 
 

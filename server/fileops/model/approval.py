@@ -58,6 +58,33 @@ class SomeChanges(Struct, frozen=True):
     always: Always | None = None
 
 
+class FileDecision(Struct, frozen=True, kw_only=True):
+    """What a user wants of one file of a change set.
+
+    change_ids: of its changes; empty: the file is left as it is. hunk_ids: the same by hunks, for older clients. text:
+    what they want written instead. None for all: as proposed. file_path: as the question has it.
+    """
+
+    file_path: str
+    change_ids: tuple[str, ...] | None = None
+    hunk_ids: tuple[str, ...] | None = None
+    text: str | None = None
+
+    @property
+    def is_left_out(self) -> bool:
+        return () in (self.change_ids, self.hunk_ids)
+
+
+class SomeFiles(Struct, frozen=True):
+    """Apply a change set with these files changed as the user wants, and all others as proposed.
+
+    always: this also approves later edits of the session.
+    """
+
+    files: tuple[FileDecision, ...]
+    always: Always | None = None
+
+
 class Undecided(Struct, frozen=True):
     """No user decided, because the editor that was asked has gone. Write nothing."""
 
@@ -74,7 +101,9 @@ class TooMany(Struct, frozen=True):
     limit: int
 
 
-Decision = Once | Always | Reject | TimedOut | Modify | SomeHunks | SomeChanges | Undecided | NoConsent | TooMany
+Decision = (
+    Once | Always | Reject | TimedOut | Modify | SomeHunks | SomeChanges | SomeFiles | Undecided | NoConsent | TooMany
+)
 
 
 class ApprovalRequest(Struct, frozen=True, kw_only=True):
@@ -83,7 +112,9 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     `original_digest` is the digest of the content that the plan was made for. rebased: if that is not what the session
     had read. `path` is canonical. `is_protected`: a
     user is asked about this file in mode `auto_edit`, too. changes: what can be decided apart. previous: what was
-    decided before the file changed; None in the first round.
+    decided before the file changed; None in the first round. new_path: of a rename, as given; new_canonical_path of
+    the same. files: of a change set, a question each; then `change` is all of their changes, and the other fields that
+    belong to one file are those of the first.
     """
 
     title: str
@@ -99,10 +130,22 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     is_protected: bool = False
     changes: tuple[ReviewChange, ...] = ()
     previous: PreviousDecision | None = None
+    new_path: str | None = None
+    new_canonical_path: str | None = None
+    files: tuple["ApprovalRequest", ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The canonical paths of all files that it is about."""
+        if self.files:
+            return tuple(path for file in self.files for path in file.paths)
+        return (self.path,) if self.new_canonical_path is None else (self.path, self.new_canonical_path)
 
     @property
     def is_approvable(self) -> bool:
-        """Whether anything of the edit is left that could be approved; else only `Modify` and `Reject` decide."""
+        """Whether anything of each file is left that could be approved; else only a text or a rejection decides."""
+        if self.files:
+            return all(file.is_approvable for file in self.files)
         return self.previous is None or bool(self.changes)
 
 

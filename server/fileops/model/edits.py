@@ -137,6 +137,10 @@ class Hunk(Struct, frozen=True, kw_only=True):
     """With context."""
 
 
+# What becomes of a file. A rename may change its text, too.
+Operation = Literal["create", "modify", "rename", "delete"]
+
+
 class Change(Struct, frozen=True, kw_only=True):
     """The readable form of a list of splices. It is derived from the splices, never by comparing two whole files.
 
@@ -145,7 +149,7 @@ class Change(Struct, frozen=True, kw_only=True):
     first_changed_line: 1-based, in the new text.
     """
 
-    operation: Literal["create", "modify"]
+    operation: Operation
     unified: str
     exact: bool
     truncated: bool

@@ -213,6 +213,43 @@ class StrategyFailed(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class InvalidPatch(FileOpsError):
+    """A patch cannot be understood, or says what is not supported. line: of the patch, 1-based. reason: a clause."""
+
+    code: ClassVar[str] = "invalid_patch"
+    line: int
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class HunkNotFound(FileOpsError):
+    """The lines that a hunk keeps and removes are not in the file, or not where the patch says.
+
+    old_string: those lines. edit_index: the number of the hunk in its file, 0-based. patch_line: where it begins in the
+    patch, 1-based. anchor: the line after "@@" that is not in the file, None if it is the hunk's own lines. elsewhere:
+    the 1-based lines of the file at which they are. wants_end: they should be at the end of the file; else below the
+    hunk before it. is_whole_text: they should be all of a file that is deleted, and it has more.
+    """
+
+    code: ClassVar[str] = "no_match"
+    old_string: str
+    patch_line: int
+    edit_index: int = 0
+    nearest: "Nearest | None" = None
+    anchor: str | None = None
+    elsewhere: tuple[int, ...] = ()
+    wants_end: bool = False
+    is_whole_text: bool = False
+
+
+@dataclass(eq=False, kw_only=True)
+class HunkAmbiguous(MultipleMatches):
+    """The lines of a hunk are at several places. patch_line: where the hunk begins in the patch, 1-based."""
+
+    patch_line: int
+
+
+@dataclass(eq=False, kw_only=True)
 class ProcessingFailed(FileOpsError):
     """A plugin's processor raised, or returned something else than a text, or did not end."""
 
@@ -290,6 +327,27 @@ class DocumentUnknown(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class SetUnsupported(FileOpsError):
+    """A change set cannot be made of these changes. reason: a clause."""
+
+    code: ClassVar[str] = "set_unsupported"
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class SetConflict(FileOpsError):
+    """A change set failed after its first file had changed, and not all could be brought back.
+
+    files: canonical paths of those. kept: where the old contents are. reason: a clause.
+    """
+
+    code: ClassVar[str] = "set_conflict"
+    files: tuple[str, ...]
+    reason: str
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(eq=False, kw_only=True)
 class UndoConflict(FileOpsError):
     """The undo was not made. `explanation` is a clause for after a colon.
 
@@ -344,7 +402,8 @@ class CommandNotStarted(FileOpsError):
 FAILURES: tuple[type[FileOpsError], ...] = (
     FileMissing, IsDirectory, NotAbsolute, OutsideRoots, NotPermitted, PermissionRefused, NotRegularFile, BinaryFile,
     ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
-    CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, StrategyFailed, ProcessingFailed,
-    ValidationFailed, Rejected, NobodyDecided, ConsentUnavailable, TooManyReviews, ApprovalTimedOut, DocumentUnknown,
-    ApplyRefused, UndoConflict, DiskFull, IoFailure, ConnectionFailed, CommandTimedOut, CommandNotStarted,
+    CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, InvalidPatch, HunkNotFound, HunkAmbiguous,
+    StrategyFailed, ProcessingFailed, ValidationFailed, Rejected, NobodyDecided, ConsentUnavailable, TooManyReviews,
+    ApprovalTimedOut, DocumentUnknown, ApplyRefused, SetUnsupported, SetConflict, UndoConflict, DiskFull, IoFailure,
+    ConnectionFailed, CommandTimedOut, CommandNotStarted,
 )  # fmt: skip

@@ -95,4 +95,23 @@ class ApprovalModeChanged(Struct, frozen=True, kw_only=True):
     """How often the user is asked about edits."""
 
 
-Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | ApprovalModeChanged
+# restored: as before the set. unchanged: the set had not reached it. left: another program has written it since.
+RecoveryOutcome = Literal["restored", "unchanged", "left"]
+
+
+class RecoveredFile(Struct, frozen=True, kw_only=True):
+    """A file of a set that was undone. kept_as: the path of what it was before, if it was left."""
+
+    file_path: str
+    outcome: RecoveryOutcome
+    kept_as: str | None = None
+
+
+class DidRecover(Struct, frozen=True, kw_only=True):
+    """A change set of a daemon that died while it was committed. file_path: canonical."""
+
+    set_id: str
+    files: tuple[RecoveredFile, ...]
+
+
+Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | ApprovalModeChanged | DidRecover

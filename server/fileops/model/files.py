@@ -99,12 +99,12 @@ class Base(Struct, frozen=True, kw_only=True):
 class CommitReport(Struct, frozen=True, kw_only=True):
     """How a change was committed.
 
-    method: "swap" (atomic rename of a temp file), "in_place" (journalled), "create", "delete", "buffer" (through the
-    editor), "remote", "none" (nothing to write). durability: "synced" (file and folder), "file_synced" (the folder
-    cannot be synced), "not_synced", "editor".
+    method: "swap" (atomic rename of a temp file), "in_place" (journalled), "create", "delete", "rename", "buffer"
+    (through the editor), "remote", "none" (nothing to write). durability: "synced" (file and folder), "file_synced"
+    (the folder cannot be synced), "not_synced", "editor".
     """
 
-    method: Literal["swap", "in_place", "create", "delete", "buffer", "remote", "none"]
+    method: Literal["swap", "in_place", "create", "delete", "rename", "buffer", "remote", "none"]
     durability: Literal["synced", "file_synced", "not_synced", "editor"]
     reason: str | None = None
 

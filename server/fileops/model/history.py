@@ -19,7 +19,9 @@ class AppliedEdit(Struct, frozen=True, kw_only=True):
     file_path: as the session gave it; path: canonical. timestamp: seconds since the epoch. reverse: splices over the
     content after the edit (after a deletion: over b""). before, after: digests, None if no file existed. undoes: the
     edits that this one undid. undone_by: the edit that undid this one. n_foreign_hunks: changes of others since the
-    session's read over which the edit was rebased; changed_by: who made them, None if there were none.
+    session's read over which the edit was rebased; changed_by: who made them, None if there were none. set_id: of the
+    change set that it is a part of. renamed_from: the canonical path that the file had before; `path` is the new one.
+    mode: permission bits of a file that was deleted.
     """
 
     edit_id: str
@@ -39,3 +41,6 @@ class AppliedEdit(Struct, frozen=True, kw_only=True):
     undone_by: str | None = None
     n_foreign_hunks: int = 0
     changed_by: str | None = None
+    set_id: str | None = None
+    renamed_from: str | None = None
+    mode: int | None = None

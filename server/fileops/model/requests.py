@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from fileops.model.edits import Edit
 from fileops.model.errors import NoMatch
+from fileops.model.patches import PatchHunk
 from fileops.model.sessions import DEFAULT_SESSION, SessionName
 
 DEFAULT_COMMAND_TIMEOUT_S = 120.0
@@ -31,13 +32,14 @@ class ReadRequest(Struct, frozen=True, kw_only=True):
 class EditRequest(Struct, frozen=True, kw_only=True):
     """One `edit` (with exactly one element in `edits`), one `multi_edit`, or one `write`.
 
-    content: the whole new text, of a `write`; then `edits` is empty. include_texts: the result has the whole text
-    before and after. no_matches: for the edits that a model has corrected, why the caller's own strings failed; given:
-    the edits as the caller gave them.
+    hunks: of a patch, instead of the edits of a `multi_edit`. content: the whole new text, of a `write`; then `edits`
+    is empty. include_texts: the result has the whole text before and after. no_matches: for the edits that a model has
+    corrected, why the caller's own strings failed; given: the edits as the caller gave them.
     """
 
     file_path: str
     edits: tuple[Edit, ...] = ()
+    hunks: tuple[PatchHunk, ...] = ()
     tool: Literal["edit", "multi_edit", "write"] = "edit"
     content: str | None = None
     dry_run: bool = False
@@ -49,7 +51,7 @@ class EditRequest(Struct, frozen=True, kw_only=True):
     @property
     def wants_new_file(self) -> bool:
         """Whether the edit creates a file and fails if there is one. A write creates only what is missing."""
-        return self.content is None and not self.edits[0].old_string
+        return self.content is None and not self.hunks and not self.edits[0].old_string
 
 
 class CommandRequest(Struct, frozen=True, kw_only=True):
@@ -71,13 +73,15 @@ class HistoryRequest(Struct, frozen=True, kw_only=True):
 
 
 class UndoRequest(Struct, frozen=True, kw_only=True):
-    """Undo the edit `edit_id`, or all edits of session `session_id` that are not undone (of one file, if `file_path`).
+    """Undo the edit `edit_id`, the change set `set_id`, or all edits of session `session_id` that are not undone.
 
+    file_path: only those of one file, with `session_id`.
     by_session: the session that undoes and that then has seen the result; None for a user. approve_rest: a user has
     approved all further files. is_approved: a user has requested or confirmed the undo, so no approval is requested.
     """
 
     edit_id: str | None = None
+    set_id: str | None = None
     session_id: SessionName | None = None
     file_path: str | None = None
     by_session: SessionName | None = None

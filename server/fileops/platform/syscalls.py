@@ -60,8 +60,12 @@ _syscall = _libc.syscall if sys.platform == "linux" else None
 if _syscall is not None:
     _syscall.restype = ctypes.c_long
     _syscall.argtypes = (
-        ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(_OpenHow), ctypes.c_size_t,
-    )  # fmt: skip
+        ctypes.c_long,
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.POINTER(_OpenHow),
+        ctypes.c_size_t,
+    )
 _HOW_BYTES = ctypes.sizeof(_OpenHow)
 
 
@@ -108,9 +112,12 @@ def _can_open(resolve: int) -> bool:
     return True
 
 
-def rename_exclusive(source: str, target: str, dir_fd: int) -> bool:
-    """Rename unless the target exists. False if that is not supported. Raises: OSError, FileExistsError."""
-    return _rename(source, target, dir_fd, _RENAME_NOREPLACE)
+def rename_exclusive(source: str, target: str, dir_fd: int, target_dir_fd: int | None = None) -> bool:
+    """Rename unless the target exists. False if that is not supported. Raises: OSError, FileExistsError.
+
+    target_dir_fd: the folder of the target, if it is not that of the source.
+    """
+    return _rename(source, target, dir_fd, _RENAME_NOREPLACE, dir_fd if target_dir_fd is None else target_dir_fd)
 
 
 def exchange(last_moved_to: str, name: str, dir_fd: int) -> bool:
@@ -118,14 +125,14 @@ def exchange(last_moved_to: str, name: str, dir_fd: int) -> bool:
 
     Returns False if that is not supported. Raises: OSError.
     """
-    return _rename(last_moved_to, name, dir_fd, _RENAME_EXCHANGE)
+    return _rename(last_moved_to, name, dir_fd, _RENAME_EXCHANGE, dir_fd)
 
 
-def _rename(source: str, target: str, dir_fd: int, flags: int) -> bool:
+def _rename(source: str, target: str, dir_fd: int, flags: int, target_dir_fd: int) -> bool:
     renameat2 = getattr(_libc, "renameat2", None)
     if renameat2 is None:
         return False
-    done = renameat2(dir_fd, os.fsencode(source), dir_fd, os.fsencode(target), flags)
+    done = renameat2(dir_fd, os.fsencode(source), target_dir_fd, os.fsencode(target), flags)
     if done == 0:
         return True
     number = ctypes.get_errno()

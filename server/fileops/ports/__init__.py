@@ -1,7 +1,7 @@
 """Ports: the Protocols between the service and its adapters."""
 
 from fileops.ports.clients import Approver, CommandApprover, Corrector, DocumentSink, Editor, EventSink
-from fileops.ports.files import CommitHooks, ContentStream, DirectoryWatch, FileSystem, RuleFiles
+from fileops.ports.files import CommitHooks, ContentStream, DirectoryWatch, FileSystem, RuleFiles, SetHooks
 from fileops.ports.history import EditJournal, HistoryStore
 from fileops.ports.system import Clock, Executor, ExecutorChoice, ImageDetector, RunningProcess
 
@@ -24,4 +24,5 @@ __all__ = [
     "ImageDetector",
     "RuleFiles",
     "RunningProcess",
+    "SetHooks",
 ]

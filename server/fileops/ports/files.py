@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.files import Committed, Snapshot, Source, Stamp
 
@@ -74,6 +75,20 @@ class CommitHooks(Protocol):
         ...
 
 
+class SetHooks(Protocol):
+    """Called by `replace_set` inside the locks of all files. See CommitHooks."""
+
+    def prepare(self) -> None: ...
+
+    def before(self) -> None: ...
+
+    def on_cancel(self, withdraw: Callable[[], None]) -> None: ...
+
+    def after(self, committed: tuple[Committed, ...], /) -> None:
+        """Called once, after the commit, with an outcome for each file. Must not raise."""
+        ...
+
+
 class FileSystem(Protocol):
     def resolve(self, path: str) -> str:
         """Return the canonical path: symlinks followed, `.` and `..` removed. The file need not exist.
@@ -116,6 +131,14 @@ class FileSystem(Protocol):
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         """Compare-and-delete, to undo a creation. Raises as `replace`."""
+        ...
+
+    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+        """Compare-and-swap of several files: all of them, or none, even if this process dies in between.
+
+        The outcome of a rename has the new path, that of a removal no stamp. Raises: as `replace`, SetUnsupported (the
+        files cannot be changed together), and SetConflict, the one exception after which something has changed.
+        """
         ...
 
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:

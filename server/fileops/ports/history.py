@@ -22,10 +22,11 @@ class EditJournal(Protocol):
         committed: Committed,
         timestamp: float,
         undoes: tuple[str, ...] = (),
+        set_id: str | None = None,
     ) -> None:
         """Record a commit, in the worker thread that made it. Must not raise.
 
-        Args: timestamp: seconds. undoes: ids of the edits that this one undid.
+        Args: timestamp: seconds. undoes: ids of the edits that this one undid. set_id: of its change set.
         """
         ...
 

@@ -29,6 +29,7 @@ PUBLIC_NAMES = {
     events.DidConflict.__name__: "DidConflictParams",
     events.WatcherHealth.__name__: "WatcherHealthParams",
     events.ApprovalModeChanged.__name__: "ApprovalModeParams",
+    events.DidRecover.__name__: "DidRecoverParams",
     wire.Params.__name__: "SessionsParams",
     CorrectionRequest.__name__: "CorrectEditParams",
     titles.Description.__name__: "DescribeResult",
@@ -41,6 +42,7 @@ REFINED: dict[tuple[str, str], Any] = {
     ("InitializeParams", "initializationOptions"): wire.Options | None,
     ("HistoryEntry", "rebased"): details.RebasedEntry,
     ("ConfirmEditParams", "rebased"): details.RebasedDetails,
+    ("ConfirmedFile", "rebased"): details.RebasedDetails,
 }
 # Keys with a default in the server's code that are always sent nevertheless.
 ALWAYS_SENT = {"Attachment": "type", "DidEditParams": "source"}

@@ -17,7 +17,8 @@ from fileops.model.statistics import StatsResult
 from fileops.schema import standard
 from fileops.wire import commands, details, reviews, sessions
 from fileops.wire import types as wire
-from fileops.wire.answers import ConfirmCommandResult, ConfirmEditResult, Correction
+from fileops.wire.answers import ConfirmChangesResult, ConfirmCommandResult, ConfirmEditResult, Correction
+from fileops.wire.changes import ConfirmChangesParams
 from fileops.wire.events import EVENT_METHODS
 
 Shape: TypeAlias = Any  # a type that msgspec knows
@@ -111,50 +112,84 @@ def _notification(method: str, params: Shape) -> Message:
 def _standard_of_server() -> list[Message]:
     return [
         Message(
-            method=methods.WINDOW_SHOW_MESSAGE_REQUEST, sender="server", kind="request",
-            params=standard.ShowMessageRequestParams, result=standard.MessageAction | None,
+            method=methods.WINDOW_SHOW_MESSAGE_REQUEST,
+            sender="server",
+            kind="request",
+            params=standard.ShowMessageRequestParams,
+            result=standard.MessageAction | None,
             needs="the option `approval_fallback`",
         ),
         Message(
-            method=methods.WINDOW_WORK_DONE_PROGRESS_CREATE, sender="server", kind="request",
-            params=standard.WorkDoneProgressCreateParams, needs="the capability `window.workDoneProgress`",
+            method=methods.WINDOW_WORK_DONE_PROGRESS_CREATE,
+            sender="server",
+            kind="request",
+            params=standard.WorkDoneProgressCreateParams,
+            needs="the capability `window.workDoneProgress`",
         ),
         Message(
-            method=methods.WORKSPACE_APPLY_EDIT, sender="server", kind="request",
-            params=standard.ApplyWorkspaceEditParams, result=standard.ApplyWorkspaceEditResult,
+            method=methods.WORKSPACE_APPLY_EDIT,
+            sender="server",
+            kind="request",
+            params=standard.ApplyWorkspaceEditParams,
+            result=standard.ApplyWorkspaceEditResult,
             needs="the capability `workspace.applyEdit`",
         ),
         Message(
-            method=methods.WORKSPACE_CODE_LENS_REFRESH, sender="server", kind="request",
+            method=methods.WORKSPACE_CODE_LENS_REFRESH,
+            sender="server",
+            kind="request",
             needs="the option `code_lens`, the capability `workspace.codeLens.refreshSupport`",
         ),
         Message(
             method=methods.WINDOW_SHOW_MESSAGE, sender="server", kind="notification", params=standard.ShowMessageParams
         ),
         Message(
-            method=methods.PROGRESS, sender="server", kind="notification", params=standard.ProgressParams,
+            method=methods.PROGRESS,
+            sender="server",
+            kind="notification",
+            params=standard.ProgressParams,
             needs="a `workDoneToken`, or the capability `window.workDoneProgress`",
         ),
         Message(method=methods.CANCEL_REQUEST, sender="server", kind="notification", params=CancelParams),
-    ]  # fmt: skip
+    ]
 
 
 def _questions() -> list[Message]:
     capability = "the capability `experimental.fileops."
     return [
         Message(
-            method=methods.CONFIRM_EDIT, sender="server", kind="request", params=wire.ConfirmEditParams,
-            result=ConfirmEditResult, needs=f"{capability}confirm_edit`",
+            method=methods.CONFIRM_EDIT,
+            sender="server",
+            kind="request",
+            params=wire.ConfirmEditParams,
+            result=ConfirmEditResult,
+            needs=f"{capability}confirm_edit`",
         ),
         Message(
-            method=methods.CONFIRM_COMMAND, sender="server", kind="request", params=commands.ConfirmCommandParams,
-            result=ConfirmCommandResult, needs=f"{capability}confirm_command`",
+            method=methods.CONFIRM_CHANGES,
+            sender="server",
+            kind="request",
+            params=ConfirmChangesParams,
+            result=ConfirmChangesResult,
+            needs=f"{capability}confirm_changes`",
         ),
         Message(
-            method=methods.CORRECT_EDIT, sender="server", kind="request", params=CorrectionRequest,
-            result=Correction | None, needs=f"the option `correction`, {capability}correct_edit`",
+            method=methods.CONFIRM_COMMAND,
+            sender="server",
+            kind="request",
+            params=commands.ConfirmCommandParams,
+            result=ConfirmCommandResult,
+            needs=f"{capability}confirm_command`",
         ),
-    ]  # fmt: skip
+        Message(
+            method=methods.CORRECT_EDIT,
+            sender="server",
+            kind="request",
+            params=CorrectionRequest,
+            result=Correction | None,
+            needs=f"the option `correction`, {capability}correct_edit`",
+        ),
+    ]
 
 
 def _events() -> list[Message]:

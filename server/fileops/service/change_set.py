@@ -23,14 +23,17 @@ from fileops.model.history import AppliedEdit
 from fileops.model.results import UndoneFile
 from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.ports import EventSink
-from fileops.service.commit import Committer
+from fileops.service.commit import CommittedEdit, Committer, SetChange
 from fileops.tracking.freshness import Freshness
 
 T = TypeVar("T")
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """The plan of one file. is_decided: a user has approved it. modified_by_user: its splices are the user's."""
+    """The plan of one file. is_decided: a user has approved it. modified_by_user: its splices are the user's.
+
+    new_path: canonical, if the file gets its old path back. mode: of a file that comes back.
+    """
 
     file_path: str
     undone: Undone
@@ -38,10 +41,12 @@ class FileChange(Struct, frozen=True, kw_only=True):
     removes: bool
     is_decided: bool = False
     modified_by_user: bool = False
+    new_path: str | None = None
+    mode: int | None = None
 
     @property
     def has_effect(self) -> bool:
-        return bool(self.plan.splices) or self.plan.creates or self.removes
+        return bool(self.plan.splices) or self.plan.creates or self.removes or self.new_path is not None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -78,6 +83,48 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             left = self._roll_back(tuple(done.values()))
             raise UndoFailed(error=error, file_path=files[at].file_path, n_files=len(files), left=left) from error
         return tuple(done[index] for index in range(len(files)))
+
+    def write_set(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
+        """As `write`, by one commit for all files, which a crash does not leave half made."""
+        plans, attempts, current = [self._plans(file) for file in files], Attempts(token), list(files)
+        try:
+            while True:
+                with attempts.next():
+                    for at, plan in enumerate(plans):
+                        current[at] = next(plan)
+                    return self._commit_set(current, token)
+        except FileOpsError as error:
+            raise UndoFailed(error=error, file_path=files[0].file_path, n_files=len(files)) from error
+
+    def _commit_set(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
+        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
+        wanted = [file for file in files if file.has_effect]
+        if not wanted:
+            return tuple(map(to_result, files))
+        notes = [self._noting(file) for file in wanted]
+
+        def note(committed: tuple[Committed, ...]) -> None:
+            for noting, outcome in zip(notes, committed, strict=True):
+                noting(outcome)
+
+        changes = [
+            SetChange(
+                plan=file.plan,
+                given_path=file.file_path if file.new_path is None else file.new_path,
+                new_path=file.new_path,
+                removes=file.removes,
+                mode=file.mode,
+                undoes=() if file.modified_by_user else file.undone.edit_ids,
+            )
+            for file in wanted
+        ]
+        _, edits = self.committer.commit_set(
+            changes, token, session_id=self.by_session or NO_SESSION, on_committed=note
+        )
+        by_path = {file.plan.snapshot.path: edit for file, edit in zip(wanted, edits, strict=True)}
+        for edit in edits:
+            self.events.publish(edit.did_edit)
+        return tuple(_undone(file, by_path.get(file.plan.snapshot.path)) for file in files)
 
     def _roll_back(self, done: Sequence[UndoneFile]) -> tuple[UndoneFile, ...]:
         """Undo the commits. Returns those that could not be undone."""
@@ -132,9 +179,28 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
         if not file.has_effect:
             return to_result(file)
-        has_seen = self._has_seen(file)
+        edit = self.committer.commit(
+            file.plan,
+            token,
+            file_path=file.file_path,
+            session_id=self.by_session or NO_SESSION,
+            on_committed=self._noting(file),
+            removes=file.removes,
+            undoes=() if file.modified_by_user else file.undone.edit_ids,
+        )
+        self.events.publish(edit.did_edit)
+        return _undone(file, edit)
+
+    def _noting(self, file: FileChange) -> Callable[[Committed], None]:
+        """What records the commit for all sessions. Call it inside the file's lock."""
+        has_seen, old_path = self._has_seen(file), file.plan.snapshot.path
 
         def note(committed: Committed) -> None:
+            if file.new_path is not None:
+                self.freshness.hint(old_path)
+                if has_seen and self.by_session is not None:
+                    self.freshness.note_rename(self.by_session, file.new_path, old_path, committed)
+                return
             if has_seen:
                 self.freshness.note_write(self.by_session or NO_SESSION, file.file_path, committed)
                 return
@@ -142,18 +208,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
                 self.freshness.note_blind_write(self.by_session, committed)
             self.freshness.hint(committed.snapshot.path)
 
-        edit = self.committer.commit(
-            file.plan,
-            token,
-            file_path=file.file_path,
-            session_id=self.by_session or NO_SESSION,
-            on_committed=note,
-            removes=file.removes,
-            undoes=() if file.modified_by_user else file.undone.edit_ids,
-        )
-        self.events.publish(edit.did_edit)
-        snapshot, report = edit.committed.snapshot, edit.committed.report
-        return replace(to_result(file), edit_id=edit.did_edit.edit_id, commit=report, applied_to=snapshot.source)
+        return note
 
     def _has_seen(self, file: FileChange) -> bool:
         """Whether the session that undoes has seen the present content; then it knows the result too."""
@@ -164,6 +219,13 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             return not self.freshness.has_unshown(self.by_session, file.plan.snapshot.path)
         except FileOpsError:
             return False
+
+
+def _undone(file: FileChange, edit: CommittedEdit | None) -> UndoneFile:
+    if edit is None:
+        return to_result(file)
+    snapshot, report = edit.committed.snapshot, edit.committed.report
+    return replace(to_result(file), edit_id=edit.did_edit.edit_id, commit=report, applied_to=snapshot.source)
 
 
 def to_result(file: FileChange) -> UndoneFile:

@@ -7,8 +7,11 @@ always applies to the content that it was planned on.
 
 Under `freshness: "relevant"` the content may have changed since the session was shown it. Then the request is planned
 on what it was shown, and the plan is carried over the changes, if they are not relevant to it.
+
+This is one module because a reader should see the whole edit, and the order of its checks, in one place.
 """
 
+from collections.abc import Callable
 from dataclasses import replace as with_data
 from typing import TYPE_CHECKING, Literal
 
@@ -66,6 +69,13 @@ class Proposal(Struct, frozen=True, kw_only=True):
     is_other: bool = False
 
 
+class DecidedPlan(Struct, frozen=True):
+    """A decision over the present file. by_user: it is not what was requested."""
+
+    plan: Plan
+    by_user: bool = False
+
+
 EditStep = EditResult | Proposal | NeedsCorrection
 
 
@@ -83,8 +93,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         try:
             while True:
                 with attempts.next():
-                    snapshot, base = self._read_for_edit(request, policy.roots)
-                    plan = self._plan(request, snapshot, base, token)
+                    plan = self.planned(request, policy.roots, token)
                     has_effect = bool(plan.splices) or plan.creates
                     needs_approval = has_effect and policy.needs_decision(plan.snapshot)
                     if request.dry_run:
@@ -115,6 +124,21 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                     return self._commit_decided(request, policy, token, proposal, decision, decided)
         except FileOpsError as error:
             return self._step_after(error, request, policy)
+
+    def planned(self, request: EditRequest, roots: Roots | None, token: CancelToken) -> Plan:
+        """The plan of the request on the present file, if this session may edit it.
+
+        Raises: Stale, PathMoved, Cancelled and the failures of reading and planning.
+        """
+        snapshot, base = self._read_for_edit(request, roots)
+        return self._plan(request, snapshot, base, token)
+
+    def plan_on_snapshot(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan:
+        """The plan of the request on this content, whether or not the session knows it.
+
+        Raises: Cancelled and the failures of planning.
+        """
+        return self._plan(request, snapshot, None, token)
 
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
         reported = original_error(request, error)
@@ -259,6 +283,17 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 file_path=request.file_path,
                 check=token.check,
             )
+        if request.hunks:
+            from fileops.core.patch.hunks import plan_hunks
+
+            return plan_hunks(
+                snapshot,
+                fmt,
+                request.hunks,
+                limits=self.settings.limits,
+                file_path=request.file_path,
+                check=token.check,
+            )
         return planning.plan(
             snapshot,
             fmt,
@@ -282,23 +317,41 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         decision: Decision,
         decided: Plan,
     ) -> EditResult | Proposal:
-        """Write what the user decided: a decision holds for what was shown.
+        """Write what the user decided, or ask again."""
+        outcome = self.carried_over(request, policy, token, proposal, decision, decided)
+        if isinstance(outcome, Proposal):
+            return outcome
+        if not outcome.plan.splices and not outcome.plan.creates:  # others have made the same change
+            return _result_of(request, outcome.plan, None, modified_by_user=outcome.by_user)
+        return self._commit(request, outcome.plan, token, modified_by_user=outcome.by_user)
 
-        The file is read again, and there are four cases. It is as it was shown: the decided plan is written. Only this
-        session has changed it since, and the request still changes the same lines: that is written. Others have
-        changed it, and their changes can be merged with the decision: the merged text is written. Otherwise the user
-        is asked again, about the present file.
+    def carried_over(
+        self,
+        request: EditRequest,
+        policy: Policy,
+        token: CancelToken,
+        proposal: Proposal,
+        decision: Decision,
+        decided: Plan,
+    ) -> "DecidedPlan | Proposal":
+        """The decided plan over the present file, or another question: a decision holds for what was shown.
+
+        The file is read again, and there are four cases. It is as it was shown: the decided plan is to be written. Only
+        this session has changed it since, and the request still changes the same lines: that is to be written. Others
+        have changed it, and their changes can be merged with the decision: the merged text is to be written. Otherwise
+        the user is asked again, about the present file.
+        Raises: Stale, PathMoved, Cancelled and the failures of reading and planning.
         """
         asked, by_user = proposal.plan, proposal.is_other or decided is not proposal.plan
         snapshot = self.fs.read(canonical_path(self.fs, request.file_path, policy.roots))
         was, is_known = asked.snapshot, self.freshness.knows(request.session_id, snapshot)
         if (snapshot.path, snapshot.exists, snapshot.data) == (was.path, was.exists, was.data):
             plan = replace(decided, snapshot=snapshot, rebased=None if is_known else decided.rebased)
-            return self._commit(request, plan, token, modified_by_user=by_user)
+            return DecidedPlan(plan, by_user)
         if is_known and not by_user and snapshot.path == was.path:
             replanned = self._plan_if_possible(request, snapshot, token)
             if replanned is not None and _changed_lines(replanned) == _changed_lines(asked):
-                return self._commit(request, replanned, token)
+                return DecidedPlan(replanned)
         outcome = merge(
             Decided(
                 asked=asked,
@@ -320,9 +373,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             requested = self._plan_if_possible(request, snapshot, token)
             is_other = requested is None or _changed_lines(requested) != _changed_lines(plan)
             return replace(again, question=question, dropped=outcome.dropped, is_other=is_other)
-        if not plan.splices:  # others have made the same change
-            return _result_of(request, plan, None, modified_by_user=by_user)
-        return self._commit(request, plan, token, modified_by_user=by_user)
+        return DecidedPlan(plan, by_user)
 
     def _plan_if_possible(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan | None:
         """The plan of the request on this content; None if it cannot be made there. Raises: Cancelled."""
@@ -370,6 +421,19 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
     ) -> EditResult:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
+        syntax = None if self.settings.hints == "off" else self.syntax.begin(plan)
+        edit = self.committer.commit(
+            plan,
+            token,
+            file_path=request.file_path,
+            session_id=request.session_id,
+            on_committed=self.noting(request, plan),
+        )
+        result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
+        return result if syntax is None else replace(result, syntax=syntax.result())
+
+    def noting(self, request: EditRequest, plan: Plan) -> Callable[[Committed], None]:
+        """What records the commit of the plan as the session's own write. Call it inside the file's lock."""
         is_known_whole = plan.creates or request.content is not None
         rebased, shown, changed_by = plan.rebased, None, "external"
         if rebased is not None:
@@ -390,12 +454,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             if shown is not None and self.settings.freshness != "relevant":
                 self.freshness.mark_unshown(request.session_id, committed.snapshot.path)
 
-        syntax = None if self.settings.hints == "off" else self.syntax.begin(plan)
-        edit = self.committer.commit(
-            plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
-        )
-        result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
-        return result if syntax is None else replace(result, syntax=syntax.result())
+        return note
 
 
 def _proposal_of(request: EditRequest, plan: Plan, policy: Policy, token: CancelToken) -> Proposal:

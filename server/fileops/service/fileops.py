@@ -6,13 +6,17 @@ leads to the next step. A cancel before the commit leaves everything unchanged; 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.delivery import when_delivered
+from fileops.core.presentation.failures import failure_text
 from fileops.core.roots import Roots
-from fileops.model.events import ApprovalModeChanged, DidRead, Event, WatcherHealth
+from fileops.model.changes import ChangeSetRequest, ChangeSetResult, PatchRequest, paths_of
+from fileops.model.errors import FileOpsError, NotAbsolute
+from fileops.model.events import ApprovalModeChanged, DidRead, DidRecover, Event, WatcherHealth
 from fileops.model.files import Sighting
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
@@ -249,6 +253,68 @@ class FileOps:
                 case EditResult():
                     return result
 
+    async def apply_patch(self, request: PatchRequest) -> ChangeSetResult:
+        """Make the changes that a patch says, together, or none of them."""
+        from fileops.core.patch.changes import to_changes
+        from fileops.core.patch.parser import parse_patch
+
+        folder = request.cwd or next(iter(self.folders), None)
+        try:
+            if folder is not None and not folder.startswith("/"):
+                raise NotAbsolute(path=folder)
+            changes = await self.run_on_disk(lambda: to_changes(parse_patch(request.patch), folder))
+        except FileOpsError as error:
+            path = error.path if isinstance(error, NotAbsolute) else ""
+            output = failure_text(error, "edit", path, self.settings.texts)
+            result = ChangeSetResult(output=output, error=error, dry_run=request.dry_run)
+            note_outcome(result)
+            return result
+        return await self.apply_changes(
+            ChangeSetRequest(
+                changes=changes,
+                description=request.description,
+                session_id=request.session_id,
+                dry_run=request.dry_run,
+            )
+        )
+
+    async def apply_changes(self, request: ChangeSetRequest) -> ChangeSetResult:
+        """Make several changes together, or none of them."""
+        from fileops.service.apply_changes import ChangeSetOperation
+
+        session_id = request.session_id
+        session = self._sessions.get(session_id)
+        paths = sorted({path for change in request.changes for path in paths_of(change)})
+        operation = ChangeSetOperation(editor=self._editor)
+        token = CancelToken()
+        step = partial(operation.start, request)
+        with ExitStack() as editing, self._approval.asking(session_id, session) as asking:
+            for path in paths:
+                editing.enter_context(self._in_flight.editing(session_id, path))
+            while True:
+                async with AsyncExitStack() as locks:
+                    for path in paths:  # in order: two sets with common files do not wait for each other in a circle
+                        await locks.enter_async_context(self._path_locks.acquire(path, shared=False))
+                    for path in paths:
+                        await self._in_flight.answered(session_id, path)
+                        await self._folders.resolve_above(path)
+                    policy = self._approval.policy(session_id, session)
+                    result = await self._workers.run(token, partial(step, policy, token), paths[0] if paths else "")
+                    if isinstance(result, ChangeSetResult):
+                        self.files.note_set(session_id, result, self._workspace.now())
+                if isinstance(result, ChangeSetResult):
+                    asking.settle(result.error)
+                    break
+                decision = await asking.decide(result.question)
+                step = partial(operation.resume, request, proposal=result, decision=decision)
+        note_outcome(result)
+        if session.is_closed:
+            for path in paths:
+                self.files.drop_record(session_id, path)
+        for did_edit in result.did_edit:
+            self._client.events.publish(did_edit)
+        return result
+
     async def _corrected(self, request: EditRequest, unmatched: NeedsCorrection) -> EditRequest | None:
         """The request with the strings that the client's model proposes; None if it proposes nothing."""
         corrector = self._client.corrector
@@ -392,6 +458,8 @@ class FileOps:
         """Whether the client may be notified of an event, by the rules as they were last read. Waits for nothing."""
         if self._unreadable is None or isinstance(event, WatcherHealth | ApprovalModeChanged):
             return True
+        if isinstance(event, DidRecover):
+            return not any(self._unreadable.is_known_hidden(file.file_path) for file in event.files)
         paths = self._workspace.freshness.paths_of(event.session_id, event.file_path)
         return not self._unreadable.is_known_hidden(event.file_path, *paths)
 

@@ -14,6 +14,7 @@ from fileops.concurrency.workers import SharedWorkers
 from fileops.core.matching.exact import find, lines_of
 from fileops.core.roots import Roots
 from fileops.core.text import detect_format, is_binary
+from fileops.model.changes import ChangeSetResult
 from fileops.model.digest import CHUNK_BYTES, Hasher
 from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally
 from fileops.model.files import Sighting, Text
@@ -66,6 +67,21 @@ class SessionFiles:
         if result.modified_by_user:
             self.in_flight.when_delivered(session_id, file_path, nothing, on_dropped)
         else:
+            when_delivered(nothing, on_dropped)
+
+    def note_set(self, session_id: SessionName, result: ChangeSetResult, at: float) -> None:
+        """As `note_edit` and `note_commit`, of a change set. Call it with the locks of its paths."""
+        written = [file.new_path or file.file_path for file in result.files if file.edit_id is not None]
+        for file_path in written:
+            self.activity.note_edit(session_id, file_path, at)
+
+        def on_dropped() -> None:
+            for file in result.files:
+                self.activity.note_unanswered(session_id, file.new_path or file.file_path)
+                if file.modified_by_user:
+                    self.drop_record(session_id, file.file_path)
+
+        if written:
             when_delivered(nothing, on_dropped)
 
     def note_undo(self, session_id: SessionName, result: UndoResult) -> None:

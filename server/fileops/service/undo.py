@@ -120,6 +120,8 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             if edit.undone_by is not None:
                 raise UndoConflict(reason="already_undone", explanation="it was undone before")
             return [[edit]]
+        if request.set_id is not None:
+            return [[edit] for edit in self._edits_of_set(request.set_id)]
         path = self.fs.resolve(request.file_path) if request.file_path is not None else None
         groups: dict[str, list[AppliedEdit]] = {}
         for edit in self.history.edits(path=path, session_id=request.session_id):
@@ -129,6 +131,16 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         if not groups:
             raise UndoConflict(reason="nothing_to_undo", explanation="the history has no edit of this session to undo")
         return list(groups.values())
+
+    def _edits_of_set(self, set_id: str) -> list[AppliedEdit]:
+        """Those of a change set that are in force. Raises: UndoConflict."""
+        edits = [edit for edit in self.history.edits(set_id=set_id) if self.may_undo(edit)]
+        if not edits:
+            raise UndoConflict(reason="unknown_edit", explanation="the history has no such change set")
+        in_force = [edit for edit in edits if edit.undone_by is None]
+        if not in_force:
+            raise UndoConflict(reason="already_undone", explanation="it was undone before")
+        return in_force
 
     # --- read and plan -----------------------------------------------------------------------------------------
 
@@ -171,7 +183,22 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             creates=creates,
             change=self._change(snapshot, splices, given, creates=creates, removes=removes),
         )
-        return FileChange(file_path=given, undone=undone, plan=plan, removes=removes)
+        newest = edits[0]
+        old_path = newest.renamed_from
+        if old_path is not None:
+            if policy.roots is not None:
+                policy.roots.require_inside(old_path, old_path)
+            if self.fs.read(old_path).exists:
+                raise UndoConflict(explanation=f"another file exists at {old_path} now")
+            plan = replace(plan, change=replace(plan.change, operation="rename"))
+        return FileChange(
+            file_path=given,
+            undone=undone,
+            plan=plan,
+            removes=removes,
+            new_path=old_path,
+            mode=newest.mode if creates else None,
+        )
 
     def _change(
         self, snapshot: Snapshot, splices: Sequence[Splice], file_path: str, *, creates: bool, removes: bool
@@ -214,7 +241,8 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             by_session=request.by_session,
             plan=lambda edits: self._plan(edits, policy),
         )
-        return _result(request, writer.write(files, token))
+        is_set = request.set_id is not None or any(file.new_path is not None for file in files)
+        return _result(request, writer.write_set(files, token) if is_set else writer.write(files, token))
 
 
 def _question(request: UndoRequest, file: FileChange, policy: Policy, token: CancelToken) -> ApprovalRequest:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from fileops.model.changes import ChangeSetResult
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.sessions import SessionName
 
@@ -64,9 +65,17 @@ class CallTimer:
     """
 
     __slots__ = (
-        "_began_ns", "_refusals", "_sinks", "_within",
-        "code", "is_over", "method", "outcome", "session_id", "waited_ns",
-    )  # fmt: skip
+        "_began_ns",
+        "_refusals",
+        "_sinks",
+        "_within",
+        "code",
+        "is_over",
+        "method",
+        "outcome",
+        "session_id",
+        "waited_ns",
+    )
 
     def __init__(
         self, method: str, session_id: SessionName, refusals: type[Exception], sinks: tuple[Sink, ...]
@@ -136,7 +145,7 @@ class Calls:
 # --- what the service records on its present call ----------------------------------------------------------------
 
 
-def note_outcome(outcome: ReadResult | EditResult | UndoResult) -> None:
+def note_outcome(outcome: ReadResult | EditResult | UndoResult | ChangeSetResult) -> None:
     measurement = _current.get()
     if measurement is None:
         return

@@ -1,20 +1,38 @@
 """What the full screen shows: the reviews in their order, which of them is chosen, and the changes that are dropped.
 
-It knows neither the terminal nor the daemon.
+A review is about one file, or about the files of a change set, of which each has a row. It knows neither the terminal
+nor the daemon.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from fileops_client import ClosedReview, Review, ReviewChange
+from fileops_client import ClosedReview, Review, ReviewChange, ReviewFile
+
+
+class Entry(NamedTuple):
+    """A row: a review and one of its files, which is the review itself if it is about one file only."""
+
+    review: Review
+    file: Review | ReviewFile
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.review.review_id, self.file.file_path
+
+
+def files_of(review: Review) -> tuple[Review | ReviewFile, ...]:
+    return review.files or (review,)
 
 
 class Board:
-    """The queue, by session and file, with a cursor at a review and at one of its changes."""
+    """The queue, by session and file, with a cursor at a row and at one of the changes of its file."""
 
     def __init__(self) -> None:
         self._reviews: dict[str, Review] = {}
-        self._dropped: dict[str, frozenset[str]] = {}  # review -> changes that are not accepted
-        self._chosen: str | None = None
+        self._dropped: dict[tuple[str, str], frozenset[str]] = {}  # row -> changes that are not accepted
+        self._left_out: set[tuple[str, str]] = set()  # rows of change sets that are not accepted at all
+        self._chosen: tuple[str, str] | None = None
         self._change = 0
 
     def __len__(self) -> int:
@@ -26,15 +44,19 @@ class Board:
         """All reviews: the session that asked first is first, then by its files, then by time."""
         first: dict[str, float] = {}
         for review in self._reviews.values():
-            for key in (review.session.session_id, f"{review.session.session_id}\0{review.file_path}"):
+            for key in (review.session.session_id, f"{review.session.session_id}\0{_path_of(review)}"):
                 first[key] = min(review.asked_at, first.get(key, review.asked_at))
 
         def order(review: Review) -> tuple[float, str, float, str, float]:
             session = review.session.session_id
-            of_file = first[f"{session}\0{review.file_path}"]
-            return first[session], session, of_file, review.file_path, review.asked_at
+            of_file = first[f"{session}\0{_path_of(review)}"]
+            return first[session], session, of_file, _path_of(review), review.asked_at
 
         return sorted(self._reviews.values(), key=order)
+
+    def entries(self) -> list[Entry]:
+        """The rows, in the order of the reviews."""
+        return [Entry(review, file) for review in self.ordered() for file in files_of(review)]
 
     def sessions(self) -> Iterator[tuple[str, list[Review]]]:
         """Each session's label with its reviews."""
@@ -45,7 +67,8 @@ class Board:
             yield reviews[0].session.label, reviews
 
     def of_file(self, file_path: str) -> list[Review]:
-        return [review for review in self.ordered() if review.file_path == file_path]
+        """The reviews that are about this file alone."""
+        return [review for review in self.ordered() if not review.files and review.file_path == file_path]
 
     def get(self, review_id: str) -> Review | None:
         return self._reviews.get(review_id)
@@ -53,14 +76,24 @@ class Board:
     # --- the cursor ------------------------------------------------------------------------------------------------
 
     @property
+    def entry(self) -> Entry | None:
+        """The row at the cursor."""
+        review = None if self._chosen is None else self._reviews.get(self._chosen[0])
+        if review is None or self._chosen is None:
+            return None
+        return next((Entry(review, file) for file in files_of(review) if file.file_path == self._chosen[1]), None)
+
+    @property
     def chosen(self) -> Review | None:
-        return None if self._chosen is None else self._reviews.get(self._chosen)
+        return None if (entry := self.entry) is None else entry.review
 
     @property
     def change(self) -> ReviewChange | None:
         """The change at the cursor."""
-        review = self.chosen
-        return review.changes[self._change] if review is not None and self._change < len(review.changes) else None
+        entry = self.entry
+        return (
+            entry.file.changes[self._change] if entry is not None and self._change < len(entry.file.changes) else None
+        )
 
     @property
     def change_number(self) -> int:
@@ -68,21 +101,21 @@ class Board:
         return self._change + 1
 
     def move(self, by: int) -> None:
-        """Choose a review further down or up."""
-        ordered = [review.review_id for review in self.ordered()]
-        if not ordered:
+        """Choose a row further down or up."""
+        keys = [entry.key for entry in self.entries()]
+        if not keys:
             return
-        at = ordered.index(self._chosen) if self._chosen in ordered else 0
-        self._choose(ordered[max(0, min(len(ordered) - 1, at + by))])
+        at = keys.index(self._chosen) if self._chosen in keys else 0
+        self._choose(keys[max(0, min(len(keys) - 1, at + by))])
 
     def move_change(self, by: int) -> None:
-        """Move to a change further down or up in the chosen review."""
-        if (review := self.chosen) is not None and review.changes:
-            self._change = max(0, min(len(review.changes) - 1, self._change + by))
+        """Move to a change further down or up in the chosen file."""
+        if (entry := self.entry) is not None and entry.file.changes:
+            self._change = max(0, min(len(entry.file.changes) - 1, self._change + by))
 
-    def _choose(self, review_id: str | None) -> None:
-        if review_id != self._chosen:
-            self._chosen = review_id
+    def _choose(self, key: tuple[str, str] | None) -> None:
+        if key != self._chosen:
+            self._chosen = key
             self._change = 0
 
     # --- what the daemon reports -----------------------------------------------------------------------------------
@@ -93,12 +126,18 @@ class Board:
         self._remove(end.review_id for end in closed)
         for review in opened:
             self._reviews[review.review_id] = review
-            present = {change.id for change in review.changes}
-            self._dropped[review.review_id] = self.dropped(review) & present
-            if review.review_id == self._chosen:
-                self._change = min(self._change, max(0, len(review.changes) - 1))
+            entries = [Entry(review, file) for file in files_of(review)]
+            for entry in entries:
+                present = {change.id for change in entry.file.changes}
+                self._dropped[entry.key] = self._dropped.get(entry.key, frozenset()) & present
+            self._forget(review.review_id, {entry.key for entry in entries})
+            if self._chosen is not None and self._chosen[0] == review.review_id:
+                if self._chosen not in {entry.key for entry in entries}:
+                    self._choose(entries[0].key)
+                n_changes = 0 if self.entry is None else len(self.entry.file.changes)
+                self._change = min(self._change, max(0, n_changes - 1))
         if self._chosen is None and self._reviews:
-            self._choose(self.ordered()[0].review_id)
+            self._choose(self.entries()[0].key)
         return ended
 
     def keep_only(self, review_ids: Iterable[str]) -> int:
@@ -109,26 +148,69 @@ class Board:
 
     def _remove(self, review_ids: Iterable[str]) -> None:
         removed = set(review_ids)
-        ordered = [review.review_id for review in self.ordered()]
-        if self._chosen in removed:  # the next that stays, or else the last before it
-            at = ordered.index(self._chosen)
-            left = [review_id for review_id in (*ordered[at:], *reversed(ordered[:at])) if review_id not in removed]
+        keys = [entry.key for entry in self.entries()]
+        if self._chosen is not None and self._chosen[0] in removed:  # the next that stays, or else the last before it
+            at = keys.index(self._chosen)
+            left = [key for key in (*keys[at:], *reversed(keys[:at])) if key[0] not in removed]
             self._choose(left[0] if left else None)
         for review_id in removed:
             self._reviews.pop(review_id, None)
-            self._dropped.pop(review_id, None)
+            self._forget(review_id, set())
+
+    def _forget(self, review_id: str, kept: set[tuple[str, str]]) -> None:
+        """Forget what was dropped in the rows of a review, except these."""
+        self._dropped = {key: dropped for key, dropped in self._dropped.items() if key[0] != review_id or key in kept}
+        self._left_out = {key for key in self._left_out if key[0] != review_id or key in kept}
 
     # --- changes ---------------------------------------------------------------------------------------------------
 
-    def dropped(self, review: Review) -> frozenset[str]:
-        """The changes of a review that its person does not want."""
-        return self._dropped.get(review.review_id, frozenset())
+    def dropped(self, entry: Entry) -> frozenset[str]:
+        """The changes of a file that its person does not want."""
+        if entry.key in self._left_out:
+            return frozenset(change.id for change in entry.file.changes)
+        return self._dropped.get(entry.key, frozenset())
 
-    def kept(self, review: Review) -> list[str]:
-        return [change.id for change in review.changes if change.id not in self.dropped(review)]
+    def kept(self, entry: Entry) -> list[str]:
+        dropped = self.dropped(entry)
+        return [change.id for change in entry.file.changes if change.id not in dropped]
+
+    def is_left_out(self, entry: Entry) -> bool:
+        """Whether a file of a change set would stay as it is if the set was accepted now."""
+        return entry.key in self._left_out or bool(entry.file.changes and not self.kept(entry))
+
+    def has_something(self, review: Review) -> bool:
+        """Whether there is anything to accept in a review."""
+        entries = [Entry(review, file) for file in files_of(review)]
+        if review.files:
+            return not all(self.is_left_out(entry) for entry in entries)
+        return any(self.kept(entry) for entry in entries)
+
+    def is_whole(self, review: Review) -> bool:
+        """Whether nothing of a review is dropped."""
+        entries = [Entry(review, file) for file in files_of(review)]
+        return not any(self.dropped(entry) or entry.key in self._left_out for entry in entries)
 
     def toggle(self) -> None:
         """Drop the change at the cursor, or take it back in."""
-        review, change = self.chosen, self.change
-        if review is not None and change is not None:
-            self._dropped[review.review_id] = self.dropped(review) ^ {change.id}
+        entry, change = self.entry, self.change
+        if entry is not None and change is not None:
+            dropped = self.dropped(entry)
+            self._left_out.discard(entry.key)
+            self._dropped[entry.key] = dropped ^ {change.id}
+
+    def toggle_file(self) -> bool:
+        """Leave the chosen file of a change set as it is, or take all of it back in. Returns whether it is of a set."""
+        entry = self.entry
+        if entry is None or not entry.review.files:
+            return False
+        is_out = self.is_left_out(entry)
+        self._dropped[entry.key] = frozenset()
+        self._left_out.discard(entry.key)
+        if not is_out:
+            self._left_out.add(entry.key)
+        return True
+
+
+def _path_of(review: Review) -> str:
+    """The path by which a review is ordered: of its first file."""
+    return files_of(review)[0].file_path

@@ -14,6 +14,7 @@ import msgspec
 
 from fileops.attach.address import AttachRefused, find_address
 from fileops.attach.starter import is_served
+from fileops.terminal.board import files_of
 from fileops.terminal.connection import DECIDE_S, DONE, FAILED, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.decisions import why_left
 from fileops.terminal.lines import place, seconds, size, visible
@@ -73,7 +74,7 @@ def _print_list(options: argparse.Namespace, folder: str) -> int:
 
 def _line(review: Review, folder: str) -> str:
     now = time.time()
-    flag = "  protected" if review.is_protected else ""
+    flag = "  protected" if any(file.is_protected for file in files_of(review)) else ""
     return (
         f"{review.review_id}  {visible(review.session.label)}  {place(review, folder)}  {size(review)}{flag}  "
         f"waits {seconds(now - review.asked_at)}, {seconds(review.expires_at - now)} left"

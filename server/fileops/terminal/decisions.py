@@ -5,7 +5,7 @@ from typing import Literal
 
 from fileops.terminal.connection import DECIDE_S
 from fileops.terminal.lines import visible
-from fileops_client import ClosedReview, DecideReviewResult, FileOpsClient, Review
+from fileops_client import ClosedReview, DecidedFile, DecideReviewResult, FileOpsClient, Review
 
 Outcome = Literal["proceed_once", "proceed_always"]
 Call = Callable[[FileOpsClient], Awaitable[DecideReviewResult]]
@@ -28,6 +28,12 @@ async def accept(
     review: Review, outcome: Outcome, change_ids: Sequence[str] | None, client: FileOpsClient
 ) -> DecideReviewResult:
     return await client.decide_review(review, outcome, change_ids=change_ids, timeout_s=DECIDE_S)
+
+
+async def accept_set(
+    review: Review, outcome: Outcome | Literal["modify"], files: Sequence[DecidedFile], client: FileOpsClient
+) -> DecideReviewResult:
+    return await client.decide_review(review, outcome, files=files or None, timeout_s=DECIDE_S)
 
 
 async def cancel(review: Review, reason: str, client: FileOpsClient) -> DecideReviewResult:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from fileops.core.presentation.phrases import counted, lines_named
-from fileops_client import Review, ReviewChange
+from fileops_client import Review, ReviewChange, ReviewFile
 
 TAB = "    "
 LAST_MINUTE_S = 60.0
@@ -35,8 +35,8 @@ def _visible(char: str) -> str:
     return char
 
 
-def diff_lines(review: Review) -> Iterator[DiffLine]:
-    """The diff of a review, with the change to which each line belongs.
+def diff_lines(review: Review | ReviewFile) -> Iterator[DiffLine]:
+    """The diff of a review or of one of its files, with the change to which each line belongs.
 
     A change that the diff leaves out, because it is long, follows with its own lines.
     """
@@ -103,24 +103,41 @@ def _change_at(changes: Sequence[ReviewChange], side: Literal["old", "new"], lin
 # --- about a review -----------------------------------------------------------------------------------------------
 
 
-def size(review: Review) -> str:
+def size(review: Review | ReviewFile) -> str:
     """The lines that it adds and removes."""
-    added = sum(change.new_lines for change in review.changes)
-    removed = sum(change.old_lines for change in review.changes)
+    files = review.files if isinstance(review, Review) and review.files else (review,)
+    added = sum(change.new_lines for file in files for change in file.changes)
+    removed = sum(change.old_lines for file in files for change in file.changes)
     return f"+{added} -{removed}"
 
 
-def place(review: Review, folder: str) -> str:
-    """The file, as the folder calls it."""
-    relative = os.path.relpath(review.file_path, folder)
-    return visible(review.file_path if relative.startswith("..") else relative)
+def place(review: Review | ReviewFile, folder: str) -> str:
+    """The file, as the folder calls it; of a change set how many files."""
+    if isinstance(review, Review) and review.files:
+        return (
+            f"{counted(len(review.files), 'file')}: {', '.join(place(file, folder) for file in review.files[:3])}"
+            + (", ..." if len(review.files) > 3 else "")
+        )
+    return relative(review.file_path, folder)
+
+
+def relative(path: str, folder: str) -> str:
+    shown = os.path.relpath(path, folder)
+    return visible(path if shown.startswith("..") else shown)
+
+
+def operation_of(file: Review | ReviewFile, folder: str) -> str:
+    """What happens to the file beside changes of its text, in words; "" if nothing does."""
+    if isinstance(file, ReviewFile) and file.new_path is not None:
+        return f"renamed to {relative(file.new_path, folder)}"
+    return {"create": "new", "delete": "deleted"}.get(file.operation, "")
 
 
 def seconds(amount: float) -> str:
     return f"{max(0, round(amount))} s" if amount < 2 * LAST_MINUTE_S else f"{round(amount / 60)} min"
 
 
-def previous_lines(review: Review) -> Iterator[str]:
+def previous_lines(review: Review | ReviewFile) -> Iterator[str]:
     """What was decided before the file changed, and why that does not hold."""
     if (previous := review.previous) is None:
         return

@@ -1,6 +1,7 @@
 """The full screen of `fileops-server review`: an editor of the current folder that shows the queue, and decides.
 
-Everything belongs to one event loop. The board is what is shown; the client changes it, and takes decisions.
+Everything belongs to one event loop. The board is what is shown; the client changes it, and takes decisions. It is one
+module because keys, decisions and what is drawn share the state of the one screen.
 """
 
 import asyncio
@@ -21,12 +22,13 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from fileops.core.presentation.phrases import counted
-from fileops.terminal.board import Board
+from fileops.terminal.board import Board, Entry, files_of
 from fileops.terminal.connection import FAILED, HOST, UNREACHABLE
-from fileops.terminal.decisions import Call, Outcome, accept, cancel, end_of, fault_of, modify
+from fileops.terminal.decisions import Call, Outcome, accept, accept_set, cancel, end_of, fault_of, modify
 from fileops.terminal.lines import (
     LAST_MINUTE_S,
     diff_lines,
+    operation_of,
     place,
     previous_lines,
     seconds,
@@ -35,6 +37,7 @@ from fileops.terminal.lines import (
 )
 from fileops.terminal.widgets import Lines, Page, Question
 from fileops_client import (
+    DecidedFile,
     DecideReviewResult,
     DidChangeReviews,
     FileOpsClient,
@@ -47,8 +50,9 @@ HELP = """\
 Up Down  j k   the edit above, below
 n p            the next, the previous change
 Space          drop this change, or take it back in
-a              accept the edit (without the changes that are dropped)
-r              reject the edit, with a reason for the agent
+d              drop this file of a change set, or take it back in
+a              accept the edit or change set (without what is dropped)
+r              reject the edit or change set, with a reason for the agent
 e              edit the proposal in $EDITOR; what you save is written
 E              the same, from what you had decided before the file changed
 f F            accept, reject all edits of this file
@@ -86,6 +90,7 @@ class ReviewApp(App[int]):
         ("n", "move_change(1)", "next change"),
         ("p", "move_change(-1)", "previous change"),
         ("space", "drop", "drop"),
+        ("d", "drop_file", "drop file"),
         ("a", "accept", "accept"),
         ("s", "always", "accept always"),
         ("r", "reject", "reject"),
@@ -192,10 +197,14 @@ class ReviewApp(App[int]):
 
     def action_reject(self) -> None:
         if (review := self.board.chosen) is not None:
-            self.run_worker(self._reject([review], f"Reject the edit of {self._place(review)}? A reason, if you like:"))
+            what = "the changes of" if review.files else "the edit of"
+            self.run_worker(self._reject([review], f"Reject {what} {self._place(review)}? A reason, if you like:"))
 
     def action_all_of_file(self, is_accepted: bool) -> None:
         if (review := self.board.chosen) is None:
+            return
+        if review.files:
+            self._say("This file is part of a change set: d drops it, a accepts the set, r rejects it.")
             return
         reviews = self.board.of_file(review.file_path)
         about = f"all {counted(len(reviews), 'edit')} of {self._place(review)}"
@@ -217,24 +226,45 @@ class ReviewApp(App[int]):
         review = self.board.chosen
         if review is None:
             return None
-        if not review.changes:
+        if not review.changes and not review.files:
             self._say("This edit can no longer be made. Reject it (r), or write a text (e).")
             return None
-        if not self.board.kept(review):
+        if not self.board.has_something(review):
             self._say("All changes are dropped. Reject the edit (r), or take a change back in (Space).")
             return None
         return review
 
     async def _accept(self, reviews: Sequence[Review], *, is_always: bool = False) -> None:
         outcome: Outcome = "proceed_always" if is_always else "proceed_once"
-        able = [review for review in reviews if self.board.kept(review)]
+        if is_always and any(review.files and not self.board.is_whole(review) for review in reviews):
+            self._say("Part of the change set is dropped: accept it (a), or take that back in first.")
+            return
+        able = [review for review in reviews if self.board.has_something(review)]
         calls = [self._acceptance(review, outcome) for review in able]
         n_left = len(reviews) - len(able)
         await self._decide(able, calls, "Accepted", also_left=n_left)
 
     def _acceptance(self, review: Review, outcome: Outcome) -> Call:
-        kept = self.board.kept(review) if self.board.dropped(review) else None
+        if review.files:
+            return self._acceptance_of_set(review, outcome)
+        entry = Entry(review, review)
+        kept = self.board.kept(entry) if self.board.dropped(entry) else None
         return partial(accept, review, outcome, kept)
+
+    def _acceptance_of_set(self, review: Review, outcome: Outcome, typed: DecidedFile | None = None) -> Call:
+        """The decision about all files of a change set. typed: the text of one of them."""
+        decided = [] if typed is None else [typed]
+        is_some_left_out = False
+        for entry in (Entry(review, file) for file in review.files):
+            if typed is not None and entry.file.file_path == typed.file_path:
+                continue
+            is_left_out = self.board.is_left_out(entry)
+            is_some_left_out |= is_left_out
+            if is_left_out or self.board.dropped(entry):
+                kept = [] if is_left_out else self.board.kept(entry)
+                decided.append(DecidedFile(file_path=entry.file.file_path, change_ids=kept))
+        has_own = is_some_left_out or typed is not None
+        return partial(accept_set, review, "modify" if has_own else outcome, decided)
 
     async def _reject(self, reviews: Sequence[Review], question: str) -> None:
         reason = await self.push_screen_wait(Question(question, self._typed_reason))
@@ -275,18 +305,19 @@ class ReviewApp(App[int]):
     # --- the editor ------------------------------------------------------------------------------------------------
 
     def action_edit(self, is_previous: bool) -> None:
-        if (review := self.board.chosen) is not None:
-            self.run_worker(self._edit(review, is_previous=is_previous))
+        if (entry := self.board.entry) is not None:
+            self.run_worker(self._edit(entry, is_previous=is_previous))
 
-    async def _edit(self, review: Review, *, is_previous: bool) -> None:
-        text = review.proposed_text
+    async def _edit(self, entry: Entry, *, is_previous: bool) -> None:
+        review, file = entry
+        text = None if file.operation == "delete" else file.proposed_text
         if is_previous:
-            text = None if review.previous is None else review.previous.text
+            text = None if file.previous is None else file.previous.text
         if text is None:
             self._say("There is no such text here, or it is too long to edit.")
             return
         folder = tempfile.mkdtemp(prefix="fileops-review-")
-        path = os.path.join(folder, os.path.basename(review.file_path))
+        path = os.path.join(folder, os.path.basename(file.file_path))
         _write(path, text)
         status = await self._run_editor(path)
         try:
@@ -299,7 +330,11 @@ class ReviewApp(App[int]):
             why = f"The editor ended with status {status}" if status else "The text is unchanged"
             self._say(f"{why}: nothing was decided.")
             return
-        if await self._decide([review], [partial(modify, review, typed)], "Wrote your text of"):
+        call: Call = partial(modify, review, typed)
+        if review.files:
+            decided = DecidedFile(file_path=file.file_path, text=typed)
+            call = self._acceptance_of_set(review, "proceed_once", decided)
+        if await self._decide([review], [call], "Wrote your text of"):
             shutil.rmtree(folder, ignore_errors=True)
         else:
             self._say(f"{self._message} Your text is kept in {path}.")
@@ -327,6 +362,11 @@ class ReviewApp(App[int]):
 
     def action_drop(self) -> None:
         self.board.toggle()
+        self._show()
+
+    def action_drop_file(self) -> None:
+        if not self.board.toggle_file() and self.board.chosen is not None:
+            self._say("This edit has no other file: Space drops a change, r rejects it.")
         self._show()
 
     def action_page(self, by: int) -> None:
@@ -379,52 +419,65 @@ class ReviewApp(App[int]):
         chosen: int | None = None
         now = time.time()
         for label, reviews in self.board.sessions():
-            n_files = len({review.file_path for review in reviews})
+            n_files = len({file.file_path for review in reviews for file in files_of(review)})
             rows.append(
                 Text(f" {visible(label)}: {counted(len(reviews), 'edit')} in {counted(n_files, 'file')}", style="bold")
             )
             for review in reviews:
-                is_chosen = review is self.board.chosen
-                chosen = len(rows) if is_chosen else chosen
-                row = Text(
-                    f" {'>' if is_chosen else ' '} {self._place(review)}  ", style="reverse" if is_chosen else ""
-                )
-                same = [one.review_id for one in reviews if one.file_path == review.file_path]
-                if len(same) > 1:
-                    row.append(f"{same.index(review.review_id) + 1}/{len(same)}  ")
-                row.append(size(review))
-                if review.is_protected:
-                    row.append("  protected", style="yellow")
-                if review.previous is not None:
-                    row.append("  again", style="yellow")
-                if (left := review.expires_at - now) < LAST_MINUTE_S:
-                    row.append(f"  {seconds(left)} left", style="bold red")
-                rows.append(row)
+                if review.files:
+                    rows.append(Text(f"   {counted(len(review.files), 'file')} together  {size(review)}", style="bold"))
+                for file in files_of(review):
+                    entry = Entry(review, file)
+                    is_chosen = self.board.entry is not None and entry.key == self.board.entry.key
+                    chosen = len(rows) if is_chosen else chosen
+                    rows.append(self._queue_row(entry, reviews, is_chosen=is_chosen, left=review.expires_at - now))
         if not rows and self.is_attached:
             rows.append(Text(" Nothing waits. Edits of agents in this folder wait here.", style="dim"))
         return rows, chosen
 
+    def _queue_row(self, entry: Entry, reviews: Sequence[Review], *, is_chosen: bool, left: float) -> Text:
+        """The row of one file. reviews: of its session. left: seconds until the review ends."""
+        review, file = entry
+        is_left_out = bool(review.files) and self.board.is_left_out(entry)
+        indent = f"{'>' if is_chosen else ' '}{'x' if is_left_out else ' '}{'  ' if review.files else ''}"
+        row = Text(f" {indent}{place(file, self.folder)}  ", style="reverse" if is_chosen else "")
+        same = [] if review.files else [one.review_id for one in self.board.of_file(file.file_path) if one in reviews]
+        if len(same) > 1:
+            row.append(f"{same.index(review.review_id) + 1}/{len(same)}  ")
+        row.append(size(file))
+        if operation := operation_of(file, self.folder) if review.files else "":
+            row.append(f"  {operation}", style="cyan")
+        if file.is_protected:
+            row.append("  protected", style="yellow")
+        if file.previous is not None:
+            row.append("  again", style="yellow")
+        if left < LAST_MINUTE_S:
+            row.append(f"  {seconds(left)} left", style="bold red")
+        return row
+
     def _about(self) -> Text:
-        review = self.board.chosen
+        entry = self.board.entry
         about = Text()
-        if review is None:
+        if entry is None:
             return about
-        n_dropped = len(self.board.dropped(review))
-        where = f"change {self.board.change_number} of {len(review.changes)}" if review.changes else "no change left"
+        review, file = entry
+        n_dropped = len(self.board.dropped(entry))
+        no_change = "its text stays" if review.files else "no change left"
+        where = f"change {self.board.change_number} of {len(file.changes)}" if file.changes else no_change
         dropped = f", {n_dropped} dropped" if n_dropped else ""
         about.append(f"--- {visible(review.title)} ({where}{dropped})", style="bold")
-        for line in previous_lines(review):
+        for line in previous_lines(file):
             about.append("\n " + line)
         return about
 
     def _diff_rows(self) -> tuple[list[Text], int | None]:
-        review = self.board.chosen
-        if review is None:
+        entry = self.board.entry
+        if entry is None:
             return [], None
-        dropped, at = self.board.dropped(review), self.board.change
+        dropped, at = self.board.dropped(entry), self.board.change
         rows: list[Text] = []
         revealed: int | None = None
-        for line in diff_lines(review):
+        for line in diff_lines(entry.file):
             is_at = at is not None and line.change_id == at.id
             if is_at and revealed is None:
                 revealed = len(rows)

@@ -168,6 +168,13 @@ class Freshness:
         else:
             self._registry.record_blind_write(session_id, snapshot.path, snapshot.stamp)
 
+    def note_rename(self, session_id: SessionName, given_path: str, old_path: str, committed: Committed) -> None:
+        """Record a rename, inside the locks of both paths: the session knows at the new one what it knew at the old."""
+        before = self._registry.record_of(session_id, old_path)
+        self._registry.record_removal(session_id, old_path)
+        is_known_whole = before is not None and before.is_known_whole
+        self.note_write(session_id, given_path, committed, is_known_whole=is_known_whole)
+
     def note_missing(self, session_id: SessionName, path: str) -> None:
         """Record that a request of the session found no file: its record is dropped."""
         self._registry.record_missing(session_id, path)

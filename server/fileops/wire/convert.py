@@ -3,7 +3,7 @@
 Rare requests are translated in separate modules (`history`, `commands`, `views`), which are loaded at their first use.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,6 +19,7 @@ from fileops.model.results import EditResult, ImageContent, ReadResult
 from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
+from fileops.wire.changes import ConfirmChangesParams, ConfirmedFile
 from fileops.wire.failures import failure_details, rebased_details
 from fileops.wire.hints import advice_details, syntax_details
 
@@ -77,22 +78,26 @@ def edit_request(params: wire.EditParams, session: SessionName) -> EditRequest:
 
 
 def multi_edit_request(params: wire.MultiEditParams, session: SessionName) -> EditRequest:
-    edits = tuple(
-        Edit(
-            old_string=step.old_string,
-            new_string=step.new_string,
-            replace_all=step.replace_all or False,
-            strategy=_strategy(step.strategy, f".edits[{index}].strategy"),
-        )
-        for index, step in enumerate(params.edits)
-    )
     return EditRequest(
         file_path=params.file_path,
-        edits=edits,
+        edits=edits_of(params.edits, ".edits"),
         tool="multi_edit",
         dry_run=params.dry_run or False,
         include_texts=params.include_texts or False,
         session_id=session,
+    )
+
+
+def edits_of(steps: Sequence[wire.EditStep], place: str) -> tuple[Edit, ...]:
+    """Raises: InvalidParams."""
+    return tuple(
+        Edit(
+            old_string=step.old_string,
+            new_string=step.new_string,
+            replace_all=step.replace_all or False,
+            strategy=_strategy(step.strategy, f"{place}[{index}].strategy"),
+        )
+        for index, step in enumerate(steps)
     )
 
 
@@ -183,7 +188,7 @@ def _edit_details(outcome: EditResult) -> "EditDetails":
         "replacements": sum(outcome.n_replaced),
         "created": outcome.created,
         "applied_to": outcome.applied_to,
-        "match": _match(outcome.matches),
+        "match": match_of(outcome.matches),
         "match_lines": [line for lines in outcome.match_lines for line in lines],
         "modified_by_user": outcome.modified_by_user,
         "edit_id": outcome.edit_id,
@@ -223,7 +228,7 @@ def _step_results(outcome: EditResult) -> "list[StepDetails]":
     ]
 
 
-def _match(matches: tuple[str, ...]) -> str | None:
+def match_of(matches: tuple[str, ...]) -> str | None:
     """Return how the edits matched: "exact" only if all did, else the first other way."""
     return next((match for match in matches if match != "exact"), matches[0] if matches else None)
 
@@ -255,7 +260,7 @@ def confirm_params(
         description=question.description,
         file_path=question.file_path,
         session_id=question.session_id,
-        operation=change.operation,
+        operation="create" if change.operation == "create" else "modify",  # older clients know no others
         diff=change.unified,
         hunks=change.hunks,
         original_text=question.original_text,
@@ -264,6 +269,33 @@ def confirm_params(
         proposed_label=PROPOSED_LABEL,
         session=session,
         rebased=msgspec.UNSET if question.rebased is None else {**rebased_details(question.rebased)},
+    )
+
+
+def confirm_changes_params(
+    question: ApprovalRequest, session: wire.AskingSession | msgspec.UnsetType
+) -> ConfirmChangesParams:
+    return ConfirmChangesParams(
+        type="changes",
+        title=question.title,
+        description=question.description,
+        session_id=question.session_id,
+        files=[
+            ConfirmedFile(
+                file_path=file.file_path,
+                operation=file.change.operation,
+                diff=file.change.unified,
+                hunks=file.change.hunks,
+                original_text=file.original_text,
+                proposed_text=file.proposed_text,
+                new_path=msgspec.UNSET if file.new_path is None else file.new_path,
+                rebased=msgspec.UNSET if file.rebased is None else {**rebased_details(file.rebased)},
+            )
+            for file in question.files
+        ],
+        original_label=ORIGINAL_LABEL,
+        proposed_label=PROPOSED_LABEL,
+        session=session,
     )
 
 

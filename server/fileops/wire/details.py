@@ -6,7 +6,7 @@ and R-EDIT-3, R-UNDO-2, R-BASH-2).
 
 from typing import Literal, Required, TypedDict
 
-from fileops.model.edits import LineRange, Nearest, RelevanceReason
+from fileops.model.edits import LineRange, Nearest, Operation, RelevanceReason
 from fileops.model.suggestions import SuggestionKind
 from fileops.wire.types import UiExtra
 
@@ -189,6 +189,8 @@ class FailureDetails(TypedDict, total=False):
     """Where the text was most likely meant. Null if nothing is similar."""
     match_lines: list[int]
     """1-based lines where the text was found."""
+    patch_line: int
+    """1-based, of the patch: where it, or the hunk that failed, has its fault."""
     changed_by: str
     """`external`, `buffer` or a session."""
     diff_since_read: str | None
@@ -207,6 +209,10 @@ class FailureDetails(TypedDict, total=False):
     """Of an `undo_conflict`: what the undo would have to overwrite."""
     decided_by: DecidedByDetails
     """Of a rejection."""
+    left: list[str]
+    """Of an `set_conflict`: files that have the new content, and could not be restored."""
+    kept: list[str]
+    """Of an `set_conflict`: where old contents of those files are kept."""
 
 
 class StepDetails(TypedDict, total=False):
@@ -289,6 +295,57 @@ class EditDetails(FailureDetails, Noticing, total=False):
     """Of an edit that was applied to a file that parsed before."""
     hints: list[str]
     """The texts for the model, the most important first."""
+
+
+class ChangedFile(TypedDict, total=False):
+    """A file of a change set."""
+
+    file_path: Required[str]
+    """As the session gave it."""
+    operation: Required[Operation]
+    """What happened to the file."""
+    ui_extra: Required[UiExtra]
+    """For a user interface."""
+    edit_id: Required[str | None]
+    """Of the entry in the history. Null before it is applied."""
+    applied_to: Required[Literal["disk", "buffer"]]
+    """An open editor's buffer, or the file on disk."""
+    modified_by_user: Required[bool]
+    """Whether it is not what was requested."""
+    match: str
+    """How edits or hunks were found. Absent if there are none."""
+    new_path: str
+    """Of a rename: the path afterwards, as the session gave it."""
+
+
+class SetProblem(TypedDict):
+    """Why one more change of a set cannot be made."""
+
+    change_index: int
+    """0-based."""
+    code: str
+    """As of the error of a result."""
+    message: str
+    """A sentence for the user."""
+
+
+class ChangesDetails(FailureDetails, Noticing, total=False):
+    set_id: str | None
+    """For `undo`. Null if nothing was written."""
+    files: list[ChangedFile]
+    """In the order of the request."""
+    dropped: list[str]
+    """Paths, as given, of the files that the user left out."""
+    modified_by_user: bool
+    """Whether it is not what was requested."""
+    dry_run: bool
+    """Whether nothing was written, because the request said so."""
+    needs_approval: bool
+    """Of a dry run: whether a user would be asked."""
+    change_index: int
+    """0-based, of the change that failed first."""
+    problems: list[SetProblem]
+    """All further changes that would have failed."""
 
 
 class UndoneFile(TypedDict):

@@ -3,7 +3,16 @@
 A module for itself: events are sent without the translation of requests and results.
 """
 
-from fileops.model.events import ApprovalModeChanged, BecameStale, DidConflict, DidEdit, DidRead, Event, WatcherHealth
+from fileops.model.events import (
+    ApprovalModeChanged,
+    BecameStale,
+    DidConflict,
+    DidEdit,
+    DidRead,
+    DidRecover,
+    Event,
+    WatcherHealth,
+)
 
 EVENT_METHODS: dict[type[Event], str] = {
     BecameStale: "fileops/didBecomeStale",
@@ -12,9 +21,19 @@ EVENT_METHODS: dict[type[Event], str] = {
     DidConflict: "fileops/didConflict",
     WatcherHealth: "fileops/watcherHealth",
     ApprovalModeChanged: "fileops/approvalMode",
+    DidRecover: "fileops/didRecover",
 }
 
 
 def notification_of(event: Event) -> tuple[str, Event]:
     """Return (method, params)."""
     return EVENT_METHODS[type(event)], event
+
+
+def message_of(event: Event) -> str | None:
+    """Return the sentence that the client's user is shown beside the notification, None if there is none."""
+    if not isinstance(event, DidRecover):
+        return None
+    from fileops.core.presentation.notices import recovered_text
+
+    return recovered_text(event)

@@ -17,8 +17,12 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
     index = getattr(error, "edit_index", None)
     if isinstance(index, int):
         details["edit_index"] = index
+    if isinstance(error, errors.InvalidPatch):
+        details["patch_line"] = error.line
+    elif isinstance(error, errors.HunkNotFound | errors.HunkAmbiguous):
+        details["patch_line"] = error.patch_line
     match error:
-        case errors.NoMatch(nearest=nearest):
+        case errors.NoMatch(nearest=nearest) | errors.HunkNotFound(nearest=nearest):
             details["nearest"] = None if nearest is None else msgspec.to_builtins(nearest)
         case errors.MultipleMatches(lines=lines) | errors.CountMismatch(lines=lines):
             details["match_lines"] = list(lines)
@@ -41,6 +45,8 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
             details["validator"], details["reason"] = validator, reason
         case errors.UndoConflict(reason=reason, ranges=ranges):
             details["reason"], details["ranges"] = reason, ranges_of(ranges)
+        case errors.SetConflict(files=files, kept=kept):
+            details["left"], details["kept"] = list(files), list(kept)
         case _:
             pass
     return details

@@ -29,12 +29,16 @@ def undo_request(params: wire.UndoParams, *, of: SessionName | None, by: Session
 
     Args: of: the session that they name. by: the one that undoes, if no user does. has_user: whether one can.
     """
-    if params.edit_id is None and params.session_id is None:
-        raise InvalidParams("edit_id or session_id is required")
-    if params.edit_id is not None and params.file_path is not None:
-        raise InvalidParams("goes with session_id, not with edit_id", ".file_path")
+    if params.set_id is not None and params.edit_id is not None:
+        raise InvalidParams("cannot be combined with edit_id", ".set_id")
+    names_one = params.edit_id is not None or params.set_id is not None
+    if not names_one and params.session_id is None:
+        raise InvalidParams("edit_id, set_id or session_id is required")
+    if names_one and params.file_path is not None:
+        raise InvalidParams("goes with session_id, not with edit_id or set_id", ".file_path")
     return UndoRequest(
         edit_id=params.edit_id,
+        set_id=params.set_id,
         session_id=of,
         file_path=params.file_path,
         by_session=None if has_user and _is_by_user(params) else by,
@@ -44,8 +48,9 @@ def undo_request(params: wire.UndoParams, *, of: SessionName | None, by: Session
 
 
 def _is_by_user(params: wire.UndoParams) -> bool:
-    """Whether the client's user undoes: they approved it, and named no session with an edit."""
-    return bool(params.approved) and (params.edit_id is None or params.session_id is None)
+    """Whether the client's user undoes: they approved it, and named no session with an edit or a set."""
+    names_one = params.edit_id is not None or params.set_id is not None
+    return bool(params.approved) and (not names_one or params.session_id is None)
 
 
 def undo_result(outcome: UndoResult) -> wire.ToolResult:
@@ -96,13 +101,14 @@ def _history_entry(edit: AppliedEdit) -> wire.HistoryEntry:
         file_path=edit.file_path,
         session_id=edit.session_id,
         timestamp=edit.timestamp,
-        operation=edit.kind,
+        operation=edit.kind if edit.renamed_from is None else "rename",
         summary=edit.summary,
         diff=edit.diff,
         stats=wire.Stats(added=edit.n_added, removed=edit.n_removed),
         undoable=edit.undone_by is None,
         undone_by=edit.undone_by,
         undoes=list(edit.undoes),
+        set_id=msgspec.UNSET if edit.set_id is None else edit.set_id,
         rebased=msgspec.UNSET
         if edit.changed_by is None
         else {

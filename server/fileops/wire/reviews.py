@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from fileops.model.edits import Operation
 from fileops.model.review import PreviousDecision, ReviewState
 from fileops.wire.types import AskingSession, ErrorInfo, JsonObject, Params, SessionId
 
@@ -35,25 +36,13 @@ class ReviewChange(msgspec.Struct, frozen=True, kw_only=True):
     """A hunk without context."""
 
 
-class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about one edit."""
+class ReviewFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of a change set, with the keys of the review of one edit."""
 
-    review_id: str
-    """Unique in the daemon."""
-    session: AskingSession
-    """Whose edit it is."""
-    asked_at: float
-    """Seconds since the epoch."""
-    expires_at: float
-    """Seconds since the epoch."""
-    title: str
-    """One line."""
-    description: str
-    """What the edit does, in a sentence."""
-    operation: Literal["create", "modify"]
-    """Whether the file is created."""
     file_path: str
     """As the session gave it."""
+    operation: Operation
+    """What happens to the file."""
     is_protected: bool
     """Whether it is asked about in mode `auto_edit`, too."""
     diff: str
@@ -68,6 +57,48 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     """What others changed since the agent read the file, as RebasedDetails."""
     previous: PreviousDecision | None
     """Null in the first round."""
+    new_path: str | msgspec.UnsetType = msgspec.UNSET
+    """Of a rename: the path afterwards, as the session gave it."""
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """A question about one edit or one change set.
+
+    The review of a set has `files` and none of the keys from `operation` to `previous`; that of an edit has no `files`.
+    """
+
+    review_id: str
+    """Unique in the daemon."""
+    session: AskingSession
+    """Whose edit it is."""
+    asked_at: float
+    """Seconds since the epoch."""
+    expires_at: float
+    """Seconds since the epoch."""
+    title: str
+    """One line."""
+    description: str
+    """What the edit or the set does, in a sentence."""
+    operation: Operation | msgspec.UnsetType = msgspec.UNSET
+    """What happens to the file."""
+    file_path: str | msgspec.UnsetType = msgspec.UNSET
+    """As the session gave it."""
+    is_protected: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether it is asked about in mode `auto_edit`, too."""
+    diff: str | msgspec.UnsetType = msgspec.UNSET
+    """Unified."""
+    changes: list[ReviewChange] | msgspec.UnsetType = msgspec.UNSET
+    """What can be decided apart."""
+    original_text: str | msgspec.UnsetType | None = msgspec.UNSET
+    """Null over 1 MB, and where it was not asked for."""
+    proposed_text: str | msgspec.UnsetType | None = msgspec.UNSET
+    """Null over 1 MB, and where it was not asked for."""
+    rebased: JsonObject | msgspec.UnsetType | None = msgspec.UNSET
+    """What others changed since the agent read the file, as RebasedDetails."""
+    previous: PreviousDecision | msgspec.UnsetType | None = msgspec.UNSET
+    """Null in the first round."""
+    files: list[ReviewFile] | msgspec.UnsetType = msgspec.UNSET
+    """The files of a change set, in the order of its changes."""
     revision: int
     """Grows each time that the file changes."""
     n_editors: int
@@ -117,6 +148,17 @@ class DidChangeReviewsParams(msgspec.Struct, frozen=True, kw_only=True):
     """What the client shows no more."""
 
 
+class DecidedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person wants of one file of a change set: some of its changes, or a text; without both, all of it."""
+
+    file_path: str
+    """As the review has it."""
+    change_ids: list[str] | None = None
+    """Only these changes are accepted. Empty with the outcome `modify` only: the file is left as it is."""
+    text: str | None = None
+    """The whole result. With the outcome `modify` only."""
+
+
 class DecideReviewParams(Params, frozen=True, kw_only=True):
     """A decision about a review."""
 
@@ -128,6 +170,8 @@ class DecideReviewParams(Params, frozen=True, kw_only=True):
     """The whole result, for `modify`."""
     change_ids: Annotated[list[str], Meta(min_length=1)] | None = None
     """Only these changes are accepted."""
+    files: list[DecidedFile] | None = None
+    """Of a change set, in place of `text` and `change_ids`. Files that are not in it are decided as proposed."""
     reason: str | None = None
     """Of a rejection, for the model."""
     revision: int | None = None

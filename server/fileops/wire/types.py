@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from fileops.model.edits import Hunk
+from fileops.model.edits import Hunk, Operation
 from fileops.model.results import TrackedFile
 
 SessionId = str
@@ -145,6 +145,8 @@ class UndoParams(SessionParams, frozen=True, kw_only=True):
 
     edit_id: str | None = None
     """The edit to undo. A `session_id` beside it names the session that undoes."""
+    set_id: str | None = None
+    """The change set to undo as a whole. A `session_id` beside it names the session that undoes."""
     file_path: str | None = None
     """Absolute. Goes with `session_id`."""
     dry_run: bool | None = None
@@ -302,8 +304,8 @@ class UiExtra(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the diff has every byte of the change."""
     truncated: bool
     """Whether hunks were left out, because there were too many."""
-    operation: Literal["create", "modify"]
-    """Whether the file was created."""
+    operation: Operation
+    """What happened to the file."""
     file_path: str
     """As the session gave it."""
     hunks: tuple[Hunk, ...]
@@ -357,7 +359,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Empty if the client's user undid it."""
     timestamp: float
     """Seconds since the epoch."""
-    operation: Literal["create", "modify", "delete"]
+    operation: Operation
     """What happened to the file."""
     summary: str
     """A few words for a list."""
@@ -371,6 +373,8 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The edit that undid this one."""
     undoes: list[str]
     """The edits that this one undid."""
+    set_id: str | msgspec.UnsetType = msgspec.UNSET
+    """The change set that it is a part of. Absent without one."""
     rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET
     """Absent if others had not changed the file."""
 

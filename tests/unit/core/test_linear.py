@@ -22,6 +22,8 @@ from fileops.core.globs import Glob
 from fileops.core.matching import strategies
 from fileops.core.matching.correction import correct
 from fileops.core.matching.exact import find
+from fileops.core.patch.hunks import plan_hunks
+from fileops.core.patch.parser import parse_patch
 from fileops.core.suggestions.nearest import nearest
 from fileops.core.text import detect_format
 from fileops.core.whole_text import splices_to_text
@@ -79,6 +81,16 @@ def hinted(data: bytes, old: str) -> Work:
 def planned(data: bytes, *wishes: Edit) -> Work:
     snapshot = snapshot_of(data)
     return lambda: core_edit.plan(snapshot, detect_format(data), wishes, limits=LIMITS)
+
+
+def parsed(patch: str) -> Work:
+    return lambda: parse_patch(patch)
+
+
+def hunks_of(data: bytes, body: str) -> Work:
+    snapshot, fmt = snapshot_of(data), detect_format(data)
+    (file,) = parse_patch(f"*** Begin Patch\n*** Update File: f\n{body}*** End Patch\n").files
+    return lambda: plan_hunks(snapshot, fmt, file.hunks, limits=LIMITS)
 
 
 def every(data: bytes, old: str, new: str, strategy: str = "exact") -> Work:
@@ -204,6 +216,16 @@ CASES: dict[str, tuple[int, Case]] = {
     "regex: quotes that never end": (20_000, lambda n: every(b"a\n", "(?:\\Qb\\E)*a" + "\\Q" * (n // 2), "b", "regex")),
     "block: first lines without a last": (100_000, lambda n: every(b"begin\n" * (n // 6), "begin\nend", "x", "block")),
     "block: blanks around": (100_000, lambda n: every(b" " * (n // 2) + b"begin\n" + b"\t" * (n // 2), "begin", "x", "block")),
+    # patches
+    "patch: equal lines, nearly": (100_000, lambda n: hunks_of(b"a\n" * (n // 2), "@@\n" + "-a\n" * (n // 8) + "-b\n")),
+    "patch: a hunk at every line": (100_000, lambda n: hunks_of(b"a\n" * (n // 2), "@@\n-a\n")),
+    "patch: parts in parts": (
+        100_000, lambda n: hunks_of(b"".join(b" " * (i % 40) + b"x\n" for i in range(n // 21)), "@@ x\n@@ x\n-y\n"),
+    ),
+    "patch: one hunk with all the lines": (100_000, lambda n: hunks_of(b"%d\n" % n * (n // 7), "@@\n" + f"-{n}\n" * (n // 7) + "+x\n")),
+    "patch: headers without an end": (100_000, lambda n: parsed("diff --git " + '"' * n + " x\n")),
+    "patch: a path of escapes": (100_000, lambda n: parsed('--- "a/' + "\\303\\244" * (n // 8) + '"\n+++ b/x\n')),
+    "patch: empty lines": (100_000, lambda n: parsed("*** Begin Patch\n*** Update File: a\n@@\n-x\n" + "\n" * n)),
     # line against line
     "lines: unique ones, one behind the other": (3_000, lambda n: compared(peeled(n, "a"), peeled(n, "b"))),
     "lines: all equal": (20_000, lambda n: compared(["x"] * n, ["x", "y"] * (n // 2))),

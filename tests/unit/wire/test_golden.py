@@ -185,7 +185,7 @@ def test_every_failure_has_its_code_on_the_wire() -> None:
 
 
 def _some(field: str) -> object:
-    if field in {"lines", "ranges"}:
+    if field in {"lines", "ranges", "elsewhere"}:
         return ()
     if field == "relevance":
         return None
@@ -200,6 +200,8 @@ def _some(field: str) -> object:
         "n_expected",
         "n_found",
         "edit_index",
+        "line",
+        "patch_line",
         "timeout_s",
     }
     return 1 if field in numbers else field == "same_strings" or "Some words."

@@ -48,6 +48,14 @@ M.subcommands = {
   accept = { run = from('review.view', 'accept'), desc = 'accept the review' },
   always = { run = from('review.view', 'always'), desc = 'accept, and ask no more in that session' },
   reject = { run = from('review.view', 'reject'), desc = 'reject the review; what follows is the reason' },
+  ['accept-all'] = {
+    run = from('review.view', 'accept_all'),
+    desc = 'accept all files of the change set under review',
+  },
+  ['reject-all'] = {
+    run = from('review.view', 'reject_all'),
+    desc = 'reject all files of the change set; what follows is the reason',
+  },
   diff = { run = from('ui.last_edit', 'enter'), desc = "the last edit's diff" },
   close = { run = from('ui.last_edit', 'close'), desc = 'close that diff' },
   dismiss = {

@@ -115,7 +115,8 @@
 ---@field client_id? integer of a question that waits for an answer, as the next two
 ---@field request_id? integer|string the daemon's; nil under a transport that hides it
 ---@field answer? fun(value: fileops.wire.ConfirmEditResult?, problem: table?)
----@field review_id? string of the daemon's list, as all that follows
+---@field review_id? string of the daemon's list, as all that follows; a file of a change set has one of its own
+---@field set? fileops.ReviewSet the change set that it is part of
 ---@field is_deciding? boolean a decision is on its way
 ---@field is_lost? boolean its daemon is out of reach
 ---@field decided? fileops.Decision the last one that was handed in from here
@@ -123,9 +124,15 @@
 ---@field text_offered? boolean they have been shown it
 ---@field note? string why it has to be decided again
 
+---@class (exact) fileops.ReviewSet
+---@field params fileops.wire.Review
+---@field decided table<string, fileops.Decision> by file; handed in when there is one for each
+---@field is_sent? boolean
+
 ---@class (exact) fileops.Decision
 ---@field outcome 'cancel'|'modify'|'proceed_always'|'proceed_once'
 ---@field change_ids? string[] only these are accepted
+---@field files? fileops.wire.DecidedFile[] of a change set, in place of the texts and changes of one file
 ---@field text? string with "modify": what is to be written instead
 ---@field reason? string of a rejection, for the model
 ---@field revision? integer of the review that it is about; nil: the one that is shown

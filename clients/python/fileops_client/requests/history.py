@@ -31,19 +31,22 @@ class HistoryRequests(Sender):
         self,
         *,
         edit_id: str | None = None,
+        set_id: str | None = None,
         file_path: FilePath | None = None,
         session_id: str | None = None,
         dry_run: bool | None = None,
         approved: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Undo one edit, or all edits of a session (of one file), by default of this one. Later changes by others stay.
+        """Undo one edit, one change set, or all edits of a session (of one file), by default of this one.
 
-        After a conflict, `details["reason"]` says what kind it is. approved: your user has requested or confirmed it,
-        so the daemon asks for no approval.
+        Later changes by others stay. After a conflict, `details["reason"]` says what kind it is. approved: your user
+        has requested or confirmed it, so the daemon asks for no approval.
         """
         path = path_or_none(file_path)
-        if edit_id is None and session_id is None:
+        if edit_id is None and set_id is None and session_id is None:
             session_id = self.own_session_id
-        params = given(edit_id=edit_id, file_path=path, session_id=session_id, dry_run=dry_run, approved=approved)
+        params = given(
+            edit_id=edit_id, set_id=set_id, file_path=path, session_id=session_id, dry_run=dry_run, approved=approved
+        )
         return await self._tool("fileops/undo", params, timeout_s)

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
-from fileops_client.reviews import DecideReviewResult, DecideReviewsResult, Outcome, Review
+from fileops_client.reviews import DecidedFile, DecideReviewResult, DecideReviewsResult, Outcome, Review
 
 
 class ReviewRequests(Sender):
@@ -29,6 +29,7 @@ class ReviewRequests(Sender):
         *,
         text: str | None = None,
         change_ids: Sequence[str] | None = None,
+        files: Sequence[DecidedFile] | None = None,
         reason: str | None = None,
         revision: int | None = None,
         timeout_s: float | None = None,
@@ -36,8 +37,9 @@ class ReviewRequests(Sender):
         """Decide one review, and return after its edit was written or not. The first decision counts.
 
         review: the one that your user was shown, whose revision is then required; or an id, with any revision unless
-        one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. reason: with
-        "cancel", for the model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
+        one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: of a
+        change set, instead of both; files that are not in it are decided as proposed. reason: with "cancel", for the
+        model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
         """
         if isinstance(review, Review):
             revision = review.revision if revision is None else revision
@@ -49,6 +51,7 @@ class ReviewRequests(Sender):
             reason=reason,
             revision=revision,
             change_ids=None if change_ids is None else list(change_ids),
+            files=None if files is None else [_decided(file) for file in files],
         )
         answer = await self.request("fileops/decideReview", params, timeout_s=timeout_s)
         return msgspec.convert(answer, DecideReviewResult)
@@ -73,3 +76,8 @@ class ReviewRequests(Sender):
         )
         answer = await self.request("fileops/decideReviews", params, timeout_s=timeout_s)
         return msgspec.convert(answer, DecideReviewsResult)
+
+
+def _decided(file: DecidedFile) -> dict[str, object]:
+    change_ids = None if file.change_ids is None else list(file.change_ids)
+    return given(file_path=file.file_path, change_ids=change_ids, text=file.text)

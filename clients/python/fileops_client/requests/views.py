@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from fileops_client.models import ToolResult
+from fileops_client.models import Operation, ToolResult
 from fileops_client.requests.sender import Arguments, Sender, given, method_of
 
 
@@ -49,7 +49,7 @@ class DiffView:
     """The change of an applied or previewed edit, as rows. added, removed: lines."""
 
     title: str
-    operation: Literal["create", "modify"]
+    operation: Operation
     added: int
     removed: int
     truncated: bool

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'count_mismatch'
   | 'disk_full'
   | 'image_unreadable'
+  | 'invalid_patch'
   | 'invalid_pattern'
   | 'io_error'
   | 'is_directory'
@@ -33,6 +34,8 @@ export type ErrorCode =
   | 'permission_denied'
   | 'processing_failed'
   | 'rejected'
+  | 'set_conflict'
+  | 'set_unsupported'
   | 'strategy_failed'
   | 'too_large'
   | 'too_many_chars'
@@ -41,6 +44,38 @@ export type ErrorCode =
   | 'undo_conflict'
   | 'validation_failed';
 
+/** Changes of several files, which are made together or not at all. */
+export interface ApplyChangesParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  session_id?: string | null;
+  /** Each of another file. */
+  changes: FileChange[];
+  /** What the changes are for, as a person who is asked reads it. */
+  description?: string | null;
+  /** Check and preview, and write nothing. */
+  dry_run?: boolean | null;
+}
+/** A patch, which is applied as a whole or not at all. */
+export interface ApplyPatchParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  session_id?: string | null;
+  /** In the patch language of agents, or a unified diff. */
+  patch: string;
+  /** Absolute, the folder that paths in the patch are relative to. Without it: the first workspace folder. */
+  cwd?: string | null;
+  /** What the patch is for, as a person who is asked reads it. */
+  description?: string | null;
+  /** Check and preview, and write nothing. */
+  dry_run?: boolean | null;
+}
 /** Asks the client to change its documents. */
 export interface ApplyWorkspaceEditParams {
   /** The changes. */
@@ -143,6 +178,90 @@ export interface CancelParams {
   /** Of the request. */
   id: string | number;
 }
+/** A file of a change set. */
+export interface ChangedFile {
+  /** An open editor's buffer, or the file on disk. */
+  applied_to: 'buffer' | 'disk';
+  /** Of the entry in the history. Null before it is applied. */
+  edit_id: string | null;
+  /** As the session gave it. */
+  file_path: string;
+  /** How edits or hunks were found. Absent if there are none. */
+  match?: string;
+  /** Whether it is not what was requested. */
+  modified_by_user: boolean;
+  /** Of a rename: the path afterwards, as the session gave it. */
+  new_path?: string;
+  /** What happened to the file. */
+  operation: 'create' | 'delete' | 'modify' | 'rename';
+  /** For a user interface. */
+  ui_extra: UiExtra;
+}
+export interface ChangesDetails {
+  /** Another one that changed the file. */
+  also_changed_by?: string;
+  /** 0-based, of the change that failed first. */
+  change_index?: number;
+  /** `external`, `buffer` or a session. */
+  changed_by?: string;
+  /** Of a rejection. */
+  decided_by?: DecidedByDetails;
+  /** Null if the content that was read is not known any more. */
+  diff_since_read?: string | null;
+  /** Paths, as given, of the files that the user left out. */
+  dropped?: string[];
+  /** Whether nothing was written, because the request said so. */
+  dry_run?: boolean;
+  /** 0-based, of the step that failed. */
+  edit_index?: number;
+  /** In the order of the request. */
+  files?: ChangedFile[];
+  /** Of an `set_conflict`: where old contents of those files are kept. */
+  kept?: string[];
+  /** Of an `set_conflict`: files that have the new content, and could not be restored. */
+  left?: string[];
+  /** 1-based lines where the text was found. */
+  match_lines?: number[];
+  /** Whether it is not what was requested. */
+  modified_by_user?: boolean;
+  /** Where the text was most likely meant. Null if nothing is similar. */
+  nearest?: Nearest | null;
+  /** Of a dry run: whether a user would be asked. */
+  needs_approval?: boolean;
+  /** With the option `notices`. */
+  notices?: Notice[];
+  /** 1-based, of the patch: where it, or the hunk that failed, has its fault. */
+  patch_line?: number;
+  /** All further changes that would have failed. */
+  problems?: SetProblem[];
+  /** The one that failed. */
+  processor?: string;
+  /** Of an `undo_conflict`: what the undo would have to overwrite. */
+  ranges?: LineRange[];
+  /** What it said, or of an `undo_conflict`: why. */
+  reason?: string;
+  /** Of an edit that was refused, with `freshness` `relevant`. */
+  relevance?: RelevanceDetails;
+  /** For `undo`. Null if nothing was written. */
+  set_id?: string | null;
+  /** The one that refused the text. */
+  validator?: string;
+}
+/** What every tool answers, whether it succeeded or failed. */
+export interface ChangesResult {
+  /** Whether it succeeded. */
+  status: 'error' | 'success';
+  /** Exactly the text for the model. */
+  output: string;
+  /** Null after success. */
+  error: ToolError | null;
+  /** The change, for people. Null if there is none. */
+  ui_extra: UiExtra | null;
+  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
+  details: ChangesDetails;
+  /** Absent if there are none. */
+  attachments?: Attachment[];
+}
 /** What the client is. */
 export interface ClientInfo {
   /** The program. */
@@ -225,6 +344,32 @@ export interface CommitDetails {
   /** Why less is promised than usual. */
   reason: string | null;
 }
+/** Params of the request that asks the user about a change set. */
+export interface ConfirmChangesParams {
+  /** For a client that shows questions of several kinds in one place. */
+  type: 'changes';
+  /** One line. */
+  title: string;
+  /** What the set does, in a sentence. */
+  description: string;
+  /** The session that asks. */
+  session_id: string;
+  /** In the order of the request. */
+  files: ConfirmedFile[];
+  /** Of the present texts. */
+  original_label: string;
+  /** Of the proposed texts. */
+  proposed_label: string;
+  /** Absent for a session of this connection. */
+  session?: AskingSession;
+}
+/** A user's decision about a change set. Files that are not in `files` are decided as proposed. */
+export interface ConfirmChangesResult {
+  /** What is wanted of single files. */
+  files?: ConfirmedFileResult[] | null;
+  /** The decision. */
+  outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
+}
 /** Asks the user about a command. */
 export interface ConfirmCommandParams {
   /** What is to run. */
@@ -279,6 +424,34 @@ export interface ConfirmEditResult {
   /** The decision. */
   outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
   /** With `modify`: what the user wants written instead. */
+  text?: string | null;
+}
+/** A file of a change set that a user is asked about. */
+export interface ConfirmedFile {
+  /** As the session gave it. */
+  file_path: string;
+  /** What happens to the file. */
+  operation: 'create' | 'delete' | 'modify' | 'rename';
+  /** Unified. */
+  diff: string;
+  /** The hunks of the diff. */
+  hunks: Hunk[];
+  /** Null over 1 MB. */
+  original_text: string | null;
+  /** Null over 1 MB. */
+  proposed_text: string | null;
+  /** Of a rename: the path afterwards, as the session gave it. */
+  new_path?: string;
+  /** What others changed since the agent read the file, as RebasedDetails. Absent if they did not. */
+  rebased?: RebasedDetails;
+}
+/** A user's decision about a file of a change set: these hunks of it, or this text. Without hunks it is left out. */
+export interface ConfirmedFileResult {
+  /** As the question has it. */
+  file_path: string;
+  /** Only these hunks are applied. Empty with the outcome `modify` only: the file is left as it is. */
+  hunk_ids?: string[] | null;
+  /** The whole result. With the outcome `modify` only. */
   text?: string | null;
 }
 /** A file that changed since the session read it. `last_*` are as the session read it. */
@@ -357,6 +530,8 @@ export interface DecideReviewParams {
   text?: string | null;
   /** Only these changes are accepted. */
   change_ids?: [string, ...string[]] | null;
+  /** Of a change set, in place of `text` and `change_ids`. Files that are not in it are decided as proposed. */
+  files?: DecidedFile[] | null;
   /** Of a rejection, for the model. */
   reason?: string | null;
   /** The one that the person was shown. */
@@ -418,6 +593,15 @@ export interface DecidedByDetails {
   kind: 'person' | 'policy';
   /** Of a policy. */
   rule?: string;
+}
+/** What a person wants of one file of a change set: some of its changes, or a text; without both, all of it. */
+export interface DecidedFile {
+  /** As the review has it. */
+  file_path: string;
+  /** Only these changes are accepted. Empty with the outcome `modify` only: the file is left as it is. */
+  change_ids?: string[] | null;
+  /** The whole result. With the outcome `modify` only. */
+  text?: string | null;
 }
 /** A review that the decision was about. */
 export interface DecidedReview {
@@ -531,6 +715,11 @@ export interface DidReadParams {
   /** Of the file. Seconds since the epoch. */
   modified: number;
 }
+/** A change set of a daemon that died while it was committed. file_path: canonical. */
+export interface DidRecoverParams {
+  set_id: string;
+  files: RecoveredFile[];
+}
 /** A document was saved. */
 export interface DidSaveParams {
   /** The document. */
@@ -555,8 +744,8 @@ export interface DiffRow {
 export interface DiffView {
   /** The file, and what happens to it. */
   title: string;
-  /** Whether the file is created. */
-  operation: 'create' | 'modify';
+  /** What happens to the file. */
+  operation: 'create' | 'delete' | 'modify' | 'rename';
   /** Lines. */
   added: number;
   /** Lines. */
@@ -601,6 +790,10 @@ export interface EditDetails {
   failures?: FailedStepDetails[];
   /** The texts for the model, the most important first. */
   hints?: string[];
+  /** Of an `set_conflict`: where old contents of those files are kept. */
+  kept?: string[];
+  /** Of an `set_conflict`: files that have the new content, and could not be restored. */
+  left?: string[];
   /** How the text was found: `exact` only if all of it was. */
   match?: string | null;
   /** 1-based lines where the text was found. */
@@ -615,6 +808,8 @@ export interface EditDetails {
   notices?: Notice[];
   /** With `include_texts`. Null over 1 MB. */
   original_text?: string | null;
+  /** 1-based, of the patch: where it, or the hunk that failed, has its fault. */
+  patch_line?: number;
   /** The processors that changed the text. */
   processed_by?: string[];
   /** The one that failed. */
@@ -747,6 +942,19 @@ export interface FailedStepDetails {
   /** Further places. */
   n_more: number;
 }
+/** A change of one file. */
+export interface FileChange {
+  /** What happens to the file. */
+  kind: 'create' | 'delete' | 'edit' | 'rename';
+  /** Absolute. */
+  file_path: string;
+  /** Of `edit`, and of `rename` if the text changes too. Each works on the result of the one before it. */
+  edits?: [EditStep, ...EditStep[]] | null;
+  /** Of `create`: the whole text. */
+  content?: string | null;
+  /** Of `rename`: the absolute path afterwards. No file may be there. */
+  new_path?: string | null;
+}
 /** Params of a request about a file of a session. */
 export interface FileParams {
   /** The server reports progress under it. */
@@ -822,7 +1030,7 @@ export interface HistoryEntry {
   /** Seconds since the epoch. */
   timestamp: number;
   /** What happened to the file. */
-  operation: 'create' | 'delete' | 'modify';
+  operation: 'create' | 'delete' | 'modify' | 'rename';
   /** A few words for a list. */
   summary: string;
   /** Unified. */
@@ -835,6 +1043,8 @@ export interface HistoryEntry {
   undone_by: string | null;
   /** The edits that this one undid. */
   undoes: string[];
+  /** The change set that it is a part of. Absent without one. */
+  set_id?: string;
   /** Absent if others had not changed the file. */
   rebased?: RebasedEntry;
 }
@@ -1242,6 +1452,12 @@ export interface RecordReadResult {
   /** Seconds since the epoch. Null after a failure. */
   mtime: number | null;
 }
+/** A file of a set that was undone. kept_as: the path of what it was before, if it was left. */
+export interface RecoveredFile {
+  file_path: string;
+  outcome: 'left' | 'restored' | 'unchanged';
+  kept_as?: string | null;
+}
 /** Why a change of others does not let an edit through. */
 export interface RelevanceDetails {
   /** The lines that others changed. */
@@ -1285,7 +1501,7 @@ export interface RenderResult {
   /** A line about the result as a whole, or empty. */
   summary: string;
 }
-/** A question about one edit. */
+/** A question about one edit or one change set. The review of a set has `files` and none of the keys from `operation` to `previous`; that of an edit has no `files`. */
 export interface Review {
   /** Unique in the daemon. */
   review_id: string;
@@ -1297,28 +1513,30 @@ export interface Review {
   expires_at: number;
   /** One line. */
   title: string;
-  /** What the edit does, in a sentence. */
+  /** What the edit or the set does, in a sentence. */
   description: string;
-  /** Whether the file is created. */
-  operation: 'create' | 'modify';
+  /** What happens to the file. */
+  operation?: 'create' | 'delete' | 'modify' | 'rename';
   /** As the session gave it. */
-  file_path: string;
+  file_path?: string;
   /** Whether it is asked about in mode `auto_edit`, too. */
-  is_protected: boolean;
+  is_protected?: boolean;
   /** Unified. */
-  diff: string;
+  diff?: string;
   /** What can be decided apart. */
-  changes: ReviewChange[];
+  changes?: ReviewChange[];
   /** Null over 1 MB, and where it was not asked for. */
-  original_text: string | null;
+  original_text?: string | null;
   /** Null over 1 MB, and where it was not asked for. */
-  proposed_text: string | null;
+  proposed_text?: string | null;
   /** What others changed since the agent read the file, as RebasedDetails. */
-  rebased: {
+  rebased?: {
     [k: string]: unknown;
   } | null;
   /** Null in the first round. */
-  previous: PreviousDecision | null;
+  previous?: PreviousDecision | null;
+  /** The files of a change set, in the order of its changes. */
+  files?: ReviewFile[];
   /** Grows each time that the file changes. */
   revision: number;
   /** How many views show it. */
@@ -1338,6 +1556,31 @@ export interface ReviewChange {
   new_lines: number;
   /** A hunk without context. */
   diff: string;
+}
+/** A file of a change set, with the keys of the review of one edit. */
+export interface ReviewFile {
+  /** As the session gave it. */
+  file_path: string;
+  /** What happens to the file. */
+  operation: 'create' | 'delete' | 'modify' | 'rename';
+  /** Whether it is asked about in mode `auto_edit`, too. */
+  is_protected: boolean;
+  /** Unified. */
+  diff: string;
+  /** What can be decided apart. */
+  changes: ReviewChange[];
+  /** Null over 1 MB, and where it was not asked for. */
+  original_text: string | null;
+  /** Null over 1 MB, and where it was not asked for. */
+  proposed_text: string | null;
+  /** What others changed since the agent read the file, as RebasedDetails. */
+  rebased: {
+    [k: string]: unknown;
+  } | null;
+  /** Null in the first round. */
+  previous: PreviousDecision | null;
+  /** Of a rename: the path afterwards, as the session gave it. */
+  new_path?: string;
 }
 /** Asks for the reviews that wait for a decision. */
 export interface ReviewsParams {
@@ -1480,6 +1723,15 @@ export interface SetApprovalModeParams {
   session_id?: string | null;
   /** An agent can only demand more questions than it is asked now. */
   mode: 'auto_edit' | 'default' | 'yolo';
+}
+/** Why one more change of a set cannot be made. */
+export interface SetProblem {
+  /** 0-based. */
+  change_index: number;
+  /** As of the error of a result. */
+  code: string;
+  /** A sentence for the user. */
+  message: string;
 }
 /** LSP's SetTraceParams. */
 export interface SetTraceParams {
@@ -1709,8 +1961,8 @@ export interface UiExtra {
   exact: boolean;
   /** Whether hunks were left out, because there were too many. */
   truncated: boolean;
-  /** Whether the file was created. */
-  operation: 'create' | 'modify';
+  /** What happened to the file. */
+  operation: 'create' | 'delete' | 'modify' | 'rename';
   /** As the session gave it. */
   file_path: string;
   /** The hunks of the diff. */
@@ -1742,6 +1994,10 @@ export interface UndoDetails {
   file_path?: string;
   /** What happened to each file. */
   files?: UndoneFile[];
+  /** Of an `set_conflict`: where old contents of those files are kept. */
+  kept?: string[];
+  /** Of an `set_conflict`: files that have the new content, and could not be restored. */
+  left?: string[];
   /** 1-based lines where the text was found. */
   match_lines?: number[];
   /** Whether the user changed a proposal. */
@@ -1752,6 +2008,8 @@ export interface UndoDetails {
   needs_approval?: boolean;
   /** With the option `notices`. */
   notices?: Notice[];
+  /** 1-based, of the patch: where it, or the hunk that failed, has its fault. */
+  patch_line?: number;
   /** The one that failed. */
   processor?: string;
   /** Of an `undo_conflict`: what the undo would have to overwrite. */
@@ -1780,6 +2038,8 @@ export interface UndoParams {
   session_id?: string | null;
   /** The edit to undo. A `session_id` beside it names the session that undoes. */
   edit_id?: string | null;
+  /** The change set to undo as a whole. A `session_id` beside it names the session that undoes. */
+  set_id?: string | null;
   /** Absolute. Goes with `session_id`. */
   file_path?: string | null;
   /** Check and preview, and write nothing. */
@@ -1919,6 +2179,14 @@ export interface Requests {
     params: WriteParams;
     result: EditResult;
   };
+  'fileops/applyChanges': {
+    params: ApplyChangesParams;
+    result: ChangesResult;
+  };
+  'fileops/applyPatch': {
+    params: ApplyPatchParams;
+    result: ChangesResult;
+  };
   'fileops/tools': {
     params: ToolsParams;
     result: ToolsResult;
@@ -2006,6 +2274,10 @@ export interface DaemonRequests {
     params: ConfirmEditParams;
     result: ConfirmEditResult;
   };
+  'fileops/confirmChanges': {
+    params: ConfirmChangesParams;
+    result: ConfirmChangesResult;
+  };
   'fileops/confirmCommand': {
     params: ConfirmCommandParams;
     result: ConfirmCommandResult;
@@ -2023,6 +2295,7 @@ export interface Notifications {
   'fileops/didConflict': DidConflictParams;
   'fileops/watcherHealth': WatcherHealthParams;
   'fileops/approvalMode': ApprovalModeParams;
+  'fileops/didRecover': DidRecoverParams;
   'fileops/didChangeSessions': SessionsResult;
   'fileops/didChangeReviews': DidChangeReviewsParams;
 }

@@ -1,7 +1,7 @@
 /** After this window attached to a daemon: what waits there. */
 import type * as vscode from 'vscode';
 import type { Daemon } from '../daemon/daemon';
-import type { Review as Question } from '../protocol';
+import type { AnyReview } from '../protocol';
 import type { Reviews } from './queue';
 
 /** Asks for the list without texts, and for those that no notification has brought, each with its own. */
@@ -10,7 +10,7 @@ export async function attachedTo(daemon: Daemon, reviews: Reviews, log: vscode.L
   try {
     const { reviews: all } = await daemon.request('fileops/reviews', { include_texts: false });
     const missing = all.filter(({ review_id, revision }) => (reviews.revisionOf(review_id) ?? 0) < revision);
-    const whole: Question[] = [];
+    const whole: AnyReview[] = [];
     for (const { review_id } of missing) {
       whole.push(...(await daemon.request('fileops/reviews', { review_ids: [review_id] })).reviews);
     }

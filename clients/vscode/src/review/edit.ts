@@ -7,6 +7,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { type DiffPane, type DiffPanes, REVIEW_SCHEME } from '../ui/diff';
 import { inOneLine, ownName } from '../ui/labels';
+import type { ChangeSet } from './set';
 import { compose, fragments, linesOf, moved, normalised, parseUnified, type Place } from './hunks';
 import type { DecideReviewParams, DecideReviewResult, DidBecomeStaleParams, Hunk, RebasedDetails, Review as Question, ReviewChange } from '../protocol';
 
@@ -24,6 +25,8 @@ export interface Draft {
   text?: string | undefined;
   dropped: string[];
 }
+
+const NAMES = { create: 'new file', modify: 'edit', rename: 'rename', delete: 'deletion' } as const;
 
 export class Review {
   readonly kind = 'edit';
@@ -46,6 +49,8 @@ export class Review {
     readonly send: Decide,
     readonly panes: DiffPanes,
     readonly isOwn: boolean,
+    /** The change set that it is part of. */
+    readonly set?: ChangeSet,
   ) {
     const { original_text, proposed_text, previous } = question;
     this.#original = original_text ?? '';
@@ -55,8 +60,8 @@ export class Review {
     this.#proposedText = sides.after;
     if (previous?.text != null && normalised(previous.text) !== normalised(sides.after)) this.earlier = previous.text;
     this.pane = panes.create({
-      scheme: REVIEW_SCHEME, filePath: question.file_path, isEditable: isComplete, ...sides,
-      title: `${this.name}: ${question.operation === 'create' ? 'new file' : 'edit'}${isOwn ? '' : ` by ${this.agent}`} waits for you`,
+      scheme: REVIEW_SCHEME, filePath: question.file_path, isEditable: isComplete && question.operation !== 'delete', ...sides,
+      title: `${this.name}: ${NAMES[question.operation]}${isOwn ? '' : ` by ${this.agent}`} waits for you`,
     });
   }
 
@@ -92,7 +97,8 @@ export class Review {
 
   /** Nothing of the edit is left that could be accepted; only an own text, or no. */
   get isImpossible(): boolean {
-    return this.question.changes.length === 0 && !this.wasTyped;
+    const isMade = this.set !== undefined && this.question.operation !== 'modify'; // of a rename nothing else may be left
+    return this.question.changes.length === 0 && !this.wasTyped && !isMade;
   }
 
   /** Whole seconds until it expires, in its last minute. */

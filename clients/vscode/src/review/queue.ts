@@ -4,9 +4,10 @@
  * or the agent withdraws it. One is shown at a time. What they look like is `view.ts`.
  */
 import * as vscode from 'vscode';
-import type {
-  ClosedReview, ConfirmCommandParams, ConfirmCommandResult, ConfirmEditParams, ConfirmEditResult, DecideReviewParams,
-  DecideReviewResult, DidBecomeStaleParams, DidChangeReviewsParams, Review as Question,
+import {
+  type AnyReview, type ClosedReview, type ConfirmCommandParams, type ConfirmCommandResult, type ConfirmEditParams,
+  type ConfirmEditResult, type DecideReviewParams, type DecideReviewResult, type DidBecomeStaleParams,
+  type DidChangeReviewsParams, isOfOneEdit, isOfSet, type Review as Question,
 } from '../protocol';
 import { columnBeside, type DiffPanes } from '../ui/diff';
 import { answerOf, questionOf } from './asked';
@@ -16,6 +17,7 @@ import { Drafts } from './drafts';
 import { bodyOf, type Decide, type Outcome, Review } from './edit';
 import { ReviewFocus } from './focus';
 import { showRebased } from './rebased';
+import { ChangeSet, type SetQuestion } from './set';
 import { endSentence, offerTyped, showEarlier, tellInPassing, tellResult } from './told';
 
 export type Waiting = Review | CommandReview;
@@ -83,6 +85,8 @@ export class Reviews implements vscode.Disposable {
         const review = this.#find(target, this.#waiting);
         return review && this.show(review, true);
       }),
+      command('acceptAll', review => this.#decideAll(review, 'accept')),
+      command('rejectAll', review => this.#rejectAll(review)),
       command('toggleHunk', (review, id) => this.#toggle(review, id)),
       command('nextHunk', review => this.#nextHunk(review)),
       command('showChanges', review => showChanges(panes, review.question)),
@@ -103,11 +107,12 @@ export class Reviews implements vscode.Disposable {
   /** What the daemon says of its queue: `fileops/didChangeReviews`. */
   update({ opened, closed }: DidChangeReviewsParams): void {
     for (const end of closed) void this.#closed(end);
-    for (const question of opened) this.#opened(question);
+    for (const question of opened.filter(isOfOneEdit)) this.#opened(question);
+    for (const question of opened.filter(isOfSet)) this.#openedSet(question);
   }
 
   /** All that the daemon has for this window, after it attached. */
-  listed(questions: readonly Question[]): void {
+  listed(questions: readonly AnyReview[]): void {
     this.update({ opened: [...questions], closed: [] });
     for (const { filePath, text } of this.#drafts.takeOthers()) {
       if (text !== undefined) void offerTyped(this.panes, filePath, text, '', 'it was decided elsewhere, or the daemon ended.');
@@ -116,7 +121,7 @@ export class Reviews implements vscode.Disposable {
 
   /** The revision of a review that is shown. */
   revisionOf(reviewId: string): number | undefined {
-    return this.#edits.find(({ id }) => id === reviewId)?.question.revision;
+    return this.#edits.find(review => daemonId(review) === reviewId)?.question.revision;
   }
 
   /** Of an older daemon. Never rejects: a question that cannot be shown is still listed and can be decided there. */
@@ -168,6 +173,25 @@ export class Reviews implements vscode.Disposable {
     else this.#restore(review);
   }
 
+  /** A change set: its files are shown like edits, and decided together. */
+  #openedSet(question: SetQuestion): void {
+    const old = this.#edits.filter(({ set }) => set?.id === question.review_id);
+    const before = old[0]?.set;
+    if (before && before.question.revision >= question.revision) return;
+    const set = new ChangeSet(question, decision =>
+      this.desk.decide({ ...decision, review_id: question.review_id, revision: question.revision }));
+    before?.abandon({ review_id: before.id, state: 'waiting', outcome: null, by: null, reason: 'review_changed', error: null });
+    const isOwn = this.desk.isOwn(question.session.session_id);
+    const parts = set.parts.map(part =>
+      new Review(part, decision => set.decide(part.file_path, decision), this.panes, isOwn, set));
+    for (const part of parts) {
+      const same = old.find(({ id }) => id === part.id);
+      if (same) void this.#replace(same, part);
+      else this.#restore(part);
+    }
+    for (const gone of old.filter(({ id }) => !parts.some(part => part.id === id))) void this.#end(gone);
+  }
+
   /** A review that is new here, with what was done to it before this window was reloaded. */
   #restore(review: Review): void {
     const draft = this.#drafts.get(review.id);
@@ -196,10 +220,12 @@ export class Reviews implements vscode.Disposable {
   }
 
   async #closed(end: ClosedReview): Promise<void> {
-    const review = this.#edits.find(({ id }) => id === end.review_id);
-    if (!review) return;
-    if (!review.isDeciding) this.#tellEnd(review, endSentence(end)); // else the answer to the decision says what came of it
-    await this.#end(review);
+    const reviews = this.#edits.filter(review => daemonId(review) === end.review_id);
+    const isDeciding = reviews.some(({ set, isDeciding }) => isDeciding && !set?.isOpen);
+    // Where a decision is on its way, its answer says what came of it. Of a change set it is said once, but for typed texts.
+    if (!isDeciding) reviews.filter((review, index) => index === 0 || review.wasTyped).forEach(review => this.#tellEnd(review, endSentence(end)));
+    reviews[0]?.set?.abandon({ ...end, reason: 'already_decided', error: null });
+    await Promise.all(reviews.map(review => this.#end(review)));
   }
 
   #tellEnd(review: Waiting, sentence: string): void {
@@ -219,41 +245,76 @@ export class Reviews implements vscode.Disposable {
       return this.#end(review);
     }
     await review.settled;
-    if (review.isDeciding || !this.#waiting.includes(review)) return;
+    if ((review.isDeciding && !review.set?.isOpen) || !this.#waiting.includes(review)) return;
     const decision = review.decision(outcome, reason);
     if (!decision) return tellInPassing(review.name, 'Nothing of this edit can be made any more: type what you want, or reject it.');
     this.log.info(`Review ${review.id}: ${decision.outcome}${review.dropped.size > 0 ? `, ${review.dropped.size} of ${review.changes.length} changes dropped` : ''}`);
+    if (review.isDeciding) { // of a change set of which other files are not decided yet
+      review.set?.decideAnew(review.question.file_path, decision);
+      return this.#changed.fire();
+    }
     const { question, proposed: text, wasTyped } = review;
     const isAccepted = decision.outcome !== 'cancel';
     review.isDeciding = true;
     if (isAccepted) this.#accepted.fire(review);
     let result: DecideReviewResult;
     try {
-      result = await review.send(decision);
+      const sent = review.send(decision);
+      if (review.set?.isOpen) await this.#goOn(review);
+      result = await sent;
     } catch (error) {
       review.isDeciding = false; // it waits on, with all that was done to it
       this.log.error(`Review ${review.id}: ${String(error)}`);
       void vscode.window.showWarningMessage(`Fileops: your decision about ${review.name} did not arrive. ${error instanceof Error ? error.message : ''}`);
       return;
     }
-    if (outcome === 'always' && decision.outcome === 'modify' && result.reason === null) await this.desk.allow(question.session.session_id);
-    void tellResult(this.panes, { question, text, isAccepted, wasTyped }, result).catch((error: unknown) => this.log.error(String(error)));
+    const isTold = review.set?.isLast(question.file_path) ?? true;
+    const needsAllowing = review.set ? isTold && review.set.needsAllowing : outcome === 'always' && decision.outcome === 'modify';
+    if (needsAllowing && result.reason === null) await this.desk.allow(question.session.session_id);
+    if (isTold) void tellResult(this.panes, { question, text, isAccepted, wasTyped }, result).catch((error: unknown) => this.log.error(String(error)));
     if (result.reason === 'reopened' || result.reason === 'review_changed') review.isDeciding = false; // shown anew
     else await this.#end(review);
   }
 
+  /** A file of a change set is decided: the next one that is not is shown in its place. */
+  async #goOn(review: Review): Promise<void> {
+    this.#changed.fire();
+    const next = this.#edits.find(({ set, isDeciding }) => set === review.set && !isDeciding);
+    const column = this.panes.column(review.pane);
+    if (next && column !== undefined) await this.#inTurn(() => this.#show(next, this.#hasFocus(review), column));
+  }
+
+  /** Decides all files of the review's change set; of an edit, that. What was accepted in part before stays so. */
+  async #decideAll(review: Review, outcome: Outcome, reason?: string): Promise<void> {
+    const parts = review.set ? this.#edits.filter(({ set }) => set === review.set) : [review];
+    const isDecided = (part: Review): boolean => part.isDeciding;
+    for (const part of outcome === 'reject' ? parts.filter(isDecided) : []) {
+      part.set?.decideAnew(part.question.file_path, { outcome: 'cancel', ...(reason ? { reason } : {}) });
+    }
+    await Promise.all(parts.filter(part => !isDecided(part)).map(part => this.decide(part, outcome, reason)));
+  }
+
+  #rejectAll(review: Review): Promise<void> {
+    const n = review.set?.question.files.length ?? 1;
+    return this.#rejecting(review, `Reject the changes of ${n} files`, reason => this.#decideAll(review, 'reject', reason));
+  }
+
+  #reject(review: Review): Promise<void> {
+    return this.#rejecting(review, `Reject the edit of ${review.name}`, reason => this.decide(review, 'reject', reason));
+  }
+
   /** Asks for a reason, which may be left empty. Escape decides nothing. */
-  async #reject(review: Review): Promise<void> {
+  async #rejecting(review: Review, title: string, reject: (reason: string) => Promise<void>): Promise<void> {
     const ended = new vscode.CancellationTokenSource();
     const watching = this.#changed.event(() => {
       if (!this.#waiting.includes(review)) ended.cancel();
     });
     try {
       const reason = await vscode.window.showInputBox({
-        title: `Reject the edit of ${review.name}`, prompt: 'Enter rejects it, Escape does not', ignoreFocusOut: true,
+        title, prompt: 'Enter rejects it, Escape does not', ignoreFocusOut: true,
         placeHolder: 'Why, for the agent (may be left empty)',
       }, ended.token);
-      if (reason !== undefined) await this.decide(review, 'reject', reason);
+      if (reason !== undefined) await reject(reason);
     } finally {
       watching.dispose();
       ended.dispose();
@@ -359,7 +420,7 @@ export class Reviews implements vscode.Disposable {
   /** From a row, a document's address (title bar), an id, the pane in use, or else (not by key) the first that waits. */
   #find<W extends Waiting>(target: unknown, among: readonly W[]): W | undefined {
     const uri = target instanceof vscode.Uri ? target : vscode.window.activeTextEditor?.document.uri;
-    return among.find(review => review === target || review.id === target)
+    return among.find(review => review === target || review.id === target || (review.kind === 'edit' && review.set !== undefined && review.set === target))
       ?? among.find(review => uri && [review.pane.before, review.pane.after].some(u => u?.toString() === uri.toString()))
       ?? (target === PANE_IN_USE ? among.find(review => review === this.#focus.current) : among[0]);
   }
@@ -414,3 +475,6 @@ export class Reviews implements vscode.Disposable {
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }
+
+/** The id under which the daemon has it: the files of a change set share one. */
+const daemonId = (review: Review): string => review.set?.id ?? review.id;

@@ -10,15 +10,19 @@ import type { Sessions } from '../ui/sessions';
 import { sentence } from '../ui/stale';
 import type { Review } from './edit';
 import type { Reviews, Waiting } from './queue';
+import { ChangeSet } from './set';
 import { rebasedSentence } from './rebased';
 import { againSentence } from './told';
 
+/** A change set has a row of its own, with its files below it. */
+type Row = Waiting | ChangeSet;
+
 export class ReviewView
-implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProvider, vscode.TreeDataProvider<Waiting> {
+implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProvider, vscode.TreeDataProvider<Row> {
   readonly #lenses = new vscode.EventEmitter<void>();
   readonly #rows = new vscode.EventEmitter<void>();
   readonly #badges = new vscode.EventEmitter<vscode.Uri>();
-  readonly #tree: vscode.TreeView<Waiting>;
+  readonly #tree: vscode.TreeView<Row>;
   readonly #disposables: vscode.Disposable[];
 
   readonly onDidChangeCodeLenses = this.#lenses.event;
@@ -58,7 +62,11 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     const whole = [...this.#noteLenses(review, first), ...this.#staleLenses(review, first), ...this.#rebasedLenses(review, first)];
     const decisions = [
       ...(review.isImpossible ? [] : [new vscode.CodeLens(first, { command: 'fileops.review.accept', arguments: [review.id], title: '$(check) Accept' })]),
-      new vscode.CodeLens(first, { command: 'fileops.review.reject', arguments: [review.id], title: '$(discard) Reject all' }),
+      new vscode.CodeLens(first, { command: 'fileops.review.reject', arguments: [review.id], title: review.set ? '$(discard) Reject this file' : '$(discard) Reject all' }),
+      ...(review.set ? [
+        new vscode.CodeLens(first, { command: 'fileops.review.acceptAll', arguments: [review.id], title: `$(check-all) Accept all ${review.set.question.files.length} files` }),
+        new vscode.CodeLens(first, { command: 'fileops.review.rejectAll', arguments: [review.id], title: '$(clear-all) Reject all' }),
+      ] : []),
     ];
     const isFirstThere = places.some(({ id }) => id === review.changes[0]?.id);
     return [...whole, ...(isFirstThere ? [] : decisions), ...places.flatMap(({ id, changed }) => {
@@ -131,19 +139,40 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     item.label = path.basename(question.file_path);
     const note = rebased ? ` · ${this.#sentenceOf(rebased)}` : '';
     const clock = secondsLeft === undefined ? '' : `${secondsLeft} s left · `;
-    const state = question.previous ? 'decide again · ' : staleness ? 'file changed · ' : '';
+    const decided = review.set?.isOpen ? review.set.decisionOf(question.file_path) : undefined;
+    const verdict = decided ? `${decided.outcome === 'cancel' ? 'rejected' : 'accepted'} · ` : '';
+    const state = verdict || (question.previous ? 'decide again · ' : staleness ? 'file changed · ' : '');
     item.description = `${clock}${state}${dropped.size > 0 ? `${changes.length - dropped.size} of ${changes.length} changes` : counted(question.changes)} · ${agent}${note}`;
     item.tooltip = new vscode.MarkdownString(`${question.description || question.title}\n\n${question.file_path}${staleness ? `\n\n${this.#meaningOf(review)}.` : ''}`);
-    item.iconPath = new vscode.ThemeIcon(staleness ? 'warning' : question.operation === 'create' ? 'new-file' : 'edit');
+    item.iconPath = new vscode.ThemeIcon(staleness ? 'warning' : ICONS[question.operation]);
     item.contextValue = staleness ? 'review.stale' : 'review';
     return item;
   }
 
-  getChildren(element?: Waiting): Waiting[] {
-    return element ? [] : [...this.reviews.waiting];
+  getChildren(element?: Row): Row[] {
+    if (element instanceof ChangeSet) return this.#filesOf(element);
+    return element ? [] : [...new Set(this.reviews.waiting.map(one => (one.kind === 'edit' && one.set) || one))];
   }
 
-  getTreeItem(review: Waiting): vscode.TreeItem {
+  #filesOf(set: ChangeSet): Review[] {
+    return this.reviews.waiting.filter((one): one is Review => one.kind === 'edit' && one.set === set);
+  }
+
+  #setRow(set: ChangeSet): vscode.TreeItem {
+    const [first] = this.#filesOf(set);
+    const n = set.question.files.length;
+    const item = new vscode.TreeItem(set.question.description || `${n} files`, vscode.TreeItemCollapsibleState.Expanded);
+    const left = set.nLeft < n ? ` · ${set.nLeft} to decide` : '';
+    item.description = `${n} files together${left}${first ? ` · ${first.agent}` : ''}`;
+    item.tooltip = set.question.title;
+    item.iconPath = new vscode.ThemeIcon('files');
+    item.contextValue = 'set';
+    item.id = set.id;
+    return item;
+  }
+
+  getTreeItem(review: Row): vscode.TreeItem {
+    if (review instanceof ChangeSet) return this.#setRow(review);
     const item = review.kind === 'command' ? review.row() : this.#rowOf(review);
     item.id = String(review.id);
     item.command = { command: 'fileops.review.focus', title: 'Open', arguments: [review] };
@@ -154,6 +183,8 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }
+
+const ICONS = { create: 'new-file', modify: 'edit', rename: 'arrow-right', delete: 'trash' } as const;
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 

@@ -154,7 +154,7 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
 function iconOf(edit: HistoryEntry): string {
   if (!edit.undoable) return 'circle-slash';
   if (edit.undoes.length > 0) return 'discard';
-  return { create: 'new-file', modify: 'edit', delete: 'trash' }[edit.operation];
+  return { create: 'new-file', modify: 'edit', rename: 'arrow-right', delete: 'trash' }[edit.operation];
 }
 
 function clock(timestamp: number): string {

@@ -15,7 +15,7 @@ from fileops.core.diff.lines import positional_ranges
 from fileops.core.diff.regions import CONTEXT_LINES, Region, regions
 from fileops.core.pausing import Check, unchecked
 from fileops.core.text import cut, decode_part, line_end, line_start, numbered, split_lines
-from fileops.model.edits import Change, Hunk, HunkLine, Splice
+from fileops.model.edits import Change, Hunk, HunkLine, Operation, Splice
 from fileops.model.files import TextFormat
 from fileops.model.settings import Limits
 
@@ -30,7 +30,7 @@ def change_of(
     splices: Sequence[Splice],
     *,
     file_path: str,
-    operation: Literal["create", "modify"],
+    operation: Operation,
     limits: Limits,
     max_diff_bytes: int = 1_000_000,
     with_snippet: bool = True,
@@ -100,7 +100,7 @@ class _DiffBuilder:
         self._end_bytes = region.end
         self._old_end = region.old_at + len(region.old)
 
-    def change(self, *, file_path: str, operation: Literal["create", "modify"]) -> Change:
+    def change(self, *, file_path: str, operation: Operation) -> Change:
         if self._is_open:
             self._close()
         return Change(

@@ -50,6 +50,11 @@ class _Found(Struct, frozen=True, kw_only=True):
     new: str
 
 
+def to_plain(text: str) -> str:
+    """Return the text with the plain character for each look-alike quote, dash and blank. Its length stays."""
+    return text.translate(_PLAIN)
+
+
 def correct(content: Text, edit: Edit) -> Step | None:
     """Resolve the edit at the only place that the first matching tier finds, or return None. Raises: NotEncodable."""
     if len(content.data) > MAX_CORRECTED_BYTES or not edit.old_string.strip():
@@ -128,8 +133,8 @@ def _by_indentation(content: str, edit: Edit) -> _Found | None:
 
 
 def _by_lookalikes(content: str, edit: Edit) -> _Found | None:
-    wanted = to_lf(edit.old_string).translate(_PLAIN)
-    start = _only(to_lf(content).translate(_PLAIN), wanted)
+    wanted = to_plain(to_lf(edit.old_string))
+    start = _only(to_plain(to_lf(content)), wanted)
     if start < 0:
         return None
     found = _in_original(content, start, start + len(wanted))

@@ -3,9 +3,11 @@
 The texts of the tools for the model are specified character for character and never localised.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from fileops.core.presentation.phrases import counted, lines_named
+from fileops.core.text import cut
 from fileops.model import errors
 from fileops.model.errors import FileOpsError
 from fileops.model.settings import Texts
@@ -18,6 +20,7 @@ _USE_PARTS = (
 )
 _USE_NOTEBOOK_EDIT = "Use NotebookEdit tool instead."
 SPECIFIED = Texts()
+_MAX_LINES_NAMED = 20
 
 # Advice for a failure of the operating system without a hint.
 _ASK_FOR_PERMISSION = "Have permission given to this user, or choose another place."
@@ -55,6 +58,13 @@ def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIF
             return f"Illegal operation on a directory. {tool}"
         case errors.NoMatch(old_string=old):
             return f"String to replace not found in file.\nString: {old}"
+        case errors.HunkNotFound(anchor=None, elsewhere=(), is_whole_text=False, old_string=old):
+            return f"{failure_message(error)}\nLines:\n{old}"
+        case errors.HunkAmbiguous(old_string=old):
+            return (
+                f"{failure_message(error)} Add lines above or below the change to it, or name the class or function "
+                f"after '@@'.\nLines:\n{old}"
+            )
         case errors.NoChange():
             return "No changes to make: old_string and new_string are exactly the same."
         case errors.AlreadyExists():
@@ -112,6 +122,10 @@ def _advice(error: FileOpsError) -> str:
             return "Nothing was written. Replace fewer places, or give a shorter text."
         case errors.StrategyFailed():
             return "Nothing was written. Use another strategy, or the exact text."
+        case errors.SetUnsupported():
+            return "Nothing was written. Make the changes with single edits."
+        case errors.SetConflict():
+            return "Read these files again."
         case errors.Rejected(what="command"):
             return "It was not run. Do not retry the same command; ask the user what they want instead."
         case errors.Rejected(reason=reason) if reason:
@@ -132,6 +146,12 @@ def _advice(error: FileOpsError) -> str:
             return "Read the file again before you retry, or ask the user to save it."
         case errors.DocumentUnknown():
             return "Read it again. If that fails too, ask the user to close the file in the editor and open it again."
+        case errors.HunkNotFound(elsewhere=elsewhere, wants_end=wants_end) if elsewhere:
+            return "Leave that out." if wants_end else "Write the hunks in the order of the file."
+        case errors.HunkNotFound(is_whole_text=True):
+            return "Read the file again."
+        case errors.HunkNotFound():
+            return "Copy a line of the file, or leave it out."
         case errors.UndoConflict(ranges=ranges) if ranges:
             return f"Read {lines_named(ranges)} and edit the text that should change."
         case _:
@@ -177,6 +197,21 @@ def failure_message(error: FileOpsError) -> str:
             return "The file changed since it was read."
         case errors.NoMatch():
             return "The text to replace was not found in the file."
+        case errors.InvalidPatch(line=line, reason=reason):
+            return f"The patch cannot be used. Line {line}: {reason}."
+        case errors.HunkNotFound(patch_line=line, anchor=anchor) if anchor is not None:
+            return f"The line {cut(anchor, 200)!r} after '@@', at line {line} of the patch, is not in the file."
+        case errors.HunkNotFound(patch_line=line, elsewhere=elsewhere, wants_end=wants_end) if elsewhere:
+            wanted = "at the end of the file" if wants_end else "below the hunk before it"
+            return f"The hunk at line {line} of the patch is at {_at_lines(elsewhere)} of the file, and not {wanted}."
+        case errors.HunkNotFound(patch_line=line, is_whole_text=True):
+            return f"The patch deletes the file at line {line}, but the file has other text than that."
+        case errors.HunkNotFound(patch_line=line):
+            return f"The lines of the hunk at line {line} of the patch are not in the file."
+        case errors.HunkAmbiguous(patch_line=line, n_matches=n, lines=lines):
+            return (
+                f"The lines of the hunk at line {line} of the patch are at {n} places of the file: {_at_lines(lines)}."
+            )
         case errors.MultipleMatches(n_matches=n):
             return f"The text to replace occurs {n} times."
         case errors.CountMismatch(n_expected=expected, n_found=found):
@@ -225,6 +260,11 @@ def failure_message(error: FileOpsError) -> str:
             return f"The editor did not apply the edit: {reason}."
         case errors.DocumentUnknown(reason=reason):
             return f"The text that the editor shows for the file is not known: {reason}."
+        case errors.SetUnsupported(reason=reason):
+            return f"These changes cannot be made together: {reason}."
+        case errors.SetConflict(files=files, reason=reason, kept=kept):
+            where = f" The old contents are in {', '.join(kept)}." if kept else ""
+            return f"The changes were undone, but not in {', '.join(files)}: {reason}.{where}"
         case errors.UndoConflict(explanation=explanation, ranges=ranges):
             loss = " without losing later changes" if ranges else ""
             return f"The edit cannot be undone{loss}{_after_colon(explanation)}."
@@ -237,6 +277,13 @@ def failure_message(error: FileOpsError) -> str:
             return f"The file could not be read or written: {reason}. {hint or _CHECK_DISK}"
         case _:
             raise TypeError(type(error).__name__)
+
+
+def _at_lines(lines: Sequence[int]) -> str:
+    """Name the first lines: "line 3", "lines 3, 9 and 4 more"."""
+    shown = ", ".join(map(str, lines[:_MAX_LINES_NAMED]))
+    n_more = len(lines) - _MAX_LINES_NAMED
+    return f"{'line' if len(lines) == 1 else 'lines'} {shown}{f' and {n_more} more' if n_more > 0 else ''}"
 
 
 def _after_colon(explanation: str) -> str:

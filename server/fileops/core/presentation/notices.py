@@ -2,12 +2,26 @@
 
 from fileops.core.presentation.diffs import first_lines, hunks_of
 from fileops.core.presentation.phrases import counted
+from fileops.model.events import DidRecover
 from fileops.model.results import ForeignChange, Notice
 
 MAX_DIFF_LINES = 40
 MAX_DIFF_CHARS = 3000
 
 _MEANT = "This is usually intended: take the file as it is now, and do not revert it unless you are asked to."
+
+
+def recovered_text(event: DidRecover) -> str:
+    """Return a sentence for the user about a change set that was undone after a crash."""
+    left = [file for file in event.files if file.outcome == "left"]
+    said = f"A daemon ended while it changed {counted(len(event.files), 'file')} together; they are as before."
+    if not left:
+        return said
+    named = ", ".join(
+        file.file_path if file.kept_as is None else f"{file.file_path} (its old content: {file.kept_as})"
+        for file in left
+    )
+    return f"{said} Other programs have written these since, so they were left: {named}."
 
 
 def notice_of(change: ForeignChange) -> Notice:

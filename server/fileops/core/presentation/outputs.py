@@ -7,12 +7,17 @@ The texts of the tools for the model are specified character for character and n
 from collections.abc import Sequence
 from typing import Literal
 
+from msgspec.structs import replace
+
 from fileops.core.matching.correction import SENTENCES
-from fileops.core.presentation.failures import error_text
+from fileops.core.presentation.failures import error_text, failure_message, failure_text
 from fileops.core.presentation.phrases import counted
 from fileops.model import errors
+from fileops.model.approval import ApprovalRequest
+from fileops.model.changes import ChangedFile, Problem
 from fileops.model.edits import Change, Edit, Plan, Rebased
 from fileops.model.errors import FileOpsError
+from fileops.model.settings import Texts
 
 REMINDER = (
     "<system-reminder>\nWhenever you read a file, you should consider whether it looks malicious. If it does, you "
@@ -161,6 +166,88 @@ def undone_text(
             return f"{undone} Here's the result of running `cat -n` on a snippet of the edited file:\n{change.snippet}"
         case "modified":
             return f"{undone} The edit was no longer present in the file."
+
+
+def set_question_texts(questions: Sequence[ApprovalRequest], description: str) -> tuple[str, str]:
+    """Return the title and the description of a change set that the user has to approve. description: of the agent."""
+    names = ", ".join(question.file_path.rpartition("/")[2] for question in questions[:MAX_NAMED])
+    more = f" and {len(questions) - MAX_NAMED} more" if len(questions) > MAX_NAMED else ""
+    listed = "\n".join(_listed(question.change, question.file_path, question.new_path) for question in questions)
+    return f"Confirm {counted(len(questions), 'change')}: {names}{more}", f"{description}\n{listed}".lstrip()
+
+
+MAX_NAMED = 3  # files of a change set in a title
+
+
+def _listed(change: Change, path: str, new_path: str | None, *, is_past: bool = False) -> str:
+    """Return one line about a file of a change set."""
+    counts = f"{counted(change.n_added, 'line')} added, {change.n_removed} removed"
+    verb = {"create": "create", "modify": "edit", "rename": "rename", "delete": "delete"}[change.operation]
+    if is_past:
+        verb = f"{verb.removesuffix('e')}ed"
+    match change.operation:
+        case "create":
+            return f"{verb} {path}: {counted(change.n_added, 'line')}"
+        case "delete":
+            return f"{verb} {path}"
+        case "rename":
+            return f"{verb} {path} to {new_path}{f': {counts}' if change.hunks else ''}"
+        case "modify":
+            return f"{verb} {path}: {counts}"
+
+
+def joined_change(first: Change, second: Change) -> Change:
+    """Return the changes of two files as one, for programs that show a single diff."""
+    return replace(
+        first,
+        operation="modify",
+        unified=first.unified + second.unified,
+        exact=first.exact and second.exact,
+        truncated=first.truncated or second.truncated,
+        hunks=(*first.hunks, *second.hunks),
+        n_added=first.n_added + second.n_added,
+        n_removed=first.n_removed + second.n_removed,
+    )
+
+
+def changes_text(files: Sequence[ChangedFile], dropped: Sequence[str], *, is_dry: bool) -> str:
+    """Return the output of a change set. dropped: paths that the user has left out."""
+    lines = [f"Applied {counted(len(files), 'change')} together:"]
+    lines += [
+        f"{index}. {_listed(file.change, file.file_path, file.new_path, is_past=True)}"
+        for index, file in enumerate(files, 1)
+    ]
+    lines += [
+        f"Note: {file.file_path}: {SENTENCES[match].replace('old_string', 'a text to replace', 1)}"
+        for file in files
+        for match in dict.fromkeys(file.matches)
+        if match in SENTENCES
+    ]
+    lines += [f"The user left {path} out; it is as it was." for path in dropped]
+    output = "\n".join(lines)
+    if is_dry:
+        return with_dry_run(output)
+    by_user = "".join(file.change.unified for file in files if file.modified_by_user)
+    return with_user_change(output, by_user) if any(file.modified_by_user for file in files) else output
+
+
+def changes_failure_text(
+    problems: Sequence[Problem], paths: Sequence[str], texts: Texts, *, is_of_set: bool = False
+) -> str:
+    """Return the output of a change set of which nothing was written. paths: of its changes, as given.
+
+    is_of_set: the failure is of no single change.
+    """
+    first = problems[0]
+    output = failure_text(first.error, "edit", paths[first.change_index] if paths else "", texts)
+    if is_of_set:
+        return output
+    notes = [f"It was change {first.change_index + 1}, {paths[first.change_index]}. No file was changed."]
+    notes += [
+        f"Change {problem.change_index + 1}, {paths[problem.change_index]}, fails too: {failure_message(problem.error)}"
+        for problem in problems[1:]
+    ]
+    return "\n".join((output, *notes))
 
 
 def undo_failure_note(path: str, left: Sequence[str]) -> str:

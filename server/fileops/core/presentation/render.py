@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fileops.core.presentation.outputs import reminder_part
 from fileops.core.presentation.titles import METHODS, Arguments, line_range, one_line, steps_of, subject_of, text_of
-from fileops.model.edits import Hunk
+from fileops.model.edits import Hunk, Operation
 
 N_COLLAPSED_LINES = 10
 MAX_CALL_PATH_CHARS = 60
@@ -27,7 +27,7 @@ class ShownResult(Struct, frozen=True, kw_only=True):
     is_error: bool
     output: str
     message: str = ""
-    operation: Literal["create", "modify"] = "modify"
+    operation: Operation = "modify"
     hunks: tuple[Hunk, ...] | None = None
     n_added: int = 0
     n_removed: int = 0
@@ -64,8 +64,8 @@ class DiffView(Struct, frozen=True, kw_only=True):
 
     title: str
     """The file, and what happens to it."""
-    operation: Literal["create", "modify"]
-    """Whether the file is created."""
+    operation: Operation
+    """What happens to the file."""
     added: int
     """Lines."""
     removed: int

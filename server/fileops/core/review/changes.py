@@ -31,8 +31,8 @@ _EMPTY_FILE = ReviewChange(
 def changes_of(plan: Plan, check: Check = unchecked) -> tuple[ReviewChange, ...]:
     """Return the changes of a plan, top to bottom. Between two of them there is at least one unchanged line.
 
-    The creation of an empty file is one change without lines. The id of a change is its number and a digest of its
-    lines. Raises: the errors of `check`.
+    The creation or deletion of an empty file, and a rename alone, are one change without lines. The id of a change is
+    its number and a digest of its lines. Raises: the errors of `check`.
     """
     data, fmt = plan.snapshot.data, plan.format
     changes: list[ReviewChange] = []
@@ -51,7 +51,7 @@ def changes_of(plan: Plan, check: Check = unchecked) -> tuple[ReviewChange, ...]
             splice=Splice(run.start, run.end, new),
         )
         changes.append(change)
-    if plan.creates and not changes:
+    if not changes and (plan.creates or plan.change.operation in {"rename", "delete"}):
         changes.append(_EMPTY_FILE)
     return tuple(changes)
 

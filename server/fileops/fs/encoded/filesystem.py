@@ -15,11 +15,12 @@ from msgspec.structs import replace as replaced
 from fileops.core import legacy_text
 from fileops.core.globs import Glob
 from fileops.core.text import SNIFF_BYTES, detect_format
+from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.files import Committed, Snapshot, Source, Stamp
 from fileops.model.internal_errors import Stale
 from fileops.model.settings import EncodingRule
-from fileops.ports import CommitHooks, ContentStream, FileSystem
+from fileops.ports import CommitHooks, ContentStream, FileSystem, SetHooks
 
 N_PATHS = 1000  # whose encoding is kept: a match takes 0.1 ms, and each read needs two
 
@@ -74,6 +75,22 @@ class EncodedFileSystem:
         if snapshot.encoding is None:
             return self._delegate.remove(snapshot, hooks)
         return self._delegate.remove(self._in_file(snapshot), hooks)
+
+    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+        in_files = tuple(map(self._planned_in_file, files))
+        committed = self._delegate.replace_set(set_id, in_files, _ShownSetHooks(self._shown_commit, hooks))
+        return tuple(map(self._shown_commit, committed))
+
+    def _planned_in_file(self, file: PlannedFile) -> PlannedFile:
+        """The same change of the file's bytes. Raises: Stale."""
+        snapshot = file.snapshot
+        if snapshot.encoding is None:
+            return file
+        in_file = self._in_file(snapshot)
+        if legacy_text.is_plain_utf8(snapshot.encoding):
+            return replaced(file, snapshot=in_file)
+        splices = legacy_text.file_splices(in_file.data, snapshot.data, file.splices, snapshot.encoding)
+        return replaced(file, snapshot=in_file, splices=splices)
 
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return self._delegate.lock(path, waits=waits)
@@ -174,6 +191,25 @@ class _ShownHooks(Struct, frozen=True):
 
     def after(self, committed: Committed) -> None:
         self.hooks.after(self.shown(committed))
+
+
+class _ShownSetHooks(Struct, frozen=True):
+    """SetHooks of a commit of the files' bytes, as `_ShownHooks`."""
+
+    shown: Callable[[Committed], Committed]
+    hooks: SetHooks
+
+    def prepare(self) -> None:
+        self.hooks.prepare()
+
+    def before(self) -> None:
+        self.hooks.before()
+
+    def on_cancel(self, withdraw: Callable[[], None]) -> None:
+        self.hooks.on_cancel(withdraw)
+
+    def after(self, committed: tuple[Committed, ...]) -> None:
+        self.hooks.after(tuple(map(self.shown, committed)))
 
 
 def _is_text(head: bytes, encoding: str) -> bool:

@@ -26,7 +26,7 @@ from fileops.platform import descriptors, sync, syscalls
 from fileops.platform.locks import try_lock
 
 # A mount point, a file of another user in a sticky folder, an append-only folder.
-_NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM}
+NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM}
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_COMPARED_AGAIN_BYTES = 4_000_000  # of larger files only time and size
 _MAX_EXCHANGES = 100  # each one more needs a foreign rename within microseconds
@@ -48,18 +48,13 @@ def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChec
         raise CannotReplaceError("hard links")
     knows_links = _knows_links(target)
     try:
-        temp = _make_temp(target.dir_fd, 0o600, checks)  # private until it has the file's mode
+        temp = make_temp(target.dir_fd, 0o600, checks)  # private until it has the file's mode
     except OSError as error:
         if error.errno in NO_PLACE:
             raise CannotReplaceError("no file can be made in the folder") from error
         raise
     with temp:
-        if (refused := carry_flags(target.fd, temp.writing_fd)) is not None:
-            raise CannotReplaceError(refused)
-        temp.fill(new)
-        if (refused := copy_metadata(target.status, target.fd, temp.writing_fd)) is not None:
-            raise CannotReplaceError(refused)
-        is_synced = temp.finish()
+        is_synced = fill_replacement(temp, target, new)
         written = os.fstat(temp.fd)
         # The sync may take long, so the content is compared after it. The new inode is locked while the temp name is
         # its only one: a thread that finds it at the path waits until the commit is recorded. `before` comes last,
@@ -72,7 +67,7 @@ def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChec
             if not is_exchanged:
                 _rename_over(target, temp)
         except OSError as error:
-            if error.errno in _NO_RENAME:
+            if error.errno in NO_RENAME:
                 raise CannotReplaceError(os.strerror(error.errno or 0).lower()) from error
             raise
         status = own_status(temp.fd, written)
@@ -84,7 +79,20 @@ def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChec
         return Written(status, report)
 
 
-def _rename_over(target: Target, temp: "_TempFile") -> None:
+def fill_replacement(temp: "TempFile", target: Target, new: bytes) -> bool:
+    """Make the temp file what the target is to become: its content, and the target's metadata.
+
+    Returns whether it was synced. Raises: CannotReplaceError, OSError.
+    """
+    if (refused := carry_flags(target.fd, temp.writing_fd)) is not None:
+        raise CannotReplaceError(refused)
+    temp.fill(new)
+    if (refused := copy_metadata(target.status, target.fd, temp.writing_fd)) is not None:
+        raise CannotReplaceError(refused)
+    return temp.finish()
+
+
+def _rename_over(target: Target, temp: "TempFile") -> None:
     current = os.stat(target.name, dir_fd=target.dir_fd, follow_symlinks=False)
     if not os.path.samestat(current, target.status):  # as late as possible after the compare
         raise Stale(path=target.path)
@@ -94,11 +102,11 @@ def _rename_over(target: Target, temp: "_TempFile") -> None:
 
 def create(dir_fd: int, name: str, data: bytes, checks: CommitChecks) -> Written:
     """Create a file exclusively. Raises: AlreadyExists, OSError, and the errors of the checks; then none was made."""
-    with _make_temp(dir_fd, 0o666, checks) as temp:
+    with make_temp(dir_fd, 0o666, checks) as temp:
         temp.fill(data)
         is_synced = temp.finish()
         written = os.fstat(temp.fd)
-        if _exists(name, dir_fd):
+        if exists(name, dir_fd):
             raise AlreadyExists
         checks.require_unchanged()
         checks.hold(written)
@@ -143,7 +151,7 @@ def _move_exclusively(source: str, name: str, dir_fd: int) -> None:
             os.unlink(source, dir_fd=dir_fd)
 
 
-def _exists(name: str, dir_fd: int) -> bool:
+def exists(name: str, dir_fd: int) -> bool:
     try:
         os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
     except FileNotFoundError:
@@ -224,7 +232,7 @@ def _try_exchange(target: Target, name: str, fd: int, old: bytes) -> bool:
     if not syscalls.exchange(target.name, name, target.dir_fd):
         return False
     with suppress(OSError):
-        if not _is_untouched(target, name, old):
+        if not is_untouched(target, name, old):
             _restore(target, name, fd)
     return True
 
@@ -235,7 +243,7 @@ def _verify_after_sync(target: Target, name: str, fd: int, old: bytes, new: byte
     If a process has also written into the new file, that write is the later one, and the new file stays.
     """
     with suppress(OSError):
-        if not _is_untouched(target, name, old) and sync.is_content(fd, new):
+        if not is_untouched(target, name, old) and sync.is_content(fd, new):
             _restore(target, name, fd)
 
 
@@ -256,9 +264,13 @@ def _restore(target: Target, name: str, fd: int) -> None:
     raise Stale(path=target.path)
 
 
-def _is_untouched(target: Target, name: str, old: bytes) -> bool:
-    """Return whether the old file, now under the temporary name, is unchanged since it was compared."""
-    if _facts(os.stat(name, dir_fd=target.dir_fd, follow_symlinks=False)) != _facts(target.status):
+def is_untouched(target: Target, name: str, old: bytes, dir_fd: int | None = None) -> bool:
+    """Return whether the old file, now under another name, is unchanged since it was compared.
+
+    dir_fd: the folder of that name, if it is not that of the target.
+    """
+    status = os.stat(name, dir_fd=target.dir_fd if dir_fd is None else dir_fd, follow_symlinks=False)
+    if _facts(status) != _facts(target.status):
         return False
     # A store through mmap need not change the time, so the content of a small file is compared too.
     return len(old) > _MAX_COMPARED_AGAIN_BYTES or sync.is_content(target.fd, old)
@@ -281,7 +293,7 @@ def _facts(status: os.stat_result) -> tuple[int, ...]:
 
 
 @dataclass(slots=True)
-class _TempFile:
+class TempFile:
     """A temp file. It is removed at the end of the `with` unless it was renamed to its place.
 
     fd: for reading, and locked, which shows that the process that made the file is alive. Another descriptor is used
@@ -295,19 +307,26 @@ class _TempFile:
     fd: int = -1
     is_in_place: bool = False
 
-    def __enter__(self) -> "_TempFile":
+    def __enter__(self) -> "TempFile":
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if not self.is_in_place:
-            try:
-                os.unlink(self.name, dir_fd=self.dir_fd)
-            except OSError:
-                self.on_kept()
+        self.drop()
         self._stop_writing()
         if self.fd >= 0:
             descriptors.close(self.fd)
         release(self.name)
+
+    def drop(self) -> None:
+        """Remove the file, unless it is in place or was removed."""
+        if self.is_in_place:
+            return
+        try:
+            os.unlink(self.name, dir_fd=self.dir_fd)
+        except OSError:
+            self.on_kept()
+        else:
+            self.is_in_place = True  # it has none of our names any more
 
     def fill(self, data: bytes) -> None:
         try:
@@ -329,13 +348,13 @@ class _TempFile:
             self.writing_fd = -1
 
 
-def _make_temp(dir_fd: int, mode: int, checks: CommitChecks) -> _TempFile:
+def make_temp(dir_fd: int, mode: int, checks: CommitChecks) -> TempFile:
     """Make an empty temp file in the folder. Raises: OSError, and the errors of `checks.prepare`."""
     require_room_for_temp(dir_fd)
     checks.prepare()
     name = new_name("tmp")
     try:
-        return _TempFile(name, dir_fd, os.open(name, _NEW_FILE, mode, dir_fd=dir_fd), checks.on_kept)
+        return TempFile(name, dir_fd, os.open(name, _NEW_FILE, mode, dir_fd=dir_fd), checks.on_kept)
     except OSError:
         release(name)
         raise

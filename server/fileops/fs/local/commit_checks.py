@@ -8,13 +8,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from fileops.fs.local.write_target import Target
 from fileops.fs.os_errors import translating
 from fileops.model.files import CommitReport
-from fileops.platform import descriptors
-
-_HAS_EFFECTIVE_IDS = os.access in os.supports_effective_ids
-_FOLLOWS_ANYWAY = os.access not in os.supports_follow_symlinks
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +46,6 @@ def own_status(fd: int, written: os.stat_result) -> os.stat_result:
         return written
     is_ours = (status.st_mtime_ns, status.st_size) == (written.st_mtime_ns, written.st_size)
     return status if is_ours else written
-
-
-def require_writable(target: Target) -> None:
-    """Raise OSError if the file is not writable. A rename would not need that permission, so it is checked here."""
-    if os.access(
-        target.name,
-        os.W_OK,
-        dir_fd=target.dir_fd,
-        effective_ids=_HAS_EFFECTIVE_IDS,
-        follow_symlinks=_FOLLOWS_ANYWAY,
-    ):
-        return
-    flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptors.close(os.open(target.name, flags, dir_fd=target.dir_fd))  # raises the reason
 
 
 # --- the caller's hooks -----------------------------------------------------------------------------------------

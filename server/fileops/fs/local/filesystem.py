@@ -5,7 +5,7 @@ Only `resolve` follows links. All other decisions are made on the file that was 
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 
 from msgspec.structs import replace as with_changes
@@ -15,7 +15,7 @@ from fileops.core import splices as core_splices
 from fileops.core.stamps import same_stamp
 from fileops.fs.local import commit, in_place, nofollow
 from fileops.fs.local.commit import CannotReplaceError
-from fileops.fs.local.commit_checks import CommitChecks, Once, Written, committing, require_writable
+from fileops.fs.local.commit_checks import CommitChecks, Once, Written, committing
 from fileops.fs.local.directories import ensure_directory, folder_of
 from fileops.fs.local.in_place import AnotherFileError, JournalLocation
 from fileops.fs.local.journal import Region, default_state_folder
@@ -23,18 +23,21 @@ from fileops.fs.local.nofollow import Opener, is_unwritten
 from fileops.fs.local.page_cache import MAX_BYTES, PageCacheReader
 from fileops.fs.local.recent_writes import RecentWrites, may_be_written_now
 from fileops.fs.local.recovery import Recovery
+from fileops.fs.local.set_commit import SetCommit
 from fileops.fs.local.stream import LocalStream
-from fileops.fs.local.write_target import Target, WriteTargets, inode_of
+from fileops.fs.local.write_target import Target, WriteTargets, inode_of, require_writable
 from fileops.fs.os_errors import translate
 from fileops.fs.streams import BytesStream
+from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing, FileOpsError
+from fileops.model.events import DidRecover
 from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import descriptors, sync
 from fileops.platform.locks import wait_for_writers
 from fileops.platform.memory import give_back
-from fileops.ports import CommitHooks, ContentStream
+from fileops.ports import CommitHooks, ContentStream, SetHooks
 
 _PARTED = "the file was separated from its other hard links before it was written"  # see AnotherFileError
 LARGE_BYTES = 1 << 20  # an edit of so much may need fifty times as much for a while
@@ -162,6 +165,25 @@ class LocalFileSystem:
             committed = Committed(snapshot=gone, report=report)
             hooks.after(committed)
             return committed
+
+    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+        for folder in {folder_of(path) for file in files for path in (file.snapshot.path, file.new_path) if path}:
+            self._recovery.run_once(folder)
+        with committing(files[0].snapshot.path):
+            return SetCommit(
+                set_id=set_id,
+                files=files,
+                hooks=hooks,
+                opener=self._opener,
+                targets=self._targets,
+                writes=self._writes,
+                sets_folder=self._recovery.sets_folder,
+                on_kept=self._recovery.forget,
+            ).run()
+
+    def on_recovered(self, report: Callable[[DidRecover], None]) -> None:
+        """Report the change sets of dead processes that are undone from now on; on any thread."""
+        self._recovery.on_recovered = report
 
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return self._targets.lock(path, waits=waits)

@@ -1,9 +1,12 @@
 """Names of our temp files and journals in users' folders, and removal of those of dead processes.
 
-A name contains the process: `.fileops-PID-START-RANDOM.tmp` (or `.journal`), where START is the start time of the
-process as the kernel counts it, in base 36. That process holds flock(2) on the file while it uses it. So a file is left
-over if no process holds the lock and its maker is gone. The lock also covers makers in other containers, whose pids
-mean nothing here.
+A name contains the process: `.fileops-PID-START-RANDOM.tmp` (or `.journal`, or `.set`), where START is the start time
+of the process as the kernel counts it, in base 36. That process holds flock(2) on the file while it uses it. So a file
+is left over if no process holds the lock and its maker is gone. The lock also covers makers in other containers, whose
+pids mean nothing here.
+
+A `.set` file may be the only copy of what a change set has replaced. Nothing but the journal of that set says so, and
+it may be in a state folder that this process does not know. So such a file is never removed for its name alone.
 """
 
 import os
@@ -17,7 +20,7 @@ from functools import cache
 from fileops.platform import descriptors
 from fileops.platform.locks import try_lock
 
-_NAME = re.compile(r"\.fileops-(?P<pid>\d{1,10})-(?P<start>[0-9a-z]{1,16})-[0-9a-f]{12}\.(?P<kind>tmp|journal)")
+_NAME = re.compile(r"\.fileops-(?P<pid>\d{1,10})-(?P<start>[0-9a-z]{1,16})-[0-9a-f]{12}\.(?P<kind>tmp|journal|set)")
 _PREFIX = ".fileops-"
 _ENDED = (b"Z", b"X")  # states of a process that its parent has not waited for
 
@@ -64,6 +67,17 @@ def list_own_files(folder: "str | int") -> Iterator[OwnFile]:
     for name in os.listdir(folder):
         if name.startswith(_PREFIX) and (match := _NAME.fullmatch(name)):
             yield OwnFile(name, int(match["pid"]), match["start"], match["kind"])
+
+
+def is_set_file(name: str) -> bool:
+    """Whether this is the name of a file of a change set, which may be a backup."""
+    match = _NAME.fullmatch(name)
+    return match is not None and match["kind"] == "set"
+
+
+def is_temp_file(name: str) -> bool:
+    match = _NAME.fullmatch(name)
+    return match is not None and match["kind"] == "tmp"
 
 
 def remove_if_dead(leftover: OwnFile, dir_fd: int) -> bool:

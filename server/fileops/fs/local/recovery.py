@@ -1,6 +1,7 @@
 """Recovery of temp files and journals of dead processes: at the start, and before the first use of each folder."""
 
 import errno
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -8,7 +9,11 @@ from collections.abc import Callable
 from fileops.fs.local import journal, own_files
 from fileops.fs.local.directories import open_folder
 from fileops.fs.local.nofollow import Opener
+from fileops.fs.local.set_recovery import recover_all
+from fileops.model.events import DidRecover
 from fileops.platform import descriptors
+
+log = logging.getLogger(__name__)
 
 STATE_S = 1.0  # for another thread's look at the journals of the state folder
 _MAX_FOLDERS_KNOWN = 65536
@@ -26,10 +31,16 @@ class _Turn:
 
 
 class Recovery:
-    """Recovers folders and remembers which are done. `state_folder`: see `journal.default_state_folder`."""
+    """Recovers folders and remembers which are done.
+
+    state_folder: see `journal.default_state_folder`; beside it, `sets_folder` has the journals of change sets.
+    on_recovered: takes the change sets of dead processes that were undone; called on any thread.
+    """
 
     def __init__(self, opener: Opener, state_folder: str) -> None:
         self.state_folder = state_folder
+        self.sets_folder = os.path.join(os.path.dirname(state_folder), "sets")
+        self.on_recovered: Callable[[DidRecover], None] = _log_recovered
         self._opener = opener
         self._known: set[str] = set()
         self._n_forgotten = 0
@@ -57,10 +68,15 @@ class Recovery:
         n_forgotten = self._n_forgotten
         n_settled, is_done = self._settle(folder, _open_beside)
         n_more, is_also_done = self._settle_state()
+        n_sets, are_sets_done = recover_all(self.sets_folder, self._opener, self._report)
+        n_more += n_sets
         with self._guard:
-            if is_done and is_also_done and n_forgotten == self._n_forgotten:
+            if is_done and is_also_done and are_sets_done and n_forgotten == self._n_forgotten:
                 self._know(folder)
         return n_settled + n_more
+
+    def _report(self, recovered: DidRecover) -> None:
+        self.on_recovered(recovered)
 
     def _settle_state(self) -> tuple[int, bool]:
         """See `_settle`. Not done if another thread waits for the disk of a file that a journal names."""
@@ -102,6 +118,8 @@ class Recovery:
             for leftover in own_files.list_own_files(dir_fd):
                 if leftover.kind == "journal":
                     is_settled = journal.recover(leftover, dir_fd, open_target)
+                elif leftover.kind == "set":
+                    continue  # its journal decides, also if that is unknown here
                 else:
                     is_settled = own_files.remove_if_dead(leftover, dir_fd)
                 n_settled += is_settled
@@ -114,6 +132,11 @@ class Recovery:
 
     def _open_anywhere(self, target: str, dir_fd: int) -> int:  # here journals name whole paths
         return self._opener(target, _TARGET)
+
+
+def _log_recovered(recovered: DidRecover) -> None:
+    files = ", ".join(f"{file.file_path}: {file.outcome}" for file in recovered.files)
+    log.warning("a change set that was not finished was undone: %s", files)
 
 
 def _open_beside(target: str, dir_fd: int) -> int:

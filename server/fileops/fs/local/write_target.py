@@ -1,16 +1,20 @@
 """The file that a commit writes: open, named relative to its open folder, and locked against other writers."""
 
 import os
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 from fileops.fs.local import nofollow
 from fileops.fs.local.directories import open_folder
 from fileops.fs.local.nofollow import Opener
+from fileops.model.errors import SetUnsupported
 from fileops.model.internal_errors import Stale
 from fileops.platform import descriptors
 from fileops.platform.locks import LockTable, lock_between_processes
+
+_HAS_EFFECTIVE_IDS = os.access in os.supports_effective_ids
+_FOLLOWS_ANYWAY = os.access not in os.supports_follow_symlinks
 
 Inode = tuple[int, int]
 
@@ -28,6 +32,20 @@ class Target:
 
 def inode_of(status: os.stat_result) -> Inode:
     return status.st_dev, status.st_ino
+
+
+def require_writable(target: Target) -> None:
+    """Raise OSError if the file is not writable. A rename would not need that permission, so it is checked here."""
+    if os.access(
+        target.name,
+        os.W_OK,
+        dir_fd=target.dir_fd,
+        effective_ids=_HAS_EFFECTIVE_IDS,
+        follow_symlinks=_FOLLOWS_ANYWAY,
+    ):
+        return
+    flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptors.close(os.open(target.name, flags, dir_fd=target.dir_fd))  # raises the reason
 
 
 # The order of locks is: path, inode of the file, flock of the file, inode of the file that replaces it. Each covers a
@@ -49,6 +67,19 @@ def inode_of(status: os.stat_result) -> Inode:
 #   number of a deleted file that the new file has got again. That thread then finds that the inode is not at its path,
 #   and releases it without waiting for anything.
 # - A process that holds a flock waits for no other flock: that of its temp file is only tried, and always free.
+#
+# A change set holds the locks of several files at once (`locked_all`). It takes them in rounds: all paths, in their
+# order as strings; then all inodes, in their order as numbers; then all flocks, in the order of the inodes. Consider a
+# circle of threads, each of which waits for a lock that the next one holds:
+#
+# - No thread in it waits for a path. Who holds a path and waits is in the round of inodes or of flocks, where no path
+#   is waited for any more; or it is a set in the round of paths, which holds smaller paths only than the one it waits
+#   for.
+# - So all wait for inodes or flocks. A single file's writer waits for one inode and holds none. A set holds smaller
+#   inodes only than the one it waits for. The same holds for flocks, which are waited for after all inodes.
+#
+# In other processes the same order of inodes holds; if it does not (device numbers in containers), the wait for a flock
+# ends after some seconds. That two paths of a set lead to one inode is noticed before the second round.
 #
 # The wait for an inode or for the flock may be long, and the file may be replaced in that time. Then the lock is on a
 # file that is not at the path. `lock` compares the inode at the path once more. `locked` leaves this to the commit,
@@ -116,6 +147,36 @@ class WriteTargets:
                             return
                     finally:
                         descriptors.unlock_and_close_later(fd)
+
+    @contextmanager
+    def locked_all(self, paths: Sequence[str], free_paths: Sequence[str]) -> Generator[dict[str, Target]]:
+        """Yield the files at the paths, all locked; `free_paths`, at which there is to be none, are locked too.
+
+        Raises: as `locked`.
+        """
+        with ExitStack() as held:
+            for path in sorted({*paths, *free_paths}):
+                held.enter_context(self._locks.of(path))
+            opened: list[tuple[Inode, str, int, int]] = []
+            for path in paths:
+                folder, _, name = path.rpartition("/")
+                dir_fd = held.enter_context(self._opened(folder or "/", path))
+                try:
+                    fd, status = nofollow.open_regular_in(dir_fd, name, path)
+                except FileNotFoundError as error:
+                    raise Stale(path=path) from error
+                held.callback(descriptors.unlock_and_close_later, fd)
+                opened.append((inode_of(status), path, dir_fd, fd))
+            if len({inode for inode, *_ in opened}) < len(opened):
+                raise SetUnsupported(reason="two of the paths lead to one file")
+            opened.sort()
+            for inode, *_ in opened:
+                held.enter_context(self._locks.of(inode))
+            for _, _, _, fd in opened:
+                lock_between_processes(fd)
+            yield {
+                path: Target(path, path.rpartition("/")[2], dir_fd, fd, os.fstat(fd)) for _, path, dir_fd, fd in opened
+            }
 
     @contextmanager
     def _opened(self, folder: str, path: str) -> Generator[int]:

@@ -12,13 +12,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace as with_changes
 
 from fileops.fs.streams import BytesStream
+from fileops.model.changes import PlannedFile
 from fileops.model.documents import DocumentKey
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, ApplyRefused, DocumentUnknown, FileMissing, FileOpsError
 from fileops.model.files import Committed, Snapshot, Stamp
-from fileops.ports import CommitHooks, ContentStream, DocumentSink, Editor, FileSystem
+from fileops.ports import CommitHooks, ContentStream, DocumentSink, Editor, FileSystem, SetHooks
 
 if TYPE_CHECKING:
     from fileops.fs.overlay.documents import DocumentStore
@@ -202,6 +204,27 @@ class OverlayFileSystem:
         guarded = _GuardedHooks(lambda: self._require_same(path, effective), self._wrote, hooks)
         return self._delegate.remove(_disk_form(snapshot), guarded)
 
+    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+        known: dict[str, EffectiveDocument | None] = {}
+        for path in (path for file in files for path in (file.snapshot.path, file.new_path) if path):
+            known[path], state = self._effective(path)
+            if state is not None and state.kind == "dirty":
+                raise ApplyRefused(reason=f"the document {path} has unsaved changes")
+
+        def require() -> None:
+            for path, effective in known.items():
+                self._require_same(path, effective)
+
+        def wrote(committed: tuple[Committed, ...]) -> None:
+            for file, outcome in zip(files, committed, strict=True):
+                self._wrote(outcome)
+                if file.new_path is not None:
+                    gone = Snapshot(path=file.snapshot.path, stamp=None, data=b"", taken_ns=outcome.snapshot.taken_ns)
+                    self._wrote(Committed(snapshot=gone, report=outcome.report))
+
+        on_disk = [with_changes(file, snapshot=_disk_form(file.snapshot)) for file in files]
+        return self._delegate.replace_set(set_id, on_disk, _GuardedSetHooks(require, wrote, hooks))
+
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return self._delegate.lock(path, waits=waits)
 
@@ -319,6 +342,24 @@ class _GuardedHooks:
 
     def after(self, committed: Committed) -> None:
         self._wrote(committed)  # before editors are notified and reload it
+        self._hooks.after(committed)
+
+
+class _GuardedSetHooks:
+    """SetHooks of a change set on the disk, as `_GuardedHooks` for its files together."""
+
+    def __init__(
+        self, require: Callable[[], None], wrote: Callable[[tuple[Committed, ...]], None], hooks: SetHooks
+    ) -> None:
+        self._require, self._wrote, self._hooks = require, wrote, hooks
+        self.prepare, self.on_cancel = hooks.prepare, hooks.on_cancel
+
+    def before(self) -> None:
+        self._require()
+        self._hooks.before()
+
+    def after(self, committed: tuple[Committed, ...]) -> None:
+        self._wrote(committed)  # before editors are notified and reload them
         self._hooks.after(committed)
 
 

@@ -21,6 +21,7 @@ from fileops.fs.names import require_possible
 from fileops.fs.os_errors import translating
 from fileops.fs.remote.backend import MAX_REMOVALS, Backend, Entry, Reader, Staged
 from fileops.fs.remote.paths import PathCheck, RemotePaths
+from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.errors import (
     AlreadyExists,
@@ -29,11 +30,12 @@ from fileops.model.errors import (
     FileOpsError,
     NotAbsolute,
     OutsideRoots,
+    SetUnsupported,
 )
 from fileops.model.files import CommitReport, Committed, Snapshot, Source, Stamp
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform.locks import LockTable
-from fileops.ports import CommitHooks
+from fileops.ports import CommitHooks, SetHooks
 
 _MAX_LINKS = 40
 
@@ -163,6 +165,10 @@ class RemoteFileSystem:
                     with self._moved_if_missing(path):
                         report = staged.publish()
             return _finished(self._committed(path, data, self._written(path, len(data)), report), hooks)
+
+    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+        del set_id, hooks
+        raise SetUnsupported(reason=f"{files[0].snapshot.path} is on a mapped filesystem")
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         path = snapshot.path

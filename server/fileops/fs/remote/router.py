@@ -7,10 +7,11 @@ from functools import partial
 
 from fileops.concurrency import shares
 from fileops.fs.remote.filesystem import RemoteFileSystem, mount_of
+from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
-from fileops.model.errors import ConnectionFailed
+from fileops.model.errors import ConnectionFailed, SetUnsupported
 from fileops.model.files import Committed, Snapshot, Stamp
-from fileops.ports import CommitHooks, ContentStream, FileSystem
+from fileops.ports import CommitHooks, ContentStream, FileSystem, SetHooks
 
 Files = Iterable[tuple[str, Stamp | None]]
 
@@ -56,6 +57,12 @@ class RouterFileSystem:
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         return self._at(snapshot.path).remove(snapshot, hooks)
+
+    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+        for path in (path for file in files for path in (file.snapshot.path, file.new_path) if path):
+            if self.is_remote(path):
+                raise SetUnsupported(reason=f"{path} is on a mapped filesystem")
+        return self._disk.replace_set(set_id, files, hooks)
 
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return (mount_of(path, self._mounts) or self._disk).lock(path, waits=waits)

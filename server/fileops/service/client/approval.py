@@ -18,7 +18,7 @@ from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.folders import WorkspaceFolders
-from fileops.service.hub.modes import STRICTNESS, SessionModes
+from fileops.service.hub.modes import STRICTNESS, SessionModes, strictest
 from fileops.service.policy import Policy
 from fileops.service.review.client import ReviewAsker
 from fileops.service.review.queue import Review
@@ -113,10 +113,10 @@ class ClientApproval:
 
     def is_settled(self, question: ApprovalRequest, full_name: SessionName | None, session: OpenSession) -> bool:
         """Whether a question needs no person any more: "always" may have been said since the edit was planned."""
-        if is_rule_file(question.path):
+        if any(map(is_rule_file, question.paths)):
             return False
         mode_at = None if full_name is None else self.policy(full_name, session).mode_at
-        mode = "default" if mode_at is None else mode_at(question.path)
+        mode = "default" if mode_at is None else strictest(map(mode_at, question.paths))
         return mode == "yolo" or (mode == "auto_edit" and not question.is_protected)
 
     def note_decision(self, decision: Decision, full_name: SessionName | None, session: OpenSession) -> None:

@@ -255,6 +255,7 @@ class GuardedFileSystem:
         self._unreadable = unreadable
         self.stat = fs.stat
         self.replace = fs.replace
+        self.replace_set = fs.replace_set
         self.remove = fs.remove
         self.lock = fs.lock
 

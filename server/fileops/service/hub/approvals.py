@@ -72,10 +72,10 @@ class AskedEditors:
         editor = self._editors.get(name)
         return editor is not None and editor.has(path)
 
-    def always_at(self, name: str, path: str) -> Always:
-        """What "always" means if this editor's user says it: in the folders of the editor, and for this file."""
+    def always_at(self, name: str, *paths: str) -> Always:
+        """What "always" means if this editor's user says it: in the folders of the editor, and for these files."""
         editor = self._editors.get(name)
-        return Always((*(() if editor is None else editor.folders()), path))
+        return Always((*(() if editor is None else editor.folders()), *paths))
 
     def concerned(self, path: str) -> tuple[AskedEditor, ...]:
         """The editors that can ask their users about this canonical path."""

@@ -16,8 +16,9 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from fileops.model.approval import ApprovalRequest
+from fileops.model.changes import ChangeSetResult
 from fileops.model.edits import Rebased
-from fileops.model.errors import ModifiedExternally
+from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.history import AppliedEdit
 from fileops.model.host_names import MAX_HOST_CHARS, host_name
 from fileops.model.results import EditResult, Notice, Notices
@@ -119,19 +120,27 @@ class SessionNames:
         return replace(rebased, changed_by=self.changed_by(rebased.changed_by))
 
     def shown_result(self, result: EditResult) -> EditResult:
-        error, rebased = result.error, result.rebased
+        rebased = result.rebased
         if rebased is not None:
             return replace(result, rebased=self.shown_rebased(rebased))
-        if not isinstance(error, ModifiedExternally):
+        return result if result.error is None else replace(result, error=self._shown_error(result.error))
+
+    def shown_set_result(self, result: ChangeSetResult) -> ChangeSetResult:
+        if result.error is None:
             return result
+        problems = (replace(problem, error=self._shown_error(problem.error)) for problem in result.problems)
+        return replace(result, error=self._shown_error(result.error), problems=tuple(problems))
+
+    def _shown_error(self, error: FileOpsError) -> FileOpsError:
+        if not isinstance(error, ModifiedExternally):
+            return error
         also = error.also_changed_by
-        local = ModifiedExternally(
+        return ModifiedExternally(
             changed_by=self.changed_by(error.changed_by),
             diff_since_read=error.diff_since_read,
             also_changed_by=None if also is None else self.changed_by(also),
             relevance=error.relevance,
         )
-        return replace(result, error=local)
 
     def shown_notices(self, notices: Notices) -> Notices:
         def shown(notice: Notice) -> Notice:
@@ -146,7 +155,8 @@ class SessionNames:
 
     def shown_question(self, question: ApprovalRequest) -> ApprovalRequest:
         rebased = None if question.rebased is None else self.shown_rebased(question.rebased)
-        return replace(question, session_id=self.local(question.session_id), rebased=rebased)
+        files = tuple(map(self.shown_question, question.files))
+        return replace(question, session_id=self.local(question.session_id), rebased=rebased, files=files)
 
 
 class SharedSessionNames(SessionNames):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec.structs import replace
 
 from fileops.core.roots import is_inside
-from fileops.model.events import ApprovalModeChanged, BecameStale, Event, WatcherHealth
+from fileops.model.events import ApprovalModeChanged, BecameStale, DidRecover, Event, WatcherHealth
 from fileops.model.sessions import SessionName
 from fileops.ports import EventSink
 from fileops.service.hub.names import SessionNames
@@ -54,6 +54,8 @@ class EventView:
         """The event with the names that this connection knows; None if it is not sent."""
         if isinstance(event, WatcherHealth):
             return event
+        if isinstance(event, DidRecover):
+            return event if any(self._has(file.file_path) for file in event.files) else None
         if not self._names.is_own(event.session_id) and (
             isinstance(event, ApprovalModeChanged) or not self._concerns(event.session_id, event.file_path)
         ):

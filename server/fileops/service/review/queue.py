@@ -3,6 +3,8 @@
 The daemon owns the questions; editors and terminals are views of them. A view shows the reviews that concern it and
 hands in decisions. It may come and go at any time, and its end decides nothing. docs/PROTOCOL.md has the rules, in its
 section "Reviews". Belongs to the event loop; nothing is locked while a review waits.
+
+This is one module because every way in which a review ends takes part in the same table of open reviews.
 """
 
 import asyncio
@@ -26,6 +28,7 @@ from fileops.model.approval import (
     NoConsent,
     Once,
     Reject,
+    SomeFiles,
     TimedOut,
     TooMany,
     Undecided,
@@ -225,7 +228,7 @@ class Review:
         """What holds if no person can be asked. Of a person who was asked and has gone, nothing is known."""
         if self._grace_s is not None:
             return Undecided()
-        if self._host.allows_unasked and not is_rule_file(self.asked.path):
+        if self._host.allows_unasked and not any(map(is_rule_file, self.asked.paths)):
             self._queue.take(self, Once(), self._host.person)
             return Once()
         return NoConsent("protected" if self.asked.is_protected else "ask")
@@ -408,7 +411,9 @@ class ReviewQueue:
         if always is None:
             return
         for other in self.waiting():
-            holds = always.folders is None or any(is_inside(folder, other.asked.path) for folder in always.folders)
+            holds = always.folders is None or all(
+                any(is_inside(folder, path) for folder in always.folders) for path in other.asked.paths
+            )
             if is_of_host and self.n_views(other):
                 continue
             if not other.asked.is_approvable:
@@ -491,6 +496,8 @@ def outcome_of(decision: Decision) -> Outcome:
         case Reject():
             return "cancel"
         case Modify():
+            return "modify"
+        case SomeFiles(files) if any(file.text is not None or file.is_left_out for file in files):
             return "modify"
         case _:
             return "proceed_once" if always_of(decision) is None else "proceed_always"

@@ -1,6 +1,7 @@
 -- A proposed edit that waits for a person, as a pane shows it: its changes with the verdicts on them. Plain functions;
 -- the queue is `queue`'s business and the pane `view`'s.
 local buffers = require('fileops.buffers')
+local change_set = require('fileops.review.set')
 local changes = require('fileops.review.changes')
 local config = require('fileops.config')
 local countdown = require('fileops.review.countdown')
@@ -31,6 +32,12 @@ local function titles(review, count, is_stale)
   end
   local notes = {}
   if params.operation == 'create' then notes[1] = '· new file' end
+  local operation = change_set.operation(params)
+  if operation then notes[1] = '· ' .. winbar.escape(operation) end
+  if review.set then
+    local n_left = #review.set.params.files - vim.tbl_count(review.set.decided)
+    notes[#notes + 1] = ('· %d of %d files to decide'):format(n_left, #review.set.params.files)
+  end
   local proposer = ('%%#FileopsMuted#· %s%%*'):format(winbar.escape(sessions.proposer(params)))
   if require('fileops.review.queue').change_since(review) then
     notes[#notes + 1] = '%#FileopsStale#· changed since%*'
@@ -68,6 +75,16 @@ local function hints(is_stale)
   }
 end
 
+--- What is said where there is no change to show.
+---@param review fileops.Review
+---@return string
+local function empty_words(review)
+  local operation = change_set.operation(review.params)
+  if operation then return ('%s; its text stays'):format(operation) end
+  if review.set and review.params.operation == 'create' then return 'an empty file is created' end
+  return #review.change_ids == 0 and review.review_id and NO_CHANGE or 'an empty file is created'
+end
+
 --- What a pane needs to show it, the layout left to the person.
 ---@param review fileops.Review
 ---@param count string such as " 1/2"
@@ -90,7 +107,7 @@ function M.spec(review, count)
     titles = titles(review, count, is_stale),
     hints = hints(is_stale),
     n_needed = is_stale and 2 or 3,
-    empty = #review.change_ids == 0 and review.review_id and NO_CHANGE or 'an empty file is created',
+    empty = empty_words(review),
   }
 end
 
@@ -113,6 +130,8 @@ M.help = {
   { 'always', 'accept, and ask no more in this session' },
   { 'reject', 'reject the whole edit' },
   { 'reject_because', 'reject it, and say why' },
+  { 'accept_all', 'accept all files of the change set', is_of_set = true },
+  { 'reject_all', 'reject all files of the change set', is_of_set = true },
   { 'toggle_hunk', 'reject this hunk, or take that back' },
   { 'edit', 'edit the proposed text yourself' },
   { 'layout', 'inline or side by side' },

@@ -2,12 +2,14 @@
 -- `fileops/didChangeReviews`, a decision is handed in by `fileops/decideReview`, and nothing else decides. A review
 -- that was decided here stays known until the daemon has said what came of it.
 local changes = require('fileops.review.changes')
+local change_set = require('fileops.review.set')
 local queue = require('fileops.review.queue')
 local protocol = require('fileops.client.protocol')
 
 local M = {}
 
 local known = {} ---@type table<string, fileops.Review> by review_id; also those whose daemon is out of reach
+local sets = {} ---@type table<string, fileops.ReviewSet> by the daemon's review_id
 local ended_since ---@type table<string, boolean>? while the whole list is on its way: what was closed meanwhile
 
 ---@return table messages
@@ -79,10 +81,14 @@ local function ask_on(review)
   require('fileops.review.proposal').asked_on(review)
 end
 
+local silent = { info = function() end, warn = function() end }
+
 ---@param review fileops.Review
 ---@param err fileops.RequestError?
 ---@param result fileops.wire.DecideReviewResult?
-local function decided(review, err, result)
+---@param is_told? boolean what came of it has been said, of another file of the same change set
+local function decided(review, err, result, is_told)
+  local say = is_told and silent or messages()
   if known[review.review_id] ~= review then return end -- closed meanwhile, which has been told
   local name = name_of(review)
   if err or not result then
@@ -93,23 +99,25 @@ local function decided(review, err, result)
     else
       ask_on(review)
     end
-    return messages().warn(('%s: %s'):format(name, err and err.message or 'no answer'))
+    return say.warn(('%s: %s'):format(name, err and err.message or 'no answer'))
   end
   if result.reason == 'reopened' or result.reason == 'review_changed' then
     ask_on(review)
     local previous = review.params.previous
     local why = previous and why_again(previous) or 'its file changed too'
-    return messages().warn(('%s is not decided: %s; check it again'):format(name, why))
+    return say.warn(('%s is not decided: %s; check it again'):format(name, why))
   end
   if result.reason then -- already_decided, unknown_review
     local why = fate(result)
     finish(review, result.outcome or result.state or 'withdrawn', why)
-    return messages().info(('%s: %s'):format(name, why))
+    return say.info(('%s: %s'):format(name, why))
   end
-  if result.error then
+  if result.error and review.set then
+    say.warn(('no file of the change set was written: %s'):format(result.error.message))
+  elseif result.error then
     queue.was_refused(review.session_id, review.params.file_path, result.error.message)
   elseif result.state ~= 'decided' then
-    messages().info(('%s: %s'):format(name, fate(result)))
+    say.info(('%s: %s'):format(name, fate(result)))
   end
   local is_kept = result.error ~= nil or result.state ~= 'decided' -- what was typed was not written
   finish(
@@ -119,10 +127,51 @@ local function decided(review, err, result)
   )
 end
 
+---@param set fileops.ReviewSet
+---@return fileops.Review[] of its files
+local function reviews_of(set)
+  local reviews = {}
+  for _, part in ipairs(change_set.parts(set.params)) do
+    table.insert(reviews, known[part.review_id])
+  end
+  return reviews
+end
+
+--- All files are decided: so is the set.
+---@param set fileops.ReviewSet
+local function hand_in(set)
+  set.is_sent = true
+  local decision = change_set.decision(set.decided)
+  require('fileops').request(protocol.methods.decide_review, {
+    review_id = set.params.review_id,
+    revision = decision.revision or set.params.revision,
+    outcome = decision.outcome,
+    files = decision.files,
+    reason = decision.reason,
+  }, function(err, result)
+    set.is_sent = nil
+    if err or not result or result.reason == 'reopened' or result.reason == 'review_changed' then
+      set.decided = {}
+    else
+      sets[set.params.review_id] = nil
+    end
+    for i, review in ipairs(reviews_of(set)) do
+      decided(review, err, result, i > 1)
+    end
+  end)
+end
+
 ---@param review fileops.Review
 ---@param decision fileops.Decision
 local function decide(review, decision)
   review.is_deciding, review.decided = true, decision
+  local set = review.set
+  if set then
+    set.decided[review.params.file_path] = decision
+    queue.remove(review)
+    if vim.tbl_count(set.decided) == #set.params.files then hand_in(set) end
+    return
+  end
   queue.remove(review)
   require('fileops').request(protocol.methods.decide_review, {
     review_id = review.review_id,
@@ -159,8 +208,9 @@ local function fill(review, params)
 end
 
 ---@param params fileops.wire.Review
+---@param set fileops.ReviewSet?
 ---@return fileops.Review
-local function new(params)
+local function new(params, set)
   ---@type fileops.Review
   local review = {
     id = queue.next_id(),
@@ -171,6 +221,7 @@ local function new(params)
     hunks = {},
     change_ids = {},
     rejected = {},
+    set = set,
     settle = function() end,
   }
   review.settle = function(decision) decide(review, decision) end
@@ -178,11 +229,12 @@ local function new(params)
   return review
 end
 
----@param params fileops.wire.Review
-local function open(params)
+---@param params fileops.wire.Review of one edit, or of one file of a change set
+---@param set? fileops.ReviewSet
+local function open(params, set)
   local review = known[params.review_id]
   if not review then
-    review = new(params)
+    review = new(params, set)
     known[params.review_id] = review
     return queue.add(review)
   end
@@ -205,9 +257,45 @@ local function open(params)
   if is_new or was_lost then require('fileops.review.proposal').asked_on(review) end
 end
 
+--- Each file of a change set is shown as an edit of its own.
+---@param params fileops.wire.Review
+local function open_set(params)
+  local set = sets[params.review_id]
+  if set and params.revision < set.params.revision then return end
+  if not set then
+    set = { params = params, decided = {} }
+    sets[params.review_id] = set
+  end
+  local before = reviews_of(set)
+  if params.revision > set.params.revision then set.decided = {} end
+  set.params = params
+  local present = {} ---@type table<string, boolean>
+  for _, part in ipairs(change_set.parts(params)) do
+    present[part.review_id] = true
+    open(part, set)
+  end
+  for _, review in ipairs(before) do
+    if not present[review.review_id] then finish(review, 'withdrawn', 'it is asked no more') end
+  end
+end
+
+---@param params fileops.wire.Review
+local function open_any(params) return (params.files and open_set or open)(params) end
+
 ---@param closed fileops.wire.ClosedReview
 local function close(closed)
   if ended_since then ended_since[closed.review_id] = true end
+  local set = sets[closed.review_id]
+  if set then
+    if set.is_sent then return end -- the answer says what came of it
+    sets[closed.review_id] = nil
+    local why = fate(closed)
+    for i, review in ipairs(reviews_of(set)) do
+      if i == 1 then messages().info(('%s: %s'):format(name_of(review), why)) end
+      finish(review, closed.outcome or closed.state, why)
+    end
+    return
+  end
   local review = known[closed.review_id]
   if not review or review.is_deciding then return end -- the answer says what came of it
   local why = fate(closed)
@@ -222,7 +310,7 @@ function M.changed(params)
     close(closed)
   end
   for _, review in ipairs(params.opened) do
-    open(review)
+    open_any(review)
   end
 end
 
@@ -249,7 +337,7 @@ function M.attached(client, requests)
       ended_since = nil
       if err then return require('fileops.log').note('no list of reviews: ' .. err.message) end
       for _, review in ipairs(result.reviews) do
-        if not ended[review.review_id] then open(review) end
+        if not ended[review.review_id] then open_any(review) end
       end
       end_lost()
     end
@@ -264,6 +352,33 @@ function M.lost(why)
     review.is_lost, review.is_deciding = true, nil
     if queue.is_waiting(review) then queue.remove(review, why) end
     require('fileops.review.proposal').close(review, why)
+  end
+  for _, set in pairs(sets) do
+    set.decided, set.is_sent = {}, nil
+  end
+end
+
+--- Decide all files of a review's change set. Those that were accepted before, with changes or without, stay so unless
+--- all are rejected.
+---@param review fileops.Review
+---@param accepts boolean
+---@param reason? string of a rejection
+function M.decide_all(review, accepts, reason)
+  local set = review.set
+  local reviews = set and reviews_of(set) or { review }
+  if set and not accepts then
+    for path in pairs(set.decided) do
+      set.decided[path] = { outcome = 'cancel', reason = reason }
+    end
+  end
+  for _, part in ipairs(reviews) do
+    if not part.is_deciding then
+      if accepts then
+        queue.accept(part)
+      else
+        queue.reject(part, reason)
+      end
+    end
   end
 end
 

@@ -94,7 +94,7 @@ end
 ---@param decision fileops.Decision
 local function settle(review, decision)
   if not M.is_waiting(review) then return end
-  if review.kind == 'edit' and decision.outcome ~= 'cancel' then
+  if review.kind == 'edit' and not review.set and decision.outcome ~= 'cancel' then
     undelivered[key_of(review.session_id, review.params.file_path)] = { is_refused = false }
   end
   review.settle(decision)

@@ -63,7 +63,8 @@ local function show_help()
   local keys = config.get().keys
   local lines = {}
   for _, entry in ipairs(KINDS[current and current.kind or 'edit'].help) do
-    if keys[entry[1]] then lines[#lines + 1] = ('%-8s %s'):format(keys[entry[1]], entry[2]) end
+    local is_meant = not entry.is_of_set or (current and current.set)
+    if is_meant and keys[entry[1]] then lines[#lines + 1] = ('%-8s %s'):format(keys[entry[1]], entry[2]) end
   end
   require('fileops.ui.float').open('review', lines)
 end
@@ -136,6 +137,17 @@ M.reject_because = on_current(function(review)
   end)
 end)
 
+M.accept_all = on_current(function(review) require('fileops.review.listed').decide_all(review, true) end)
+
+---@param reason? string for the model
+function M.reject_all(reason)
+  on_current(
+    function(review)
+      require('fileops.review.listed').decide_all(review, false, reason ~= '' and reason or nil)
+    end
+  )()
+end
+
 M.edit = on_current(function(review)
   if review.kind == 'edit' then require('fileops.review.proposal').open(review) end
 end)
@@ -145,6 +157,8 @@ local actions = {
   always = M.always,
   reject = function() M.reject() end,
   reject_because = M.reject_because,
+  accept_all = M.accept_all,
+  reject_all = function() M.reject_all() end,
   edit = M.edit,
   toggle_hunk = function()
     local id = shown and shown:hunk_id()

@@ -1,0 +1,77 @@
+"""The request that makes several changes together, or none of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fileops_client.models import ToolResult
+from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+
+
+def edit_file(file_path: FilePath, *edits: tuple[str, str]) -> dict[str, Any]:
+    """A change of a file's text: pairs of an old and a new string, each on the result of the one before it."""
+    return {"kind": "edit", "file_path": path_or_none(file_path), "edits": _steps(edits)}
+
+
+def create_file(file_path: FilePath, content: str) -> dict[str, Any]:
+    return {"kind": "create", "file_path": path_or_none(file_path), "content": content}
+
+
+def delete_file(file_path: FilePath) -> dict[str, Any]:
+    return {"kind": "delete", "file_path": path_or_none(file_path)}
+
+
+def rename_file(file_path: FilePath, new_path: FilePath, *edits: tuple[str, str]) -> dict[str, Any]:
+    """A change of a file's path, and of its text if there are `edits` (see `edit_file`)."""
+    change = {"kind": "rename", "file_path": path_or_none(file_path), "new_path": path_or_none(new_path)}
+    return {**change, "edits": _steps(edits)} if edits else change
+
+
+def _steps(edits: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"old_string": old, "new_string": new} for old, new in edits]
+
+
+class ChangeRequests(Sender):
+    async def apply_changes(
+        self,
+        changes: Sequence[Mapping[str, Any]],
+        *,
+        description: str | None = None,
+        session_id: str | None = None,
+        dry_run: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Make changes of several files together, or none of them. Each file must have been read, as for an edit.
+
+        changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each of another path.
+        description: what they are for, for the user who is asked. After a success `details["set_id"]` names the set,
+        and `details["files"]` has what became of each file; after a failure `details["change_index"]` and
+        `details["problems"]` say which changes cannot be made, and nothing was written.
+        """
+        params = given(
+            changes=[dict(change) for change in changes],
+            description=description,
+            session_id=session_id,
+            dry_run=dry_run,
+        )
+        return await self._tool("fileops/applyChanges", params, timeout_s)
+
+    async def apply_patch(
+        self,
+        patch: str,
+        *,
+        cwd: FilePath | None = None,
+        description: str | None = None,
+        session_id: str | None = None,
+        dry_run: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> ToolResult:
+        """Make the changes that a patch says, together, or none of them.
+
+        patch: in the dialect of `apply_patch`, or unified diffs as of `git diff`. cwd: the folder to which its paths
+        are relative, by default the first workspace folder. Otherwise as `apply_changes`; a failure of a hunk or of the
+        patch itself has `details["patch_line"]`, the 1-based line of the patch.
+        """
+        params = given(
+            patch=patch, cwd=path_or_none(cwd), description=description, session_id=session_id, dry_run=dry_run
+        )
+        return await self._tool("fileops/applyPatch", params, timeout_s)

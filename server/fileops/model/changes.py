@@ -1,0 +1,138 @@
+"""Change sets: changes of several files that are made together or not at all, as frozen values."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.model.edits import Change, Edit, Operation, Splice
+from fileops.model.errors import FileOpsError
+from fileops.model.events import DidEdit
+from fileops.model.files import CommitReport, Snapshot, Source
+from fileops.model.patches import PatchHunk
+from fileops.model.sessions import DEFAULT_SESSION, SessionName
+
+MAX_CHANGES = 64  # of one set: no person looks at more, and each holds a few descriptors while it is committed
+MAX_NEW_BYTES = 16 << 20  # of the new contents of a set together, which are in memory at once
+
+ChangeKind = Literal["edit", "create", "delete", "rename"]
+
+
+class EditFile(Struct, frozen=True, kw_only=True):
+    """Change the text of a file. edits: each works on the result of the one before it. hunks: of a patch, instead."""
+
+    file_path: str
+    edits: tuple[Edit, ...] = ()
+    hunks: tuple[PatchHunk, ...] = ()
+
+
+class CreateFile(Struct, frozen=True, kw_only=True):
+    """Create a file, and the folders above it that are missing. content: the whole text, written as UTF-8."""
+
+    file_path: str
+    content: str
+
+
+class DeleteFile(Struct, frozen=True, kw_only=True):
+    """Delete a file. hunks: of a patch that has the whole text; then the file is deleted only if it has that text."""
+
+    file_path: str
+    hunks: tuple[PatchHunk, ...] = ()
+
+
+class RenameFile(Struct, frozen=True, kw_only=True):
+    """Give a file another path, and change its text if there are `edits` or `hunks`. Nothing may be at `new_path`."""
+
+    file_path: str
+    new_path: str
+    edits: tuple[Edit, ...] = ()
+    hunks: tuple[PatchHunk, ...] = ()
+
+
+FileChange = EditFile | CreateFile | DeleteFile | RenameFile
+
+
+def paths_of(change: FileChange) -> tuple[str, ...]:
+    """The paths that a change is about, as given."""
+    return (change.file_path, change.new_path) if isinstance(change, RenameFile) else (change.file_path,)
+
+
+class ChangeSetRequest(Struct, frozen=True, kw_only=True):
+    """Changes of several files by one session. description: what they are for, as a person who is asked reads it.
+
+    Paths are as the caller gave them. The order of `changes` has no meaning but that of results.
+    """
+
+    changes: tuple[FileChange, ...]
+    description: str = ""
+    session_id: SessionName = DEFAULT_SESSION
+    dry_run: bool = False
+
+
+class PatchRequest(Struct, frozen=True, kw_only=True):
+    """A change set as a patch says it. cwd: absolute, to which its paths are relative; None for the first folder."""
+
+    patch: str
+    cwd: str | None = None
+    description: str = ""
+    session_id: SessionName = DEFAULT_SESSION
+    dry_run: bool = False
+
+
+class ChangedFile(Struct, frozen=True, kw_only=True):
+    """What a change set did, or would do, to one file. file_path, new_path: as given; new_path of a rename only.
+
+    edit_id: of the entry in the history, None before it is applied. modified_by_user: it is not what was requested.
+    matches: how the texts of its edits or hunks were found, as Plan.matches.
+    """
+
+    file_path: str
+    operation: Operation
+    change: Change
+    new_path: str | None = None
+    edit_id: str | None = None
+    applied_to: Source = "disk"
+    modified_by_user: bool = False
+    matches: tuple[str, ...] = ()
+    commit: CommitReport | None = None
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Why one change of a set cannot be made. change_index: 0-based."""
+
+    change_index: int
+    error: FileOpsError
+
+
+class ChangeSetResult(Struct, frozen=True, kw_only=True):
+    """What a change set did, or would do (`dry_run`), or why it did nothing (`error`).
+
+    set_id: None unless it was applied. files: in the order of the request. dropped: paths, as given, that the user has
+    left out. problems: of all changes that cannot be made; the first one is the `error`. needs_approval: as EditResult.
+    did_edit: the events to publish once the caller has the response.
+    """
+
+    output: str
+    set_id: str | None = None
+    files: tuple[ChangedFile, ...] = ()
+    dropped: tuple[str, ...] = ()
+    error: FileOpsError | None = None
+    problems: tuple[Problem, ...] = ()
+    dry_run: bool = False
+    needs_approval: bool | None = None
+    did_edit: tuple[DidEdit, ...] = ()
+
+
+# --- between the service and the filesystem ------------------------------------------------------------------------
+
+
+class PlannedFile(Struct, frozen=True, kw_only=True):
+    """What a set is to make of one file. splices: over the snapshot's data. new_path: canonical, of a rename.
+
+    mode: permission bits of a file that comes back; else those of a new file, or of the file that is changed.
+    """
+
+    snapshot: Snapshot
+    splices: tuple[Splice, ...] = ()
+    new_path: str | None = None
+    removes: bool = False
+    mode: int | None = None

@@ -1,0 +1,571 @@
+"""A change set in a worker thread: plan all, check all, ask once, commit all or nothing.
+
+Each file is planned, and after a decision carried over to the present file, as a single edit is (`edit.py`). This
+module adds what holds for them together: limits, distinct paths, one question, one commit. A set of one edit or one
+creation is committed as a single edit, so it needs no journal, and may be written in place. It is one module because
+planning, deciding and committing share the state of each file.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.concurrency.cancellation import Attempts, CancelToken
+from fileops.core import splices as splicing
+from fileops.core import text
+from fileops.core.decision import apply_decision
+from fileops.core.diff.unified import change_of, unified_diff
+from fileops.core.merge.relevance import foreign_ranges
+from fileops.core.patch.hunks import plan_hunks
+from fileops.core.presentation import outputs
+from fileops.core.review.changes import changes_of
+from fileops.core.roots import Roots, is_inside
+from fileops.model.approval import (
+    ApprovalRequest,
+    Decision,
+    FileDecision,
+    Modify,
+    Once,
+    SomeChanges,
+    SomeFiles,
+    SomeHunks,
+)
+from fileops.model.changes import (
+    MAX_CHANGES,
+    MAX_NEW_BYTES,
+    ChangedFile,
+    ChangeSetRequest,
+    ChangeSetResult,
+    CreateFile,
+    DeleteFile,
+    EditFile,
+    FileChange,
+    Problem,
+    RenameFile,
+)
+from fileops.model.digest import content_digest
+from fileops.model.edits import Plan, Splice
+from fileops.model.errors import (
+    AlreadyExists,
+    FileMissing,
+    FileOpsError,
+    HunkNotFound,
+    IsDirectory,
+    Rejected,
+    SetUnsupported,
+)
+from fileops.model.files import Committed, Snapshot
+from fileops.model.requests import EditRequest
+from fileops.model.review import PreviousDecision
+from fileops.service.commit import CommittedEdit, SetChange, new_set_id
+from fileops.service.edit import DecidedPlan, EditOperation, Proposal
+from fileops.service.paths import canonical_path
+from fileops.service.policy import Policy, question_about
+
+
+class SetFile(Struct, frozen=True, kw_only=True):
+    """One change of a set, planned. new_path: canonical, of a rename. proposal: what was asked about it.
+
+    is_left_out: the user has dropped it. by_user: it is not what was requested.
+    """
+
+    change: FileChange
+    plan: Plan
+    new_path: str | None = None
+    proposal: Proposal | None = None
+    is_left_out: bool = False
+    by_user: bool = False
+
+    @property
+    def removes(self) -> bool:
+        return isinstance(self.change, DeleteFile)
+
+    @property
+    def has_effect(self) -> bool:
+        return bool(self.plan.splices) or self.plan.creates or self.removes or self.new_path is not None
+
+    @property
+    def file_path(self) -> str:
+        return self.change.file_path
+
+    @property
+    def given_path(self) -> str:
+        """What the session calls the file afterwards."""
+        return self.change.new_path if isinstance(self.change, RenameFile) else self.change.file_path
+
+
+class SetProposal(Struct, frozen=True, kw_only=True):
+    """The plans of a set that waits for a decision. Nothing is locked until then."""
+
+    files: tuple[SetFile, ...]
+    question: ApprovalRequest
+
+
+SetStep = ChangeSetResult | SetProposal
+
+
+class SetFailed(Exception):
+    """Changes of a set that cannot be made, in order; at least one."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__()
+        self.problems = tuple(problems)
+
+
+class ChangeSetOperation(Struct, frozen=True, kw_only=True):
+    """See the module. editor: plans and checks single files."""
+
+    editor: EditOperation
+
+    def start(self, request: ChangeSetRequest, policy: Policy, token: CancelToken) -> SetStep:
+        """Raises: Cancelled."""
+        attempts = Attempts(token)
+        try:
+            _require_limits(request)
+            while True:
+                with attempts.next():
+                    files = self._planned(request, policy, token)
+                    needs_approval = self._needs_decision(files, policy)
+                    if request.dry_run:
+                        return _result_of(request, files, needs_approval=needs_approval)
+                    if needs_approval:
+                        return self._proposal(request, files, policy, token)
+                    return self._commit(request, files, token)
+        except SetFailed as failure:
+            return self.failed(request, failure.problems)
+        except FileOpsError as error:
+            return self.failed(request, (Problem(change_index=0, error=error),), is_of_set=True)
+
+    def resume(
+        self, request: ChangeSetRequest, policy: Policy, token: CancelToken, proposal: SetProposal, decision: Decision
+    ) -> SetStep:
+        """Continue with the decision. Returns another proposal if it does not fit the present files.
+
+        Raises: Cancelled.
+        """
+        attempts = Attempts(token)
+        try:
+            decided = self._decided(proposal, decision)
+            while True:
+                with attempts.next():
+                    return self._commit_decided(request, policy, token, decided)
+        except SetFailed as failure:
+            return self.failed(request, failure.problems)
+        except FileOpsError as error:
+            return self.failed(request, (Problem(change_index=0, error=error),), is_of_set=True)
+
+    def failed(
+        self, request: ChangeSetRequest, problems: Sequence[Problem], *, is_of_set: bool = False
+    ) -> ChangeSetResult:
+        """The result of a set of which nothing was written. is_of_set: the failure is of no single change."""
+        paths = [change.file_path for change in request.changes]
+        output = outputs.changes_failure_text(problems, paths, self.editor.settings.texts, is_of_set=is_of_set)
+        return ChangeSetResult(
+            output=output,
+            error=problems[0].error,
+            problems=() if is_of_set else tuple(problems),
+            dry_run=request.dry_run,
+        )
+
+    # --- plan and check --------------------------------------------------------------------------------------------
+
+    def _planned(self, request: ChangeSetRequest, policy: Policy, token: CancelToken) -> tuple[SetFile, ...]:
+        """Raises: SetFailed, Stale, PathMoved, Cancelled."""
+        files: list[SetFile] = []
+        problems: list[Problem] = []
+        for index, change in enumerate(request.changes):
+            token.check()
+            try:
+                files.append(self._plan(request, change, policy.roots, token))
+            except IsDirectory:
+                fault = SetUnsupported(reason=f"{change.file_path} is a folder")
+                problems.append(Problem(change_index=index, error=fault))
+            except FileOpsError as error:
+                problems.append(self._problem(request, index, error, policy.roots))
+        if not problems:
+            problems = list(_faults_together(files))
+        if problems:
+            raise SetFailed(problems)
+        return tuple(files)
+
+    def _problem(self, request: ChangeSetRequest, index: int, error: FileOpsError, roots: Roots | None) -> Problem:
+        """The failure of one change, with the nearest place of a text that is not found."""
+        change = request.changes[index]
+        if isinstance(change, EditFile | RenameFile) and change.edits:
+            error = self.editor.adviser.advise(_edit_request(request, change), error, roots).error
+        return Problem(change_index=index, error=error)
+
+    def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:
+        """Raises: as `EditOperation.planned`, AlreadyExists."""
+        match change:
+            case EditFile():
+                return SetFile(change=change, plan=self.editor.planned(_edit_request(request, change), roots, token))
+            case CreateFile():
+                return SetFile(change=change, plan=self._plan_creation(request, change, roots, token))
+            case DeleteFile():
+                snapshot = self._known(request, change.file_path, roots)
+                if change.hunks:
+                    self._require_no_other_text(snapshot, change, token)
+                return SetFile(change=change, plan=self._deletion(snapshot, change.file_path))
+            case RenameFile():
+                new_path = canonical_path(self.editor.fs, change.new_path, roots)
+                snapshot = self._known(request, change.file_path, roots)
+                if self.editor.fs.read(new_path).exists:
+                    raise AlreadyExists
+                plan = self._unchanged(snapshot)
+                if change.edits or change.hunks:
+                    plan = self.editor.planned(_edit_request(request, change), roots, token)
+                return SetFile(change=change, plan=_as_rename(plan), new_path=new_path)
+
+    def _plan_creation(
+        self, request: ChangeSetRequest, change: CreateFile, roots: Roots | None, token: CancelToken
+    ) -> Plan:
+        snapshot = self.editor.fs.read(canonical_path(self.editor.fs, change.file_path, roots))
+        if snapshot.exists:
+            raise AlreadyExists
+        return self.editor.plan_on_snapshot(_edit_request(request, change), snapshot, token)
+
+    def _known(self, request: ChangeSetRequest, file_path: str, roots: Roots | None) -> Snapshot:
+        """The present file, if this session knows it. Raises: FileMissing, NotRead, ModifiedExternally, Stale."""
+        fs, freshness = self.editor.fs, self.editor.freshness
+        canonical = canonical_path(fs, file_path, roots)
+        if fs.stat(canonical) is None:
+            raise FileMissing
+        freshness.require_tracked(request.session_id, canonical)
+        snapshot = fs.read(canonical)
+        suffices = self.editor.settings.freshness != "mtime"
+        freshness.require_fresh(request.session_id, snapshot, same_bytes_suffice=suffices, dry_run=request.dry_run)
+        return snapshot
+
+    def _deletion(self, snapshot: Snapshot, file_path: str) -> Plan:
+        whole = (Splice(0, len(snapshot.data), b""),) if snapshot.data else ()
+        plan = self._unchanged(snapshot)
+        change = change_of(
+            snapshot.data,
+            plan.format,
+            whole,
+            file_path=file_path,
+            operation="delete",
+            limits=self.editor.settings.limits,
+        )
+        unified = unified_diff(change.hunks, file_path=file_path, removes=True)
+        return replace(plan, splices=whole, change=replace(change, unified=unified))
+
+    def _require_no_other_text(self, snapshot: Snapshot, change: DeleteFile, token: CancelToken) -> None:
+        """Raises: HunkNotFound, HunkAmbiguous, if the file has another text than that which a patch deletes."""
+        fmt = text.detect_format(snapshot.data)
+        plan = plan_hunks(snapshot, fmt, change.hunks, limits=self.editor.settings.limits, check=token.check)
+        if splicing.apply(snapshot.data, plan.splices):
+            first = change.hunks[0]
+            raise HunkNotFound(old_string=plan.edits[0].old_string, patch_line=first.at, is_whole_text=True)
+
+    def _unchanged(self, snapshot: Snapshot) -> Plan:
+        fmt = text.detect_format(snapshot.data)
+        change = change_of(
+            snapshot.data, fmt, (), file_path=snapshot.path, operation="modify", limits=self.editor.settings.limits
+        )
+        return Plan(
+            snapshot=snapshot,
+            format=fmt,
+            splices=(),
+            edits=(),
+            n_replacements=(),
+            matches=(),
+            match_lines=(),
+            creates=False,
+            change=change,
+        )
+
+    # --- decide ----------------------------------------------------------------------------------------------------
+
+    def _needs_decision(self, files: Sequence[SetFile], policy: Policy) -> bool:
+        """Raises: NotPermitted."""
+        needs = [policy.needs_decision(snapshot) for file in files for snapshot in _concerned(file)]  # each may raise
+        return any(needs)
+
+    def _proposal(
+        self, request: ChangeSetRequest, files: Sequence[SetFile], policy: Policy, token: CancelToken
+    ) -> SetProposal:
+        asked = tuple(
+            file if file.is_left_out else replace(file, proposal=self._file_proposal(request, file, policy, token))
+            for file in files
+        )
+        questions = [file.proposal.question for file in asked if file.proposal is not None and not file.is_left_out]
+        title, description = outputs.set_question_texts(questions, request.description)
+        first, changes = questions[0], [question.change for question in questions]
+        digests = b"".join(question.original_digest for question in questions)
+        question = replace(
+            first,
+            title=title,
+            description=description,
+            files=tuple(questions),
+            change=reduce(outputs.joined_change, changes),
+            original_text=None,
+            proposed_text=None,
+            original_digest=content_digest(digests),
+            is_protected=any(question.is_protected for question in questions),
+            changes=(),
+            previous=None,
+            rebased=None,
+            new_path=None,
+            new_canonical_path=None,
+        )
+        return SetProposal(files=asked, question=question)
+
+    def _file_proposal(self, request: ChangeSetRequest, file: SetFile, policy: Policy, token: CancelToken) -> Proposal:
+        """The question about one file; as it was asked before, if that is still to be decided."""
+        if file.proposal is not None and file.proposal.plan is file.plan:
+            return file.proposal
+        question = question_about(
+            file.plan,
+            splicing.apply(file.plan.snapshot.data, file.plan.splices),
+            outputs.question_texts(file.file_path, file.plan),
+            file_path=file.file_path,
+            session_id=request.session_id,
+            policy=policy,
+            check=token.check,
+        )
+        question = replace(
+            question,
+            is_protected=any(policy.is_protected(snapshot) for snapshot in _concerned(file)),
+            new_path=file.given_path if file.new_path is not None else None,
+            new_canonical_path=file.new_path,
+        )
+        return Proposal(plan=file.plan, question=question, is_other=file.by_user)
+
+    def _decided(self, proposal: SetProposal, decision: Decision) -> tuple[tuple[SetFile, Decision], ...]:
+        """Each file with what was decided about it. Raises: as `core.decision.apply_decision`."""
+        if not isinstance(decision, SomeFiles):
+            apply_decision(
+                proposal.files[0].plan, decision, file_path="", limits=self.editor.settings.limits, removes=True
+            )
+            if not proposal.question.is_approvable:
+                raise Rejected
+            return tuple((file, Once()) for file in proposal.files)
+        by_path = {decided.file_path: decided for decided in decision.files}
+        decided = tuple(_decided_file(file, by_path.get(file.file_path)) for file in proposal.files)
+        if all(file.is_left_out for file, _ in decided):
+            raise Rejected
+        return decided
+
+    def _commit_decided(
+        self,
+        request: ChangeSetRequest,
+        policy: Policy,
+        token: CancelToken,
+        decided: Sequence[tuple[SetFile, Decision]],
+    ) -> SetStep:
+        """Write what was decided, or ask again about all of it. Raises: Stale, PathMoved, Cancelled and failures."""
+        files: list[SetFile] = []
+        is_reopened = False
+        for file, decision in decided:
+            if file.is_left_out:
+                files.append(file)
+                continue
+            outcome = self._carried_over(request, file, decision, policy, token)
+            if isinstance(outcome, Proposal):
+                is_reopened = True
+                files.append(replace(file, plan=outcome.plan, proposal=outcome))
+            else:
+                plan = _as_rename(outcome.plan) if file.new_path is not None else outcome.plan
+                files.append(replace(file, plan=plan, by_user=file.by_user or outcome.by_user))
+        if is_reopened:
+            return self._proposal(request, files, policy, token)
+        return self._commit(request, files, token)
+
+    def _carried_over(
+        self, request: ChangeSetRequest, file: SetFile, decision: Decision, policy: Policy, token: CancelToken
+    ) -> DecidedPlan | Proposal:
+        """What was decided about one file, over the present one."""
+        assert file.proposal is not None
+        proposal, asked = file.proposal, file.proposal.plan
+        if file.new_path is not None and self.editor.fs.read(file.new_path).exists:
+            raise AlreadyExists
+        if not file.removes and (asked.splices or asked.creates or isinstance(decision, Modify)):
+            decided = apply_decision(asked, decision, file_path=file.file_path, limits=self.editor.settings.limits)
+            edit_request = _edit_request(request, file.change)
+            return self.editor.carried_over(edit_request, policy, token, proposal, decision, decided)
+        snapshot = self.editor.fs.read(canonical_path(self.editor.fs, file.file_path, policy.roots))
+        if not snapshot.exists:
+            raise FileMissing
+        if not file.removes:
+            return DecidedPlan(self._unchanged(snapshot), file.by_user)  # a rename of the present file
+        if snapshot.data == asked.snapshot.data:
+            return DecidedPlan(replace(asked, snapshot=snapshot))
+        plan = self._deletion(snapshot, file.file_path)
+        again = self._file_proposal(request, replace(file, plan=plan, proposal=None), policy, token)
+        previous = PreviousDecision(
+            text=None, change_ids=None, reason="near", ranges=foreign_ranges(asked.snapshot.data, snapshot.data)
+        )
+        return replace(again, question=replace(again.question, previous=previous))
+
+    # --- commit ----------------------------------------------------------------------------------------------------
+
+    def _commit(self, request: ChangeSetRequest, files: Sequence[SetFile], token: CancelToken) -> ChangeSetResult:
+        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
+        wanted = [file for file in files if not file.is_left_out and file.has_effect]
+        if not wanted:
+            return _result_of(request, files)
+        if len(wanted) == 1 and wanted[0].new_path is None and not wanted[0].removes:
+            only = wanted[0]
+            set_id = new_set_id()
+            edit = self.editor.committer.commit(
+                only.plan,
+                token,
+                file_path=only.file_path,
+                session_id=request.session_id,
+                set_id=set_id,
+                on_committed=self.editor.noting(_edit_request(request, only.change), only.plan),
+            )
+            return _result_of(request, files, edits={only.file_path: edit}, set_id=set_id)
+        changes = [
+            SetChange(plan=file.plan, given_path=file.given_path, new_path=file.new_path, removes=file.removes)
+            for file in wanted
+        ]
+        notes = [self.editor.noting(_edit_request(request, file.change), file.plan) for file in wanted]
+
+        def note(committed: tuple[Committed, ...]) -> None:
+            for file, noting, outcome in zip(wanted, notes, committed, strict=True):
+                if file.new_path is None:
+                    noting(outcome)
+                else:
+                    self.editor.freshness.note_rename(
+                        request.session_id, file.given_path, file.plan.snapshot.path, outcome
+                    )
+
+        set_id, edits = self.editor.committer.commit_set(
+            changes, token, session_id=request.session_id, on_committed=note
+        )
+        by_path = {file.file_path: edit for file, edit in zip(wanted, edits, strict=True)}
+        return _result_of(request, files, edits=by_path, set_id=set_id)
+
+
+# --- helpers -----------------------------------------------------------------------------------------------------
+
+
+def _require_limits(request: ChangeSetRequest) -> None:
+    """Raises: SetUnsupported."""
+    n_changes = len(request.changes)
+    if not 1 <= n_changes <= MAX_CHANGES:
+        raise SetUnsupported(reason=f"a set has 1 to {MAX_CHANGES} changes, not {n_changes}")
+    n_given = sum(
+        len(change.content) if isinstance(change, CreateFile) else 0 for change in request.changes
+    )  # characters: each is at least a byte
+    if n_given > MAX_NEW_BYTES:
+        raise SetUnsupported(reason=_TOO_LARGE)
+
+
+_TOO_LARGE = f"the new contents have more than {MAX_NEW_BYTES >> 20} MB together"
+
+
+def _faults_together(files: Sequence[SetFile]) -> Iterator[Problem]:
+    """Yield why files that can be changed alone cannot be changed together."""
+    seen: dict[str, int] = {}
+    inodes: dict[tuple[int, int], int] = {}
+    n_new_bytes = 0
+    for index, file in enumerate(files):
+        snapshot = file.plan.snapshot
+        for path in filter(None, (snapshot.path, file.new_path)):
+            other = next((seen[known] for known in seen if is_inside(known, path) or is_inside(path, known)), None)
+            if other is not None:
+                reason = f"it has a path in common with change {other + 1}"
+                yield Problem(change_index=index, error=SetUnsupported(reason=reason))
+            seen[path] = index
+        if not file.removes:
+            n_new_bytes += len(snapshot.data) + splicing.growth(file.plan.splices)
+        stamp = snapshot.stamp
+        if stamp is None:
+            continue
+        if (stamp.dev, stamp.ino) in inodes:
+            reason = f"it is the same file as that of change {inodes[stamp.dev, stamp.ino] + 1}"
+            yield Problem(change_index=index, error=SetUnsupported(reason=reason))
+        elif stamp.n_links > 1 and (len(files) > 1 or file.new_path is not None or file.removes):
+            reason = "the file has hard links, so it can only be written in place, and alone"
+            yield Problem(change_index=index, error=SetUnsupported(reason=reason))
+        inodes[stamp.dev, stamp.ino] = index
+    if n_new_bytes > MAX_NEW_BYTES:
+        yield Problem(change_index=0, error=SetUnsupported(reason=_TOO_LARGE))
+
+
+def _concerned(file: SetFile) -> tuple[Snapshot, ...]:
+    """What a policy has to look at: a rename gives a file a name that may be protected."""
+    snapshot = file.plan.snapshot
+    if file.new_path is None:
+        return (snapshot,)
+    renamed = Snapshot(path=file.new_path, stamp=snapshot.stamp, data=b"", taken_ns=snapshot.taken_ns)
+    return (snapshot, renamed)
+
+
+def _edit_request(request: ChangeSetRequest, change: FileChange) -> EditRequest:
+    """The change of a file's text, as a single request."""
+    tool: Literal["multi_edit", "write"] = "write" if isinstance(change, CreateFile) else "multi_edit"
+    return EditRequest(
+        file_path=change.file_path,
+        edits=change.edits if isinstance(change, EditFile | RenameFile) else (),
+        hunks=() if isinstance(change, CreateFile) else change.hunks,
+        tool=tool,
+        content=change.content if isinstance(change, CreateFile) else None,
+        dry_run=request.dry_run,
+        session_id=request.session_id,
+    )
+
+
+def _as_rename(plan: Plan) -> Plan:
+    return replace(plan, change=replace(plan.change, operation="rename"))
+
+
+def _decided_file(file: SetFile, decided: FileDecision | None) -> tuple[SetFile, Decision]:
+    if file.is_left_out or decided is None:
+        if not file.is_left_out and file.proposal is not None and not file.proposal.question.is_approvable:
+            raise Rejected  # of this change nothing is left that could be approved
+        return file, Once()
+    if decided.text is not None:
+        return file, Modify(decided.text)
+    if decided.is_left_out:
+        return replace(file, is_left_out=True), Once()
+    if decided.hunk_ids is not None:
+        is_whole = {hunk.id for hunk in file.plan.change.hunks} <= set(decided.hunk_ids)
+        return file, Once() if is_whole or file.removes else SomeHunks(decided.hunk_ids)
+    if decided.change_ids is None:
+        return file, Once()
+    is_whole = {change.id for change in changes_of(file.plan)} <= set(decided.change_ids)
+    return file, Once() if is_whole else SomeChanges(decided.change_ids)
+
+
+def _result_of(
+    request: ChangeSetRequest,
+    files: Sequence[SetFile],
+    *,
+    edits: dict[str, CommittedEdit] | None = None,
+    set_id: str | None = None,
+    needs_approval: bool | None = None,
+) -> ChangeSetResult:
+    made = [file for file in files if not file.is_left_out]
+    changed = tuple(_changed_file(file, (edits or {}).get(file.file_path)) for file in made)
+    dropped = tuple(file.file_path for file in files if file.is_left_out)
+    return ChangeSetResult(
+        output=outputs.changes_text(changed, dropped, is_dry=request.dry_run),
+        set_id=set_id,
+        files=changed,
+        dropped=dropped,
+        dry_run=request.dry_run,
+        needs_approval=needs_approval,
+        did_edit=tuple(edit.did_edit for edit in (edits or {}).values()),
+    )
+
+
+def _changed_file(file: SetFile, edit: CommittedEdit | None) -> ChangedFile:
+    return ChangedFile(
+        file_path=file.file_path,
+        operation=file.plan.change.operation,
+        change=file.plan.change,
+        new_path=file.given_path if file.new_path is not None else None,
+        edit_id=None if edit is None else edit.did_edit.edit_id,
+        applied_to=(file.plan.snapshot if edit is None else edit.committed.snapshot).source,
+        modified_by_user=file.by_user,
+        matches=file.plan.matches,
+        commit=None if edit is None else edit.committed.report,
+    )

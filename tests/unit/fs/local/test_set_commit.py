@@ -1,0 +1,186 @@
+"""A change set on the local disk: all of it, or nothing."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.fs.local.set_journal import SetJournal, SetRecord
+from fileops.model.changes import PlannedFile
+from fileops.model.edits import Splice
+from fileops.model.errors import AlreadyExists, SetConflict, SetUnsupported
+from fileops.model.files import Committed
+from fileops.model.internal_errors import Stale
+
+SET_ID = "5e7" * 10
+
+
+@dataclass
+class Hooks:
+    """SetHooks that call `at_before`, and keep what was committed."""
+
+    at_before: Callable[[], object] = lambda: None
+    committed: tuple[Committed, ...] = ()
+    withdrawals: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+
+    def prepare(self) -> None:
+        pass
+
+    def before(self) -> None:
+        self.at_before()
+
+    def on_cancel(self, withdraw: Callable[[], None]) -> None:
+        self.withdrawals.append(withdraw)
+
+    def after(self, committed: tuple[Committed, ...], /) -> None:
+        self.committed = committed
+
+
+@pytest.fixture
+def fs(tmp_path: Path) -> LocalFileSystem:
+    return LocalFileSystem(state_folder=str(tmp_path / "state" / "journals"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    (folder / "inner").mkdir(parents=True)
+    for name in ("a", "b", "c", "inner/d"):
+        (folder / name).write_text(f"text of {name}\n")
+    return folder
+
+
+def edited(fs: LocalFileSystem, path: Path) -> PlannedFile:
+    return PlannedFile(snapshot=fs.read(str(path)), splices=(Splice(0, 4, b"TEXT"),))
+
+
+def created(fs: LocalFileSystem, path: Path) -> PlannedFile:
+    return PlannedFile(snapshot=fs.read(str(path)), splices=(Splice(0, 0, b"new\n"),))
+
+
+def whole_set(fs: LocalFileSystem, folder: Path) -> list[PlannedFile]:
+    """One change of each kind, and of two folders."""
+    return [
+        edited(fs, folder / "a"),
+        PlannedFile(snapshot=fs.read(str(folder / "b")), removes=True),
+        PlannedFile(snapshot=fs.read(str(folder / "c")), new_path=str(folder / "inner/moved")),
+        PlannedFile(
+            snapshot=fs.read(str(folder / "inner/d")), new_path=str(folder / "e"), splices=(Splice(0, 4, b"TEXT"),)
+        ),
+        created(fs, folder / "made/below/f"),
+    ]
+
+
+BEFORE = {"a": "text of a\n", "b": "text of b\n", "c": "text of c\n", "inner/d": "text of inner/d\n"}
+AFTER = {"a": "TEXT of a\n", "inner/moved": "text of c\n", "e": "TEXT of inner/d\n", "made/below/f": "new\n"}
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if not path.is_dir()}
+
+
+def journals(tmp_path: Path) -> list[str]:
+    sets = tmp_path / "state" / "sets"
+    return os.listdir(sets) if sets.exists() else []
+
+
+def test_set_is_made_as_a_whole(fs: LocalFileSystem, folder: Path, tmp_path: Path) -> None:
+    hooks = Hooks()
+    committed = fs.replace_set(SET_ID, whole_set(fs, folder), hooks)
+    assert contents(folder) == AFTER
+    assert hooks.committed == committed
+    assert [outcome.report.method for outcome in committed] == ["swap", "delete", "rename", "rename", "create"]
+    assert [outcome.snapshot.exists for outcome in committed] == [True, False, True, True, True]
+    assert journals(tmp_path) == []
+    assert fs.n_locks == 0
+
+
+def test_file_keeps_its_mode_in_a_set(fs: LocalFileSystem, folder: Path) -> None:
+    for name in ("a", "inner/d"):
+        (folder / name).chmod(0o750)
+    fs.replace_set(SET_ID, whole_set(fs, folder), Hooks())
+    assert [os.stat(folder / name).st_mode & 0o777 for name in ("a", "e")] == [0o750, 0o750]
+
+
+@pytest.mark.parametrize("written", ["a", "b", "c", "inner/d"])
+@pytest.mark.parametrize("by", ["in_place", "rename"])
+def test_foreign_write_before_the_names_change_is_kept(
+    fs: LocalFileSystem, folder: Path, tmp_path: Path, written: str, by: str
+) -> None:
+    def write() -> None:
+        if by == "in_place":
+            (folder / written).write_text("foreign\n")
+        else:
+            (folder / "foreign").write_text("foreign\n")
+            (folder / "foreign").rename(folder / written)
+
+    with pytest.raises(Stale):
+        fs.replace_set(SET_ID, whole_set(fs, folder), Hooks(at_before=write))
+    assert contents(folder) == {**BEFORE, written: "foreign\n"}
+    assert not (folder / "made").exists()
+    assert journals(tmp_path) == []
+
+
+@pytest.mark.parametrize("taken", ["inner/moved", "e", "made/below/f"])
+def test_name_that_another_program_takes_is_not_overwritten(
+    fs: LocalFileSystem, folder: Path, tmp_path: Path, taken: str
+) -> None:
+    with pytest.raises(AlreadyExists):
+        fs.replace_set(SET_ID, whole_set(fs, folder), Hooks(at_before=lambda: (folder / taken).write_text("foreign\n")))
+    assert contents(folder) == {**BEFORE, taken: "foreign\n"}
+    assert journals(tmp_path) == []
+
+
+def test_hard_linked_file_makes_a_set_unsupported(fs: LocalFileSystem, folder: Path) -> None:
+    os.link(folder / "a", folder / "other name")
+    with pytest.raises(SetUnsupported):
+        fs.replace_set(SET_ID, whole_set(fs, folder), Hooks())
+    assert contents(folder) == {**BEFORE, "other name": BEFORE["a"]}
+
+
+def test_write_into_a_new_file_is_left_when_the_set_fails(
+    fs: LocalFileSystem, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program writes into the new `a` and into the old `b`, between S4 and COMMITTED."""
+    folder_synced = os.fsync
+    files = [edited(fs, folder / "a"), edited(fs, folder / "b")]
+    old_b = (folder / "b").open("r+")
+
+    def sync(fd: int) -> None:
+        if (folder / "b").read_text().startswith("TEXT") and not old_b.closed:
+            (folder / "a").write_text("written by another program\n")
+            old_b.write("written by a second one\n")
+            old_b.close()
+        folder_synced(fd)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with pytest.raises(SetConflict) as failure:
+        fs.replace_set(SET_ID, files, Hooks())
+    kept = f"a.fileops-before-{SET_ID}"
+    assert contents(folder) == {
+        **BEFORE, "a": "written by another program\n", "b": "written by a second one\n", kept: BEFORE["a"],
+    }  # fmt: skip
+    assert (failure.value.files, failure.value.kept) == ((str(folder / "a"),), (str(folder / kept),))
+    assert journals(tmp_path) == []
+
+
+def test_file_that_another_program_replaces_while_the_set_waits_makes_it_stale(
+    fs: LocalFileSystem, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is replaced after the journal was written and before the last compare: the set has changed no name yet."""
+    prepared = SetJournal.prepare
+
+    def prepare(journal: SetJournal, record: SetRecord) -> None:
+        prepared(journal, record)
+        for name in ("a", "b"):
+            (folder / "foreign").write_text("foreign\n")
+            (folder / "foreign").rename(folder / name)
+
+    monkeypatch.setattr(SetJournal, "prepare", prepare)
+    with pytest.raises(Stale):
+        fs.replace_set(SET_ID, whole_set(fs, folder), Hooks())
+    assert contents(folder) == {**BEFORE, "a": "foreign\n", "b": "foreign\n"}
+    assert journals(tmp_path) == []
