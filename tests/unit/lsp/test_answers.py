@@ -1,4 +1,4 @@
-"""What a client's answer to a question means: what is no clear decision is none, whatever JSON it is."""
+"""What a client's answer to a question means: JSON that is no clear decision counts as none."""
 
 import asyncio
 import json
