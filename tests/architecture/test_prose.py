@@ -87,17 +87,22 @@ DOCUMENTS = sorted(
 
 def prose_of_source(path: pathlib.Path) -> Iterator[tuple[int, str]]:
     """Yield (line, text) of each comment, of each docstring, and of each other string that may be a sentence."""
+    yield from comments_and_docstrings(path)
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Constant) and is_sentence(node.value):
+            yield node.lineno, str(node.value)
+
+
+def comments_and_docstrings(path: pathlib.Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of each comment and of each line of each docstring."""
     source = path.read_text(encoding="utf-8")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
     for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node, clean=False) is not None:
-                constant = node.body[0]
-                yield from enumerate((ast.get_docstring(node, clean=False) or "").splitlines(), constant.lineno)
-        elif isinstance(node, ast.Constant) and is_sentence(node.value):
-            yield node.lineno, str(node.value)
+        is_documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_documented and (docstring := ast.get_docstring(node, clean=False)):
+            yield from enumerate(docstring.splitlines(), node.body[0].lineno)
 
 
 def is_sentence(value: object) -> bool:
@@ -147,6 +152,11 @@ def test_sentences_of_plugins_avoid_the_phrases() -> None:
 
 def test_comments_docstrings_and_messages_avoid_the_phrases() -> None:
     assert [complaint for path in SOURCES for complaint in findings(name_of(path), prose_of_source(path))] == []
+
+
+def test_comments_and_docstrings_of_tests_avoid_the_phrases() -> None:
+    """Other strings of tests are stories, contents and expected answers."""
+    assert [c for path in TESTS for c in findings(page_name(path), comments_and_docstrings(path))] == []
 
 
 def test_documents_avoid_the_phrases() -> None:
