@@ -1,5 +1,5 @@
 /**
- * A view of the reviews that wait: the daemon keeps the queue and tells how it changes; a command, and an edit of an
+ * A view of the reviews that wait: the daemon keeps the queue and reports its changes; a command, and an edit of an
  * older daemon, is a question that waits for its answer. Each is listed here until the user decides, here or elsewhere,
  * or the agent withdraws it. One is shown at a time. What they look like is `view.ts`.
  */
@@ -55,7 +55,7 @@ export class Reviews implements vscode.Disposable {
   /** Of the queue, or of what one in it proposes or says. */
   readonly onDidChange = this.#changed.event;
   readonly onDidBecomeStale = this.#becameStale.event;
-  /** Before the daemon is told. */
+  /** Before the daemon is notified. */
   readonly onDidAccept = this.#accepted.event;
 
   /** store: of this window; keeps what was typed and not decided. */
@@ -198,7 +198,7 @@ export class Reviews implements vscode.Disposable {
   async #closed(end: ClosedReview): Promise<void> {
     const review = this.#edits.find(({ id }) => id === end.review_id);
     if (!review) return;
-    if (!review.isDeciding) this.#tellEnd(review, endSentence(end)); // else the answer to the decision says what came of it
+    if (!review.isDeciding) this.#tellEnd(review, endSentence(end)); // else the answer to the decision says the outcome
     await this.#end(review);
   }
 
@@ -238,7 +238,7 @@ export class Reviews implements vscode.Disposable {
     }
     if (outcome === 'always' && decision.outcome === 'modify' && result.reason === null) await this.desk.allow(question.session.session_id);
     void tellResult(this.panes, { question, text, isAccepted, wasTyped }, result).catch((error: unknown) => this.log.error(String(error)));
-    if (result.reason === 'reopened' || result.reason === 'review_changed') review.isDeciding = false; // shown anew
+    if (result.reason === 'reopened' || result.reason === 'review_changed') review.isDeciding = false; // shown again
     else await this.#end(review);
   }
 

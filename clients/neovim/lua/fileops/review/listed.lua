@@ -1,6 +1,6 @@
 -- The daemon's list of reviews, as this Neovim shows it. The daemon owns them: what is shown here comes and goes by
 -- `fileops/didChangeReviews`, a decision is handed in by `fileops/decideReview`, and nothing else decides. A review
--- that was decided here stays known until the daemon has said what came of it.
+-- that was decided here stays known until the daemon has reported its outcome.
 local changes = require('fileops.review.changes')
 local queue = require('fileops.review.queue')
 local protocol = require('fileops.client.protocol')
@@ -8,7 +8,7 @@ local protocol = require('fileops.client.protocol')
 local M = {}
 
 local known = {} ---@type table<string, fileops.Review> by review_id; also those whose daemon is out of reach
-local ended_since ---@type table<string, boolean>? while the whole list is on its way: what was closed meanwhile
+local ended_since ---@type table<string, boolean>? while the whole list is on its way: what was closed since
 
 ---@return table messages
 local function messages() return require('fileops.ui.messages') end
@@ -83,7 +83,7 @@ end
 ---@param err fileops.RequestError?
 ---@param result fileops.wire.DecideReviewResult?
 local function decided(review, err, result)
-  if known[review.review_id] ~= review then return end -- closed meanwhile, which has been told
+  if known[review.review_id] ~= review then return end -- closed before, which has been reported
   local name = name_of(review)
   if err or not result then
     local daemon = require('fileops.client.process')
@@ -209,13 +209,13 @@ end
 local function close(closed)
   if ended_since then ended_since[closed.review_id] = true end
   local review = known[closed.review_id]
-  if not review or review.is_deciding then return end -- the answer says what came of it
+  if not review or review.is_deciding then return end -- the answer reports the outcome
   local why = fate(closed)
   messages().info(('%s: %s'):format(name_of(review), why))
   finish(review, closed.outcome or closed.state, why)
 end
 
---- What the daemon tells of its list.
+--- What the daemon reports of its list.
 ---@param params fileops.wire.DidChangeReviewsParams
 function M.changed(params)
   for _, closed in ipairs(params.closed) do
