@@ -73,6 +73,15 @@ PLUGIN_SOURCES = sorted(
         *(ROOT / "clients" / "vscode").glob("package*.json"),
     ]
 )
+# whose comments are checked, and no strings: those of tests are contents and expected answers
+SCRIPTS = sorted(
+    path
+    for folder in (ROOT / "clients", ROOT / "tests")
+    for suffix in ("lua", "ts", "js", "mjs")
+    for path in folder.rglob(f"*.{suffix}")
+    if "node_modules" not in path.parts
+)
+SCRIPT_COMMENT = re.compile(r"(?:^\s*(?:--|//|/?\*)|\s(?:---?|//|/\*\*?)(?=[\s@])).*")
 DOCUMENTS = sorted(
     path
     for path in [
@@ -144,6 +153,17 @@ def sentences_of_plugin(path: pathlib.Path) -> Iterator[tuple[int, str]]:
             yield from (
                 (number, text) for _, text in re.findall(r"""(['"`])((?:(?!\1).)+)\1""", code) if is_sentence(text)
             )
+
+
+def comments_of_script(path: pathlib.Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of each comment of Lua, JavaScript or TypeScript."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if found := SCRIPT_COMMENT.search(line):
+            yield number, found[0]
+
+
+def test_comments_of_plugins_and_scripts_avoid_the_phrases() -> None:
+    assert [c for path in SCRIPTS for c in findings(page_name(path), comments_of_script(path))] == []
 
 
 def test_sentences_of_plugins_avoid_the_phrases() -> None:
