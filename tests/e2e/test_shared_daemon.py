@@ -99,7 +99,7 @@ def test_daemon_inherits_nothing_from_the_process_that_started_it(here: Place) -
     assert environment.keys().isdisjoint({"TOKEN", "PYTHONPATH"})
     assert environment["FILEOPS_PLUGIN_TIMEOUT_S"] == "11"
     assert os.readlink(process / "cwd") == "/"
-    assert os.getsid(pid) not in {pid, os.getsid(0)}  # its own session, so it gets no controlling terminal
+    assert os.getsid(pid) not in {pid, os.getsid(0)}  # a new session that it does not lead: no terminal
     assert os.readlink(process / "fd/0") == "/dev/null"
     assert os.readlink(process / "fd/2") == str(here.log)
     assert stat.S_IMODE(here.log.stat().st_mode) == 0o600

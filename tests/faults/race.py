@@ -10,8 +10,8 @@ is a lost edit; a line of the outside writer that goes back is a write over byte
 The outside writer does not ask: it reads, and some moments later renames its own file over the one it read (or,
 with --outside in-place, writes into it). It may overwrite what agents did in between; its own writes
 must never go, unless it wrote into a file that had been replaced since it opened it. The files with two names are
-written in place by the daemons and left alone by it. What a daemon puts in place and reverts, because it noticed
-the outside write, the outside writer may see for a moment; agents may not.
+written in place by the daemons and left alone by it. It may see for a moment what a daemon puts in place and reverts,
+because that daemon noticed the outside write; agents may not see it.
 """
 
 import argparse

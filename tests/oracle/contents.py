@@ -42,7 +42,7 @@ class Document:
 
 @dataclass(slots=True)
 class Sight:
-    """What a session saw last. text None: perhaps the current content. is_sure: nothing happened to the file since.
+    """What a session saw last. text None: it may be the current content. is_sure: nothing happened to the file since.
 
     n_foreign: see Oracle.n_foreign; None if it is not known.
     """

@@ -307,7 +307,7 @@ class Game:
         self._judge_refusal(turn, path, before, code, allowed)
 
     def _judge_refusal(self, turn: Turn, path: str, before: Content, code: str, allowed: set[str]) -> None:
-        """allowed: for the file's sake; the user, the editor and a change in between may cause others."""
+        """allowed: codes that the file explains; the user, the editor and a change in between may cause others."""
         allowed = allowed - {"ok"}
         if turn.n_asked:
             allowed |= turn.refusals

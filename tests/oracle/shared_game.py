@@ -345,7 +345,7 @@ class SharedGame:
         self._note("roots", agent.base, answer)
 
     async def loosen(self, dice: random.Random) -> None:
-        """An agent sets its own mode. It may only cause more questions."""
+        """An agent sets its own mode. This may only add questions."""
         agent = next((agent for agent in self._shuffled(dice) if not agent.is_mcp), None)
         if agent is None:
             return
