@@ -41,7 +41,7 @@ local function attach(buf, client_id)
   end
 end
 
---- Report what `act` does to the buffer as one change. It would take a text in between, which has some of
+--- Report what `act` does to the buffer as one change. The daemon would take a text in between, which has some of
 --- the places and not the others, for typing.
 ---@param buf integer
 ---@param act fun()
