@@ -1,6 +1,6 @@
 """An ACP client in a terminal: it runs an agent, and serves its files through fileops-server.
 
-The agent reads what an editor has not saved yet, and a write that would lose somebody else's change fails.
+The agent reads what an editor has not saved yet, and a write that would lose another writer's change fails.
 
     python examples/acp_client.py FOLDER PROMPT -- gemini --acp
     python examples/acp_client.py --tools FOLDER PROMPT -- gemini --acp

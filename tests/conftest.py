@@ -38,7 +38,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """After the first test in this process that failed by waiting, the others wait less.
 
-    Editors do not count: their tests take long, and have a patience of their own.
+    Editors do not count: their tests take long, and have their own patience.
     """
     report = yield
     if report.failed and call.duration >= FULL_S and not item.nodeid.startswith(tuple(EDITORS)):

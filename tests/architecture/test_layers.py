@@ -30,7 +30,7 @@ DISK_MAY_IMPORT = {
     "model", "ports", "core.text", "core.splices", "core.stamps", "core.uris", "concurrency.deferred",
     "concurrency.shares",
 }  # fmt: skip
-# What a room may import of ours besides itself: a whole room, or one module of it.
+# What a room may import of our code besides itself: a whole room, or one module of it.
 MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
     "rpc": {"concurrency.delivery"},

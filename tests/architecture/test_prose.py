@@ -73,6 +73,15 @@ PLUGIN_SOURCES = sorted(
         *(ROOT / "clients" / "vscode").glob("package*.json"),
     ]
 )
+# whose comments are checked, and no strings: those of tests are contents and expected answers
+SCRIPTS = sorted(
+    path
+    for folder in (ROOT / "clients", ROOT / "tests")
+    for suffix in ("lua", "ts", "js", "mjs")
+    for path in folder.rglob(f"*.{suffix}")
+    if {"node_modules", "dist", "dist-test", "bundled"}.isdisjoint(path.parts)  # built, or others' own
+)
+SCRIPT_COMMENT = re.compile(r"(?:^\s*(?:--|//|/?\*)|\s(?:---?|//|/\*\*?)(?=[\s@])).*")
 DOCUMENTS = sorted(
     path
     for path in [
@@ -87,17 +96,22 @@ DOCUMENTS = sorted(
 
 def prose_of_source(path: pathlib.Path) -> Iterator[tuple[int, str]]:
     """Yield (line, text) of each comment, of each docstring, and of each other string that may be a sentence."""
+    yield from comments_and_docstrings(path)
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Constant) and is_sentence(node.value):
+            yield node.lineno, str(node.value)
+
+
+def comments_and_docstrings(path: pathlib.Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of each comment and of each line of each docstring."""
     source = path.read_text(encoding="utf-8")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
     for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node, clean=False) is not None:
-                constant = node.body[0]
-                yield from enumerate((ast.get_docstring(node, clean=False) or "").splitlines(), constant.lineno)
-        elif isinstance(node, ast.Constant) and is_sentence(node.value):
-            yield node.lineno, str(node.value)
+        is_documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_documented and (docstring := ast.get_docstring(node, clean=False)):
+            yield from enumerate(docstring.splitlines(), node.body[0].lineno)
 
 
 def is_sentence(value: object) -> bool:
@@ -141,12 +155,28 @@ def sentences_of_plugin(path: pathlib.Path) -> Iterator[tuple[int, str]]:
             )
 
 
+def comments_of_script(path: pathlib.Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of each comment of Lua, JavaScript or TypeScript."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if found := SCRIPT_COMMENT.search(line):
+            yield number, found[0]
+
+
+def test_comments_of_plugins_and_scripts_avoid_the_phrases() -> None:
+    assert [c for path in SCRIPTS for c in findings(page_name(path), comments_of_script(path))] == []
+
+
 def test_sentences_of_plugins_avoid_the_phrases() -> None:
     assert [c for path in PLUGIN_SOURCES for c in findings(page_name(path), sentences_of_plugin(path))] == []
 
 
 def test_comments_docstrings_and_messages_avoid_the_phrases() -> None:
     assert [complaint for path in SOURCES for complaint in findings(name_of(path), prose_of_source(path))] == []
+
+
+def test_comments_and_docstrings_of_tests_avoid_the_phrases() -> None:
+    """Other strings of tests are stories, contents and expected answers."""
+    assert [c for path in TESTS for c in findings(page_name(path), comments_and_docstrings(path))] == []
 
 
 def test_documents_avoid_the_phrases() -> None:

@@ -1,6 +1,6 @@
 """What attaching costs: python tests/bench/attach.py [N_ATTACHES]. Prints one line for each figure.
 
-The daemon runs at a place of its own and is ended afterwards.
+The daemon runs at its own place and is ended afterwards.
 """
 
 import json

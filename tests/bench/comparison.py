@@ -91,7 +91,7 @@ def running(contender: Contender, folder: Path, env: Mapping[str, str] | None = 
 
 
 def lost_updates(contender: Contender, folder: Path, effort: Effort) -> str:
-    """Two agents, each with a tool of its own, edit different lines of one file at the same time."""
+    """Two agents, each with its own tool, edit different lines of one file at the same time."""
     path = folder / "shared.txt"
     path.write_text("".join(f"line {number:05d} old\n" for number in range(N_LINES)))
     acknowledged: list[int] = []

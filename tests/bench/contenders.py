@@ -24,7 +24,7 @@ STOCK_SERVER = Path(__file__).with_name("stock_pygls.py")
 
 
 class Raw:
-    """What a caller would write in ten lines of Python, in his own process; durable, and checking nothing."""
+    """What a caller would write in ten lines of Python, in its own process; durable, without any checks."""
 
     name = "raw Python, fsync"
 
@@ -149,7 +149,7 @@ class Ours:
 
 
 class Earlier(Ours):
-    """An earlier version of ours, from a checkout of it."""
+    """An earlier version of this project, from a checkout of it."""
 
     name = "fileops-server, earlier"
 
@@ -262,7 +262,7 @@ class McpTextEditor:
 class Peers:
     """Commands of the installed peers; None where one could not be installed (the report says so).
 
-    earlier: a checkout of an earlier version of ours, for the scenarios that compare with it.
+    earlier: a checkout of an earlier version of this project, for the scenarios that compare with it.
     """
 
     mcp_filesystem: tuple[str, ...] | None = None

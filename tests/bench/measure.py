@@ -49,7 +49,7 @@ def interleaved(
     """Call each contender once per round, in an order that changes; the first `n_warm` rounds are not counted.
 
     n_in_a_row: calls that each makes when it is its turn, as a caller with several requests does; all count, and the
-    first ones, which find the machine's caches full of the others, are told apart. A call may return a float: then
+    first ones, which find the machine's caches full of the others, are kept separate. A call may return a float: then
     that is its time, in seconds, and the clock is not used.
     """
     rows = {name: Row(contender=name) for name in calls}

@@ -1,7 +1,7 @@
 """What a queue of 500 reviews costs: python tests/bench/reviews.py [N_REVIEWS]. Prints one line for each figure.
 
 Edits of many sessions wait in a shared daemon with one view, which lists them and decides some one after the other. The
-time of a decision includes the write of its edit. The daemon runs at a place of its own and is ended afterwards.
+time of a decision includes the write of its edit. The daemon runs at its own place and is ended afterwards.
 """
 
 import asyncio

@@ -28,7 +28,7 @@ from fileops_client._process import DEFAULT_COMMAND
 OURS, RAW, STOCK = Ours.name, Raw.name, StockPygls.name
 Runs = int
 IN_A_ROW = 5  # small requests, as an agent makes them in one turn
-SETTLED_S = 2.5  # a file that somebody else wrote less than two seconds ago is committed with more care
+SETTLED_S = 2.5  # a file that another process wrote less than two seconds ago is committed with more care
 CONTESTED = f"{OURS}, just written by another"
 
 
@@ -59,7 +59,7 @@ def _toggler(edit: Callable[[str, str], object], one: str, other: str) -> Callab
 
 
 def s1_cold_start(folder: Path, runs: Runs, peers: Peers) -> Result:
-    """Both sides with compiled bytecode, whatever PYTHONDONTWRITEBYTECODE says; CPU beside wall time."""
+    """Both sides with compiled bytecode, even with PYTHONDONTWRITEBYTECODE set; CPU beside wall time."""
     for package in (fileops, fileops_client):
         compileall.compile_dir(package.__path__[0], quiet=1)
     cpu: dict[str, list[float]] = {OURS: [], STOCK: []}
@@ -190,7 +190,7 @@ def _edit_scenario(
     with_floor: bool = False,
     n_in_a_row: int = 1,
 ) -> list[Row]:
-    """The same edit, there and back, on a file of its own for each contender.
+    """The same edit, there and back, on a separate file for each contender.
 
     with_floor: raw with our syncs, and ours with more care, too.
     """

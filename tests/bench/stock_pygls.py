@@ -1,4 +1,4 @@
-"""A stock pygls server with one custom request that answers what it was told to. The yardstick of S1 and S2."""
+"""A stock pygls server with one custom request that returns the answer it was given. The yardstick of S1 and S2."""
 
 import json
 from typing import Any

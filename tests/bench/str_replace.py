@@ -34,7 +34,7 @@ def main() -> None:
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
         try:
             answer["result"] = TOOLS[message["method"]](**message["params"])
-        except Exception as error:  # noqa: BLE001 - whatever failed, the model reads it
+        except Exception as error:  # noqa: BLE001 - the model reads every failure
             answer["error"] = {"code": 1, "message": f"{type(error).__name__}: {error}"}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

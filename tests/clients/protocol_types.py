@@ -1,4 +1,4 @@
-"""The generator of the clients' types, which is a program and not a module of ours."""
+"""The generator of the clients' types, which is a program and not one of our modules."""
 
 import importlib.util
 from pathlib import Path

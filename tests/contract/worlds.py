@@ -152,7 +152,7 @@ class OpenedWorld(MemoryWorld):
 
 
 class AnywhereWorld:
-    """fsspec's memory filesystem, mapped into a tree of ours."""
+    """fsspec's memory filesystem, mapped into a local tree."""
 
     source: Source = "disk"
 
@@ -197,7 +197,7 @@ class AnywhereWorld:
 
 
 class SftpWorld(DiskWorld):
-    """A folder behind an SSH server of this machine, mapped into a tree of ours."""
+    """A folder behind an SSH server of this machine, mapped into a local tree."""
 
     def __init__(self, root: Path, sshd: Sshd) -> None:
         self._base = os.path.realpath(root)

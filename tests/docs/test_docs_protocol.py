@@ -1,6 +1,6 @@
 """docs/PROTOCOL.md, executed: its requests go to a real daemon, whose answers must be those of the page.
 
-Each `##` section with examples gets a daemon of its own, in a folder that stands for /home/you/project.
+Each `##` section with examples gets its own daemon, in a folder that represents /home/you/project.
 """
 
 import json
@@ -38,7 +38,7 @@ def sections() -> Iterator[tuple[str, list[Block]]]:
 
 
 def matches(expected: object, actual: object) -> bool:
-    """Equal, where "…" is equal to anything and as a key stands for any further keys."""
+    """Equal, where "…" is equal to anything and as a key matches any further keys."""
     same_type = type(expected) is type(actual)
     if expected == ANY:
         return True

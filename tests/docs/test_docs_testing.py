@@ -17,7 +17,7 @@ def test_tests_of_the_page_pass_as_printed(tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     source = "\n\n".join(blocks)
     (tmp_path / "test_my_client.py").write_text(source, encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # of nobody's project
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # not of this project
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_my_client.py"],
         cwd=tmp_path,

@@ -400,7 +400,7 @@ def test_client_that_knows_single_edits_is_asked_about_each_before_anything_is_w
 async def test_malformed_answer_about_a_set_decides_nothing(
     daemon: SharedDaemon, folder: Path, answer: dict[str, Any]
 ) -> None:
-    """The review waits for another view, and without one nobody has decided."""
+    """The review waits for another view, and without one it stays undecided."""
     capabilities = {"experimental": {"fileops": {"confirm_edit": True, "confirm_changes": True}}}
     editor = await daemon.lsp("editor", "nvim")
 

@@ -277,7 +277,7 @@ async def test_result_reports_changes_of_read_files_by_the_command(tmp_path: pat
     [
         ("default", ["proceed_once", "cancel"], 2, [None, "rejected"]),
         ("auto_edit", ["proceed_always"], 1, [None, None]),
-        ("default", ["modify", "proceed_once"], 2, ["rejected", None]),
+        ("default", ["modify", "proceed_once"], 2, ["undecided", None]),
         ("yolo", [], 0, [None, None]),
     ],
 )
@@ -335,7 +335,7 @@ async def test_question_has_the_description_of_the_command(tmp_path: pathlib.Pat
         ({"title": "Run"}, 2, [None, None]),
         ({"title": "Always"}, 1, [None, None]),
         ({"title": "Reject"}, 2, ["rejected", "rejected"]),
-        (None, 2, ["rejected", "rejected"]),
+        (None, 2, ["undecided", "undecided"]),
     ],
 )
 async def test_editor_without_a_plugin_asks_by_a_message(

@@ -22,7 +22,7 @@ def file(tmp_path: Path) -> Path:
 
 
 class Model:
-    """The agent's model: proposes what it was told to, and remembers the questions."""
+    """The agent's model: proposes what the test prepared, and remembers the questions."""
 
     def __init__(self, *proposals: tuple[str, str] | None) -> None:
         self._proposals = iter(proposals)

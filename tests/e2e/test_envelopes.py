@@ -1,4 +1,4 @@
-"""Each request gets exactly one answer, whatever it looks like. R-RPC-*, R-LIFE-* of docs/PROTOCOL.md."""
+"""Each request gets exactly one answer, malformed ones too. R-RPC-*, R-LIFE-* of docs/PROTOCOL.md."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Clients that answer badly or ask for too much, against the real daemon and real files: nobody else is held up.
+"""Clients that answer badly or ask for too much, against the real daemon and real files: no other client waits.
 
 R-ASK-1 of docs/PROTOCOL.md.
 """
@@ -101,7 +101,7 @@ WIDE = {"limits": {"max_lines": 100_000, "max_line_chars": 100_000, "max_chars":
 
 # R-FRAME-5
 def test_client_that_asks_for_half_a_gigabyte_and_does_not_read_costs_bounded_memory(tmp_path: Path) -> None:
-    """500 MB of answers that nobody takes; then all of them come, in one piece."""
+    """500 MB of answers that the client does not read; then all of them come, in one piece."""
     path = tmp_path / "big.txt"
     path.write_text(("x" * 999 + "\n") * 250, encoding="ascii")
     n_requests = 2000

@@ -32,7 +32,7 @@ class Client(LanguageClient):
     __test__ = False
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        if source is not FeatureRequestError:  # an answer of ours that is an error on purpose
+        if source is not FeatureRequestError:  # our own answer, an error on purpose
             super().report_server_error(error, source)
 
 
@@ -102,7 +102,7 @@ class Editor:
         return types.ApplyWorkspaceEditResult(applied=True)
 
     def oblige_when_let(self, *, is_heedless: bool = False) -> tuple[asyncio.Event, asyncio.Event]:
-        """(set when it is asked, to be set for its answer). is_heedless: what was asked is done, though taken back."""
+        """(set when it is asked, to be set for its answer). is_heedless: a cancelled request is carried out."""
         asked, unlock_and_close_later = asyncio.Event(), asyncio.Event()
 
         async def slowly(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:

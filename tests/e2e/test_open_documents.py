@@ -1,4 +1,4 @@
-"""Open documents, through the daemon: what is read, where edits go, who is told what. With a hostile editor."""
+"""Open documents, through the daemon: what is read, where edits go, who is notified. With a hostile editor."""
 
 import asyncio
 import os
@@ -145,7 +145,7 @@ def typing_first(editor: EditorClient, file: Path) -> Callable[[Any], Awaitable[
 
 
 def heedless(reply: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
-    """An editor that finishes what it was asked, though it is taken back."""
+    """An editor that carries out its request, though it was cancelled."""
 
     async def finish(params: Any) -> Any:
         work = asyncio.ensure_future(reply(params))
@@ -273,7 +273,7 @@ async def test_plain_edit_applied_to_another_text_is_an_error(tmp_path: Path, fi
 
 
 async def test_late_change_notification_of_an_idle_editor_is_accepted(editor: EditorClient, file: Path):
-    """R-DOC-13. As eglot does while a request of its own waits for the answer."""
+    """R-DOC-13. As eglot does while its own request waits for the answer."""
     editor.open(file)
     editor.type(file, "one", "un")
     await editor.client.read(file)
@@ -285,7 +285,7 @@ async def test_late_change_notification_of_an_idle_editor_is_accepted(editor: Ed
     assert (await editor.client.edit(file, "deux", "2")).code == "apply_refused"
     editor.type(file, "two", "deux")
     editor.apply = editor.oblige
-    assert (await editor.client.edit(file, "un", "1")).ok  # what it was told it wrote is what stands there
+    assert (await editor.client.edit(file, "un", "1")).ok  # the document has what was reported
     assert (editor.text(file), file.read_text()) == ("1\ndeux\n", "one\ntwo\n")
 
 

@@ -234,3 +234,17 @@ async def test_edits_that_wait_for_a_decision_do_not_keep_the_agent_from_other_r
     await agent.read(file, "another")
     await view.call("fileops/decideReviews", {"outcome": "cancel"})
     assert {code_of(await edit) for edit in edits} == {"rejected"}
+
+
+async def test_result_of_an_edit_that_was_approved_in_part_has_its_diff_once(daemon: SharedDaemon, file: Path) -> None:
+    """Its text has what was written; hosts over MCP add no second diff."""
+    view = await view_of(daemon, file.parent)
+    host = await daemon.host(file.parent, "codex")
+    await host.tool("Read", file_path=str(file))
+    steps = [{"old_string": "line 5\n", "new_string": "five\n"}, {"old_string": "line 20\n", "new_string": "twenty\n"}]
+    edit = host.start_tool("MultiEdit", file_path=str(file), edits=steps)
+    review = await opened(view)
+    await decide(view, review, "proceed_once", change_ids=[review["changes"][1]["id"]])
+    texts = "\n".join(item["text"] for item in (await edit)["content"])
+    assert "User modified the proposed change. What was written:" in texts
+    assert texts.count("\n+twenty\n") == 1

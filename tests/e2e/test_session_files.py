@@ -48,7 +48,7 @@ async def test_recorded_content_of_any_size_counts_as_read(tmp_path: Path) -> No
     async with FileOpsClient.start(root=tmp_path, initialization_options={"freshness": "content"}) as client:
         assert (await client.read(large)).code == "too_large"
         assert (await client.record_read(large)).recorded
-        os.utime(large, ns=(1, 1))  # the same bytes under another time: only a digest of them all can tell
+        os.utime(large, ns=(1, 1))  # the same bytes under another time: only a digest of them all can show it
         assert (await client.edit(large, "line 99999\n", "last\n")).ok
 
 

@@ -99,7 +99,7 @@ def test_daemon_inherits_nothing_from_the_process_that_started_it(here: Place) -
     assert environment.keys().isdisjoint({"TOKEN", "PYTHONPATH"})
     assert environment["FILEOPS_PLUGIN_TIMEOUT_S"] == "11"
     assert os.readlink(process / "cwd") == "/"
-    assert os.getsid(pid) not in {pid, os.getsid(0)}  # a session of its own, and no terminal can be its
+    assert os.getsid(pid) not in {pid, os.getsid(0)}  # a new session that it does not lead: no terminal
     assert os.readlink(process / "fd/0") == "/dev/null"
     assert os.readlink(process / "fd/2") == str(here.log)
     assert stat.S_IMODE(here.log.stat().st_mode) == 0o600
@@ -342,7 +342,7 @@ def test_65th_client_is_refused(here: Place) -> None:
 
 
 def test_client_of_a_daemon_without_free_descriptors_is_refused_for_that(here: Place) -> None:
-    """With so few that nothing can be looked up, and with a few more: it is served, or told the true reason."""
+    """With so few that nothing can be looked up, and with a few more: it is served, or gets the true reason."""
     pid = here.start()
     first, _ = say(here, attach_line())  # what is opened once is open
     _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)

@@ -1,4 +1,4 @@
-"""The start: a reader does not wait for pygls; what needs it loads it, and nothing is lost or passed by meanwhile."""
+"""The start: a reader does not wait for pygls; what needs it loads it, and nothing is lost or overtaken until then."""
 
 import ast
 import importlib.util

@@ -1,4 +1,4 @@
-"""An edit that waits for the editor, and is taken back: by its caller, or by the end of the connection."""
+"""An edit that waits for the editor, and is withdrawn: by its caller, or by the end of the connection."""
 
 from collections.abc import Callable
 from pathlib import Path

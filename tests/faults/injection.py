@@ -54,7 +54,7 @@ class Spot:
 
 
 def reason_for_none() -> str | None:
-    """Why the shim is not to be had here; None where it is."""
+    """Why the shim is not available here; None if it is."""
     if not sys.platform.startswith("linux"):
         return "the shim speaks to Linux alone"
     if shutil.which("cc") is None:

@@ -2,16 +2,16 @@
 
     python tests/faults/race.py --seconds 60
 
-A file is a table: a generation in its first and its last line, and a line per writer. Whoever writes raises the
-generation and puts a number never used before into his own line; what he does not write, he leaves as he saw it. So
+A file is a table: a generation in its first and its last line, and a line per writer. Each writer raises the
+generation and puts a number never used before into its own line; it leaves the other lines as it saw them. So
 a read whose first and last line differ is torn; a line that goes back without the outside writer having put it back
-is a lost edit; a line of the outside writer that goes back is a write over bytes that nobody saw.
+is a lost edit; a line of the outside writer that goes back is a write over bytes that no agent saw.
 
-The outside writer asks nobody: he reads, and some moments later renames a file of his own over the one he read (or,
-with --outside in-place, writes into it). What agents did meanwhile he overwrites, which is his right; his own writes
-must never go, unless he wrote into a file that had been replaced since he opened it. The files with two names are
-written in place by the daemons and left alone by him. What a daemon puts in place and takes back, because it noticed
-his write, he may see for a moment; agents may not.
+The outside writer does not ask: it reads, and some moments later renames its own file over the one it read (or,
+with --outside in-place, writes into it). It may overwrite what agents did in between; its own writes
+must never go, unless it wrote into a file that had been replaced since it opened it. The files with two names are
+written in place by the daemons and left alone by it. It may see for a moment what a daemon puts in place and reverts,
+because that daemon noticed the outside write; agents may not see it.
 """
 
 import argparse
@@ -51,9 +51,9 @@ class Setting:
 
 @dataclass(slots=True, kw_only=True)
 class OutsideWrite:
-    """ended: when it was done, on the monotonic clock; numbers: of all writers, as he wrote them.
+    """ended: when it was done, on the monotonic clock; numbers: of all writers, as they were written.
 
-    is_late: the file had been replaced when he looked again, so perhaps already when he wrote. Then the write is gone;
+    is_late: the file had been replaced when the writer checked, so perhaps before the write. Then the write is gone;
     otherwise a daemon that replaced the file afterwards has kept it.
     """
 
@@ -73,7 +73,7 @@ class Record:
 
     @property
     def last_outside(self) -> int:
-        """The number that surely stands, or a later one."""
+        """The number that is surely in the file, or a later one."""
         return next((write.numbers[OUTSIDE] for write in self._newest_first if not write.is_late), 0)
 
     def is_current(self, number: int) -> bool:
@@ -97,7 +97,7 @@ class Report:
     n_reads: int = 0
     n_outside: int = 0
     n_overwritten: int = 0
-    n_glimpses: int = 0  # of an edit that was taken back, by the outside writer
+    n_glimpses: int = 0  # by the outside writer, of reverted edits
     n_late: int = 0  # outside writes in place that went into a file that had been replaced since it was opened
     refusals: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -209,12 +209,12 @@ class Race:
             if dice.random() < 0.2:
                 await asyncio.sleep(dice.random() * 0.01)
             number += 1
-            may_grow = record.is_linked or self.setting.outside != "in-place"  # he writes over a whole that he saw
+            may_grow = record.is_linked or self.setting.outside != "in-place"  # a write in place keeps the length
             filler = dice.choice(_FILLERS) if may_grow else table.fillers[who]
             await self._edit(client, who, record, table, table.raised(who, number, filler))
 
     async def _read(self, client: FileOpsClient, who: str, record: Record) -> Table | None:
-        """What stands there, judged; None where the outside writer is to blame for what cannot be used."""
+        """The file's content, judged; None if the outside writer is to blame for what cannot be used."""
         acked = record.acked.get(who)
         floor = record.last_outside
         answer = await client.read(record.path, session_id=who)
@@ -302,7 +302,7 @@ class Race:
         self.report.n_outside += not write.is_late
 
     def _stands(self, record: Record, fd: int) -> bool:
-        """False: the file that he had opened has been replaced, perhaps before this was written (see GUARANTEES.md)."""
+        """False: the file that was opened has been replaced, perhaps before this was written (see GUARANTEES.md)."""
         until = time.monotonic() + 5
         while (own := os.fstat(fd)).st_nlink:
             if os.path.samestat(own, os.stat(record.path)):

@@ -1,6 +1,6 @@
 """A program that applies change sets in children, each of which may be killed or failed at any system call.
 
-It runs under the shim, and is told what to do by lines on its stdin: `prepare` reads the files, `go` applies the set in
+It runs under the shim, and gets its orders by lines on its stdin: `prepare` reads the files, `go` applies the set in
 a child, `recover` lets a new filesystem look after the folders in a child. It answers each with a line: `ready`, or how
 the child ended (`0`, `-9`, or the name of what it raised).
 """

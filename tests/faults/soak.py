@@ -28,7 +28,7 @@ SESSIONS = ("one", "two", "three")
 WARM_UP = 1 / 3
 MAX_GROWTH_MB = 6.0  # behind the warm-up; an allocator's breath, and far less than 200,000 of anything
 MAX_THREADS = N_LOCAL + N_OF_A_SHARE + 8  # and those that send, sweep, recover and watch
-JOURNAL_BYTES = 1100  # that an applied edit costs, so that it can be taken back, until 64 MB of them are kept
+JOURNAL_BYTES = 1100  # that an applied edit costs, so that it can be undone, until 64 MB of them are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ def _mixed(folder: Path) -> Iterator[Batch]:
 
 
 def _typing(folder: Path) -> Iterator[Batch]:
-    """One open document of 10,000 lines, a character here and there, and now and then a look at it."""
+    """One open document of 10,000 lines, a character here and there, and now and then a read of it."""
     chance = random.Random(2)
     path = folder / "f-open.txt"
     text = "a line of the document\n" * 10_000

@@ -1,4 +1,4 @@
-"""The edits that faults are put into: what stands before, what is asked, what may stand afterwards."""
+"""The edits that faults are put into: the content before, the request, the contents allowed afterwards."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ class Scene:
 
     @property
     def change(self) -> str:
-        """The call with which the new content begins to stand under the file's name."""
+        """The call that puts the new content under the file's name."""
         return "pwrite" if self.is_linked else "rename"
 
     def path(self, folder: str) -> str:
@@ -57,7 +57,7 @@ class Scene:
             return None
 
     def fault(self, folder: str, *, may_be_new: bool, may_be_old: bool = True, with_time: bool = True) -> str | None:
-        """What is wrong with what stands there now, litter included. with_time: the old file has its old time, too."""
+        """What is wrong with the folder now, temp files included. with_time: the old file has its old time, too."""
         content = self.content(folder)
         is_new = content == self.new
         if not ((is_new and may_be_new) or (self._is_old(folder, content, with_time=with_time) and may_be_old)):

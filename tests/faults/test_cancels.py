@@ -1,4 +1,4 @@
-"""A cancel at every call of an edit: before the commit nothing happened, after it the truth is told; then life goes on.
+"""A cancel at every call of an edit: before the commit nothing happened, after it the answer is true; later edits work.
 
 The shim holds the worker at a call while the cancel arrives. By default a sample of the calls, and by name one before
 and one after the commit; all of them with FILEOPS_FAULTS=all.
@@ -154,7 +154,7 @@ def test_held_call_continues_when_the_shim_is_armed_again(shim: Shim, folder: st
 
 
 def test_cancelled_edit_can_be_repeated(shim: Shim, folder: str) -> None:
-    """What the session had seen still counts: nobody has to read again because of a cancel."""
+    """What the session had seen still counts: a cancel does not require another read."""
     scene = SCENES["edit-swap"]
     with daemon(folder, env=shim.environment) as client:
         for name in ("open", "flock", "write"):

@@ -1,4 +1,4 @@
-"""Nobody gets out of the workspace, by whatever name, link or race, and nothing of the outside comes in."""
+"""No name, link or race leads out of the workspace, and nothing of the outside comes in."""
 
 import json
 import os
@@ -157,7 +157,7 @@ def test_files_outside_are_not_disclosed(world: ConfinementWorld) -> None:
 
 
 def codes_of(world: ConfinementWorld, path: str, n_rounds: int = N_ROUNDS) -> set[str]:
-    """Read, edit and create by this name, again and again; what came of it."""
+    """Read, edit and create by this name, again and again; returns the codes."""
     codes: set[str] = set()
     for i in range(n_rounds):
         fresh = f"{os.path.dirname(path)}/new{i}/deeper/f"
@@ -331,7 +331,7 @@ def test_protected_path_requires_approval_under_any_name(folder: str, name: str)
 
 
 def test_protected_file_requires_approval_through_another_hard_link(folder: str, tmp_path: Path) -> None:
-    """Wherever the protected name is; an undo asks as well."""
+    """The protected name may be in any folder; an undo asks as well."""
     for protected, name in ((f"{folder}/.env", "inside"), (f"{tmp_path}/.bashrc", "outside")):
         Path(protected).write_text("old\n")
         os.link(protected, f"{folder}/{name}")

@@ -1,4 +1,4 @@
-"""Nobody gets out of a folder mapped over SSH by a folder there that changes places with a link.
+"""A folder that changes places with a link does not lead out of a folder mapped over SSH.
 
 SFTP opens by name, so what is open is looked at again. The server is the real one. Behind a proxy the two change places
 before a chosen request; without it, all the time.
@@ -71,7 +71,7 @@ class Place:
 
     @property
     def folder(self) -> Path:
-        """Where the folder that was the door stands now."""
+        """The current path of the folder that was the door."""
         return self.base / ("link" if (self.base / "door").is_symlink() else "door")
 
 

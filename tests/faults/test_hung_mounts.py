@@ -18,7 +18,7 @@ from support.patience import PATIENCE_S, wait_until
 from support.rawclient import Message, RawClient, edit_of
 from support.sshd import Sshd
 
-SOON_S = 30.0  # for what does not wait for the mount: that one never answers before it is told to
+SOON_S = 30.0  # for what does not wait for the mount: the mount answers only when the test lets it
 
 
 @dataclass(frozen=True)

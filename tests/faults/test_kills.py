@@ -1,7 +1,7 @@
 """kill -9 of the real daemon at every call on the edit's way: the old file or the new one, and no litter.
 
 By default a sample of the points, another one in each scene; all of them with FILEOPS_FAULTS=all. A point is "the n-th
-call of this name", so that a look of another thread in between moves none.
+call of this name", so that a call of another thread in between moves none.
 """
 
 import os
@@ -45,7 +45,7 @@ def look_after(client: RawClient, scene: Scene, folder: str) -> None:
 
 
 def calls_of(shim: Shim, scene: Scene, folder: str) -> list[str]:
-    """The calls of an edit that nobody disturbs."""
+    """The calls of an undisturbed edit."""
     scene.prepare(folder)
     with daemon(folder, env=shim.environment) as client:
         if not scene.creates:

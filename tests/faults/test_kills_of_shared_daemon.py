@@ -72,7 +72,7 @@ def lose(here: Place) -> None:
 
 
 def hold(here: Place) -> None:
-    """What is sent from now on is received by no one."""
+    """What is sent from now on is not received."""
     (pid,) = here.daemons()
     os.kill(pid, signal.SIGSTOP)
 
@@ -111,7 +111,7 @@ def test_daemon_killed_at_any_step_of_an_attach_is_replaced_by_one(here: Place) 
 
 
 def _before_hello_is_answered(here: Place, file: Path, stack: contextlib.ExitStack) -> list[RawClient]:
-    """The pump has connected and sent its line, which nobody reads. It attaches to the next daemon by itself."""
+    """The pump has connected and sent its line, which is not read. It attaches to the next daemon by itself."""
     here.start()
     hold(here)
     pump = stack.enter_context(attached(here, "attach"))

@@ -25,7 +25,7 @@ def calls_of(shim: Shim, client: RawClient, path: str, n_edits: int) -> list[str
 def fewest_calls(shim: Shim, client: RawClient, stem: str, n_edits: int) -> list[str]:
     """Of many tries: the monitor adds its reads to nearly half of them, and takes none away.
 
-    A file that has stood for 2 s when it is edited is replaced by other calls: such tries do not count.
+    A file that is 2 s old when it is edited is replaced by other calls: such tries do not count.
     """
     tries = [calls_of(shim, client, f"{stem}{n}", n_edits) for n in range(30)]
     return min((calls for calls in tries if "renameat2" in calls), key=len)

@@ -17,7 +17,7 @@ def test_nothing_is_lost_or_torn_in_a_race(outside: Outside) -> None:
 
 
 def test_late_write_in_place_may_be_kept_or_gone() -> None:
-    """A daemon may have replaced the file before the write or after it, and kept it then; a look later cannot tell."""
+    """A daemon may have replaced the file before the write, or after it and kept it; no later check shows which."""
     sure, late, newest = (OutsideWrite(numbers={OUTSIDE: n}, ended=float(n), is_late=n == 2) for n in (1, 2, 3))
     record = Record("f", is_linked=False, outside=[sure, late])
     assert (record.last_outside, record.is_current(1)) == (1, True)
@@ -59,7 +59,7 @@ def test_forty_edits_that_grow_and_shrink_one_linked_file_all_apply(folder: str)
                 "old_string": f"line {i:02d}",
                 "new_string": new,
             }
-            if i % 2:  # each name counts as a file of its own, but for its lock
+            if i % 2:  # each name counts as a separate file, but for its lock
                 client.result("fileops/read", {"file_path": wish["file_path"]})
             ids.append(client.request("fileops/edit", wish))
             reads.append(client.request("fileops/read", {"file_path": path, "session_id": "reader"}))

@@ -1,4 +1,4 @@
-"""Whatever a call on the edit's way says: the old bytes, no litter, a code, and a sentence that says what to do.
+"""Any call of an edit may fail: the old bytes remain, no temp file, and a code and a sentence say what to do.
 
 By default each error number meets a sample of the calls; all of them meet all with FILEOPS_FAULTS=all.
 """
@@ -26,7 +26,7 @@ CODES = {
     errno.EINTR: SYSTEM,
     errno.ENOENT: {"not_found", "io_error", "modified_externally"},
 }
-ADVICE = {  # a part of what the person or the model is told to do
+ADVICE = {  # a part of the advice to the user or the model
     errno.ENOSPC: "Free some space",
     errno.EDQUOT: "quota",
     errno.EIO: "check",
@@ -95,7 +95,7 @@ def test_failing_call_leaves_the_old_file_and_names_a_remedy(
 
 @pytest.mark.parametrize("name", ["edit-swap", "edit-in-place", "create"])
 def test_edit_on_a_failed_disk_is_recovered_when_the_disk_is_back(shim: Shim, folder: str, name: str) -> None:
-    """Then nothing can be taken back either: the next use does it."""
+    """Then nothing can be reverted either: the next use does it."""
     scene = SCENES[name]
     before, behind = Spot(name=scene.change), Spot(name="fsync", behind=scene.change)
     hit: list[Spot] = []

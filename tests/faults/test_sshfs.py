@@ -36,7 +36,7 @@ def mounted(sshd: Sshd, tmp_path: Path) -> Generator[Path]:
 
 
 def test_file_that_was_created_is_edited_without_another_read(mounted: Path) -> None:
-    """A link gets an inode of its own there, so the new file is not the one that was written."""
+    """A link gets its own inode there, so the new file is not the one that was written."""
     path = mounted / "new"
     with daemon(str(mounted)) as client:
         for old, new in (("", "one\n"), ("one", "two"), ("two", "three")):

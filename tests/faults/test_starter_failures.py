@@ -1,4 +1,4 @@
-"""What a starter says when the socket, its lock or the daemon behind it is not what it should be."""
+"""What a starter reports when the socket, its lock or its daemon is not what it should be."""
 
 import errno
 import os
@@ -110,7 +110,7 @@ def test_refusals_are_reported_by_the_commands(here: Place, capsys: pytest.Captu
         assert (shown.out or shown.err).endswith("64 clients are connected.\n")
 
 
-# --- what stands at the address -----------------------------------------------------------------------------------
+# --- what is at the address --------------------------------------------------------------------------------------
 
 
 def test_datagram_socket_is_refused(here: Place) -> None:

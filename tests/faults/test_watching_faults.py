@@ -1,6 +1,6 @@
 """Watching under bad conditions, with the real daemon: a notice or `watcherHealth: degraded`, never a wrong edit.
 
-The daemon runs in namespaces of its own, in which limits can be set and filesystems mounted without harm.
+The daemon runs in its own namespaces, in which limits can be set and filesystems mounted without harm.
 """
 
 import json
@@ -52,7 +52,7 @@ def nsenter(client: RawClient) -> list[str]:
 
 
 def unmount(client: RawClient, folder: Path) -> None:
-    """Refused as busy while the daemon has a file of it open, as it has for the length of a look."""
+    """Refused as busy while the daemon has a file of it open, as it has during a check."""
 
     def unmounted() -> bool:
         command = [*nsenter(client), "umount", str(folder)]

@@ -1,6 +1,6 @@
 """What is fuzzed: functions of bytes that raise where a promise does not hold. They know no fuzzer.
 
-Most inputs are not bytes as they stand but what `Wish` makes of them, so that a fuzzer's small change is a small
+Most inputs are not used as bytes but as what `Wish` makes of them, so that a fuzzer's small change is a small
 change of a text, an edit or a chunk's size.
 """
 
@@ -97,7 +97,7 @@ REQUEST_OF = {request.method: request for request in REQUESTS}
 
 
 def messages(data: bytes) -> None:
-    """Any body is told apart; JSON is what JSON is; params are taken as they are or refused at a place."""
+    """Any body is classified; JSON is what JSON is; params are taken as they are or refused at a place."""
     message = parse(data)
     value = _as_json(data)
     if value is _OUT_OF_RANGE:
@@ -239,7 +239,7 @@ def _check_plan(before: Text, applied: list[Edit], after: Text) -> None:
 
 
 def windows(data: bytes) -> None:
-    """Whatever the chunks, a window is that of the ten-line model; bytes that are no text do no harm."""
+    """For any chunks, a window is that of the ten-line model; bytes that are no text do no harm."""
     wish = Wish(data)
     fmt: TextFormat = FORMATS[wish.number(len(FORMATS))]
     offset, limit, size = wish.number(9) or None, wish.number(7) or None, 1 + wish.number(9)

@@ -161,7 +161,7 @@ def start_codex(place: Place, options: list[str]) -> Start:
 
 
 def codex_at(socket: str) -> Host:
-    """Codex whose server attaches to the daemon at `socket`: Codex hands no variables on that it was not told of."""
+    """Codex whose server attaches to the daemon at `socket`: Codex passes on only configured variables."""
 
     def start(place: Place, options: list[str]) -> Start:
         started = start_codex(place, options)
@@ -241,7 +241,7 @@ def _start_gemini(place: Place, options: list[str]) -> Start:
 
 
 def start_gemini_acp(place: Place) -> Start:
-    """Gemini CLI as an ACP agent, with its own tools and none of ours."""
+    """Gemini CLI as an ACP agent, with its own tools, without ours."""
     return _gemini(place, {}, "--acp")
 
 
@@ -250,7 +250,7 @@ CLAUDE_KEY = "sk-fake"
 
 def start_claude(place: Place, options: list[str]) -> Start:
     place.put(printed_config("claude", *options))
-    # A folder that nobody trusted yet has no servers and rules of the project, so they are given on the command line.
+    # A folder that is not trusted yet has no servers and rules of the project, so they are given on the command line.
     given = ["--mcp-config", ".mcp.json", "--strict-mcp-config", "--settings", ".claude/settings.json"]
     return _claude_print(place, *given)
 

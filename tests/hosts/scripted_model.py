@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 NOT_OFFERED = "TOOL-NOT-OFFERED"
+OWN_NAMES = {"Read", "Edit", "MultiEdit", "Write", "Undo"}
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,10 @@ def serving(model: ScriptedModel) -> Generator[ScriptedModel]:
 
 
 def offered_name(tools: Sequence[str], tool: str) -> str | None:
-    """Return the name by which a host offers a tool of fileops-server; None if it does not."""
+    """Return the name by which a host or a library offers a tool of fileops-server; None if it does not."""
     pattern = re.compile(rf".*fileops[^A-Za-z]*(?:fileops[^A-Za-z]*)?{tool}")
+    if tool in tools and OWN_NAMES.issuperset(tools):
+        return tool  # a library's agent has these tools alone; a host has its own `Read` beside ours
     return next((name for name in tools if pattern.fullmatch(name)), None)
 
 

@@ -1,6 +1,6 @@
 """Who has to be asked before an agent of a shared daemon writes: the table of R-ROUTE-1, over plain data.
 
-Like the oracle it imports nothing of the server, and is told who connects, who leaves and what people answer.
+Like the oracle it imports nothing of the server, and is notified who connects, who leaves and what users answer.
 A path is protected or not as the game says: it knows its own few files.
 """
 
@@ -102,7 +102,7 @@ def _due(mode: Mode, concerned: Sequence[EditorSeat], *, host_asks: bool, is_pro
 
 
 def code_of_editors(answers: Iterable[object]) -> str | None:
-    """What comes of the answers of all editors that were asked: a code, None for an applied edit.
+    """The outcome of the answers of all editors that were asked: a code, None for an applied edit.
 
     The first decision counts, so at most one of the answers may be one. None of them is one: "undecided".
     """
@@ -119,7 +119,7 @@ def _code_of_editor(answer: object) -> str | None:
 
 
 def codes_of_host(answer: object) -> set[str | None]:
-    """What may come of the answer of a host to `elicitation/create`: a code, None for an applied edit."""
+    """The possible outcomes of a host's answer to `elicitation/create`: a code, None for an applied edit."""
     allows = is_consent(answer)
     if allows is not False:
         return {None} if allows else {None, "undecided"}

@@ -1,7 +1,7 @@
-"""What may stand where, and what a daemon may answer: plain dictionaries, str and bytes.
+"""What each file may contain, and what a daemon may answer: plain dictionaries, str and bytes.
 
 A content is the bytes of a file, the unsaved text of a document (str), or None where there is no file. The oracle
-knows no strategy, no diff and no tracker of the server; it is told what others do, and judges what the daemons do.
+knows no strategy, no diff and no tracker of the server; it learns what others do, and judges what the daemons do.
 """
 
 import re
@@ -42,7 +42,7 @@ class Document:
 
 @dataclass(slots=True)
 class Sight:
-    """What a session saw last. text None: it may have seen what stands. is_sure: nothing happened to the file since.
+    """What a session saw last. text None: it may be the current content. is_sure: nothing happened to the file since.
 
     n_foreign: see Oracle.n_foreign; None if it is not known.
     """
@@ -80,7 +80,7 @@ class Oracle:
     n_moves: Counter[tuple[int, str]] = field(default_factory=Counter[tuple[int, str]])  # by daemon and path
     n_own: Counter[tuple[int, str]] = field(default_factory=Counter[tuple[int, str]])  # of these, by its own sessions
 
-    # --- what stands ---------------------------------------------------------------------------------------------
+    # --- the contents ---------------------------------------------------------------------------------------------
 
     def is_dirty(self, path: str) -> bool:
         document, data = self.documents.get(path), self.disk[path]
@@ -121,7 +121,7 @@ class Oracle:
         return found if sight.is_sure else {*found, "modified_externally", "not_read"}
 
     def judge_undo(self, edits: list[Applied], now: Content, result: Content) -> None:
-        """edits: those that were taken back, of one file, the newest first. result: what stands afterwards."""
+        """edits: those that were undone, of one file, the newest first. result: the content afterwards."""
         newest, oldest = edits[0], edits[-1]
         is_chain = all(same(newer.before, older.after) for newer, older in pairwise(edits))
         if is_chain and same(now, newest.after):
@@ -177,7 +177,7 @@ def holds_junk(content: bytes) -> bool:
 
 
 def n_matches(content: Content, old: str) -> int:
-    """How many places the text stands at, overlapping ones too."""
+    """The number of occurrences of the text, overlapping ones too."""
     text = lf(raw(content))  # what is no text is matched by nothing
     return sum(text.startswith(old, at) for at in range(len(text))) if old else 0
 

@@ -1,4 +1,4 @@
-"""An editor's part: positions, text edits, and the changes it tells of. Over plain strings."""
+"""An editor's part: positions, text edits, and the changes it reports. Over plain strings."""
 
 import re
 from collections.abc import Sequence

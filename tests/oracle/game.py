@@ -1,6 +1,6 @@
 """One game: steps by agents, a person and other programs at the same files, each judged by the oracle.
 
-A step is a name and a number; what it does follows from the number and from what stands at that moment. So a game is
+A step is a name and a number; what it does follows from the number and from the contents at that moment. So a game is
 replayed by its seed, and a step can be left out of it.
 """
 
@@ -86,7 +86,7 @@ class Turn:
     msg_id: int = 0
     n_asked: int = 0
     n_applied: int = 0
-    decided: dict[str, str | None] = field(default_factory=dict)  # path → the text that is to stand, None: rejected
+    decided: dict[str, str | None] = field(default_factory=dict)  # path → the text that is expected, None: rejected
     was: Content = None  # what the person was shown last
     stood: Content = None  # when they decided
     dropped: set[str] = field(default_factory=set)  # words that were proposed, and that they did not want
@@ -307,7 +307,7 @@ class Game:
         self._judge_refusal(turn, path, before, code, allowed)
 
     def _judge_refusal(self, turn: Turn, path: str, before: Content, code: str, allowed: set[str]) -> None:
-        """allowed: for the file's sake; the person, the editor and what happened meanwhile may have refused as well."""
+        """allowed: codes that the file explains; the user, the editor and a change in between may cause others."""
         allowed = allowed - {"ok"}
         if turn.n_asked:
             allowed |= turn.refusals
@@ -423,7 +423,7 @@ class Game:
         self._ask_undo(dice, daemon, {"session_id": dice.choice(self.sessions[daemon])}, None)
 
     def _ask_undo(self, dice: random.Random, daemon: int, which: dict[str, str], edit: Applied | None) -> None:
-        """edit: the one that is to be taken back, where it is one."""
+        """edit: the one to undo, if it is one."""
         for path in self.paths:
             self._settle(path)
         before = {path: self.oracle.present(daemon, path) for path in self.paths}
@@ -564,7 +564,7 @@ class Game:
             self._looked(0, path)
             if result["details"]["source"] == "disk":
                 return
-            document.touched = True  # it may have been too soon to tell
+            document.touched = True  # it may have been too early to decide
         raise Wrong(f"a reload is taken for typing: {document}, on disk {self.oracle.disk[path]!r}")
 
     def save(self, dice: random.Random) -> None:
@@ -606,7 +606,7 @@ class Game:
         self._foreign(dice, path, new)
 
     def write_back(self, dice: random.Random) -> None:
-        """What stood there before, byte for byte: the person's Ctrl-Z and save, a checkout."""
+        """The earlier content, byte for byte: the person's Ctrl-Z and save, a checkout."""
         path = dice.choice(self.paths)
         if self._past[path]:
             self._foreign(dice, path, dice.choice(self._past[path][-4:]))
@@ -724,7 +724,7 @@ class Game:
         self._start(daemon)
 
     def _reopen(self, daemon: int) -> None:
-        """The editor's documents; and what was acknowledged has to stand in the history."""
+        """The editor's documents; and what was acknowledged has to be in the history."""
         if daemon == 0:
             for document in self.oracle.documents.values():
                 document.is_doubtful = False
@@ -923,7 +923,7 @@ class Game:
             self._unlooked.discard(path)
 
     def _settle(self, path: str) -> None:
-        """Whoever changes the disk right after a didOpen cannot know which of both the daemon sees first."""
+        """After a didOpen and an immediate change on disk, it is unknown which of both the daemon sees first."""
         if path in self._unlooked:
             self._read(0, OBSERVER, path)
 

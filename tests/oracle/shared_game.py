@@ -1,6 +1,6 @@
 """One game of a shared daemon: agents over LSP and MCP, editors and another program, in two projects.
 
-It is one module because a step is what its clients do, what people answer meanwhile, and what is right afterwards.
+It is one module because a step is what its clients do, what users answer during it, and what is right afterwards.
 
 The daemon and its clients are in this process, each client over a socket pair. A step is a name and a number, as in
 `game.py`, so that a game is replayed by its seed and can do without a step. What a step does follows from its number
@@ -345,7 +345,7 @@ class SharedGame:
         self._note("roots", agent.base, answer)
 
     async def loosen(self, dice: random.Random) -> None:
-        """An agent sets its own mode. Only more questions may come of it."""
+        """An agent sets its own mode. This may only add questions."""
         agent = next((agent for agent in self._shuffled(dice) if not agent.is_mcp), None)
         if agent is None:
             return
@@ -372,7 +372,7 @@ class SharedGame:
         ticks: int = 0,
         is_raw: bool = False,
     ) -> str:
-        """The text that was shown. meanwhile: what happens some turns of the event loop after the request was sent."""
+        """The text that was shown. `meanwhile`: what happens some turns of the event loop after the request is sent."""
         possible, n_changes = {shown(self.disk[path])}, len(self.changes[path])
         request = self._start_read(agent, local, path, is_raw=is_raw)
         if meanwhile is not None:
@@ -762,7 +762,7 @@ class SharedGame:
     # --- helpers -----------------------------------------------------------------------------------------------------
 
     async def _call(self, agent: AgentSeat, method: str, params: dict[str, Any], local: str | None) -> Any:
-        """None if it was refused as it stands."""
+        """None if it was refused as such."""
         given = params if local is None else {**params, "session_id": local}
         try:
             return await agent.client.call(method, given)

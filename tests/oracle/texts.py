@@ -89,7 +89,7 @@ class Vocabulary:
         return data
 
     def change(self, dice: random.Random, text: str) -> tuple[str, str]:
-        """(old, new): a small change of what stands in `text`, as an agent asks for it."""
+        """(old, new): a small change of `text`, as an agent asks for it."""
         places = list(WORD.finditer(text))
         if not places:
             return ("nothing of the kind", self.word(dice))

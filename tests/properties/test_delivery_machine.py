@@ -1,4 +1,4 @@
-"""An agent that believes its answers, and no more, loses no word of others: whatever becomes of each answer.
+"""An agent that believes its answers, and no more, loses no word of others, even if an answer is lost.
 
 It reads, edits, and writes back whole texts as it was last sent them. Others change the files at any moment. Each
 answer is sent, cancelled at some moment, or lost with the connection, over LSP and MCP. The model is what the agent
@@ -50,7 +50,7 @@ class DeliveryMachine(RuleBasedStateMachine):
                 self.words[path, slot] = f"word {slot}"
             text = "mine 0\n" + "".join(f"{PADDING}word {slot}\n" for slot in range(N_SLOTS))
             self.disk.put(path, text.encode())
-        self.believed: dict[str, str] = {}  # the text of a file, as the agent can tell by its answers
+        self.believed: dict[str, str] = {}  # the text of a file, as the agent knows it from its answers
         self.was_sent: set[str] = set()  # files that an answer has shown or named
         if self.protocol == "lsp":
             opened = lsp_wire(self.disk, freshness=self.freshness, notices="details")
@@ -122,7 +122,7 @@ class DeliveryMachine(RuleBasedStateMachine):
         return [notice["file_path"] for notice in details.get("notices", ())] + [path] * ("rebased" in details)
 
     def change(self, path: str, slot: int) -> None:
-        """Another program replaces a line of its own."""
+        """Another program replaces its own line."""
         self.n += 1
         old, new = self.words[path, slot], f"word {slot} of {self.n}"
         self.words[path, slot] = new

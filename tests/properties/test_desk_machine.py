@@ -1,7 +1,7 @@
 """A person and agents at the same files, in any order, against a model of three strings per file.
 
 What is asserted: buffer and disk hold exactly what the person, other programs and *acknowledged* edits made of them.
-No keystroke is lost, nothing is written that was not acknowledged, and an undo takes back the agent's line alone.
+No keystroke is lost, nothing is written that was not acknowledged, and an undo reverts the agent's line alone.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Applied:
-    """One line that an agent put in the place of another, or (old: None) that came to the end by his leave."""
+    """One line that an agent put in the place of another, or (old: None) that was added at the end with approval."""
 
     path: str
     session: str
@@ -155,7 +155,7 @@ class DeskMachine(RuleBasedStateMachine):
             self.put_in_window(path, model.buffer)
 
     def put_in_window(self, path: str, text: str) -> None:
-        """Told as the one change that it is."""
+        """Reported as the one change that it is."""
         uri = uri_of(path)
         old = self.bench.editor.documents[uri].text
         head = next((n for n, (a, b) in enumerate(zip(old, text, strict=False)) if a != b), min(len(old), len(text)))
@@ -265,13 +265,13 @@ class DeskMachine(RuleBasedStateMachine):
             assert isinstance(outcome.error, UndoConflict), outcome.error
             assert edit.new not in model.truth.split("\n")
             return
-        if outcome.files[0].edit_id is not None:  # else nothing of it was left to take back, and it goes on to stand
+        if outcome.files[0].edit_id is not None:  # else nothing was left to undo, and it remains applied
             del self.applied[edit_id]
         model.truth = edit.taken_back(model.truth)
 
     @rule(session=sessions, refused=st.integers(0, 2))
     def undoes_a_session(self, session: str, refused: int) -> None:
-        """In all files or in none, wherever the editor refuses on the way."""
+        """In all files or in none, if the editor refuses any of them."""
         n_asked = itertools.count(1)
 
         def before_apply() -> None:

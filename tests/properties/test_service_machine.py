@@ -1,7 +1,7 @@
 """Sessions that read, edit, create and cancel, others who write, move and delete, the watcher's looks: in any order.
 
 The whole service over a real disk, against a model of a few lines: what each session last saw of each file. From it
-follows, for every request, its code and the bytes that stand afterwards.
+follows, for every request, its code and the bytes of the file afterwards.
 """
 
 import asyncio
@@ -100,7 +100,7 @@ class ServiceMachine(RuleBasedStateMachine):
         return Sight(path.read_bytes(), status.st_mtime_ns, status.st_ino)
 
     def expected(self, session: str, name: str, edits: tuple[Edit, ...]) -> bytes | str:
-        """The bytes that are to stand, or a code."""
+        """The expected bytes, or a code."""
         key, now = (session, FILES[name]), self.sight(name)
         if not edits[0].old_string:
             return "already_exists" if now is not None else edits[0].new_string.encode("utf-8", "surrogatepass")
@@ -214,12 +214,12 @@ class ServiceMachine(RuleBasedStateMachine):
         if outcome is not None:
             self.judge(session, name, outcome, before)
         else:
-            # Its thread may still be at work; the next request for the file comes after it.
+            # Its thread may still be running; the next request for the file comes after it.
             self.runner.run(
                 self.service.read(ReadRequest(file_path=str(self.root / name), session_id=SessionName("c")))
             )
             assert self.sight(name) == before
-            if self.wanted == "not_found":  # whether it got as far as to forget the file is not told: ask again
+            if self.wanted == "not_found":  # it may have forgotten the file: ask again
                 self.ask(session, name, edits)
 
     def ask(

@@ -27,7 +27,7 @@ contents = st.sampled_from([b"", b"one", b"two", b"longer than both"])
 
 @dataclass
 class Sight:
-    """What a session saw: enough to say by hand whether it still stands."""
+    """What a session saw: enough to compute whether it is still current."""
 
     data: bytes
     mtime_ns: int
@@ -80,7 +80,7 @@ class TrackerMachine(RuleBasedStateMachine):
         return seen.data == now.data and (same_time or self.mode == "content")
 
     def expect_told(self, *, only: str | None = None) -> None:
-        """Since the last look every session that is behind was told once, and nobody else."""
+        """Since the last check every stale session was notified once, and no other session."""
         expected: list[tuple[str, str]] = []
         for (session, name), seen in self.model.items():
             if not self.stands(session, name) and not seen.is_told and only in {None, session}:
@@ -150,7 +150,7 @@ class TrackerMachine(RuleBasedStateMachine):
             if not self.stands(session, name):
                 with pytest.raises(ModifiedExternally):
                     self.agents[session].write(path, data)
-                self.notices.events.clear()  # the conflict; that the file is stale has been told by the look
+                self.notices.events.clear()  # the conflict; the check has reported that the file is stale
                 return
         self.agents[session].write(path, data)
         self.model[session, name] = self.sight(name)
@@ -158,7 +158,7 @@ class TrackerMachine(RuleBasedStateMachine):
 
     @rule(session=sessions, name=names)
     def edit_unlooked(self, session: str, name: str) -> None:
-        """The question before an edit needs no look before it, and tells the asking session itself."""
+        """The question before an edit needs no earlier check, and informs the asking session itself."""
         if (session, name) not in self.model or not self.paths[name].exists():
             return
         self.expect_told(only="nobody")

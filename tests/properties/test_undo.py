@@ -1,7 +1,7 @@
 """Undo beside what people did since: an agent edits, a person restores, retypes or types elsewhere, then undo.
 
-The model is plain Python over lines and words, with no alignment of its own. It knows every word that anybody wrote,
-and how often each may stand in the file.
+The model is plain Python over lines and words, without any alignment. It knows every word that anybody wrote,
+and how often each may occur in the file.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class Shared:
         self.bench.disk.put(PATH, self.bom + text.replace("\n", self.newline).encode(self.encoding))
 
     async def edit(self, new: str, session_id: str = SESSION) -> str:
-        """As an agent: the smallest run of lines that stands once is replaced. The edit's id."""
+        """As an agent: the smallest run of lines that occurs once is replaced. The edit's id."""
         old = self.text()
         self.written.update(WORD.findall(new))
         first, last = changed_lines(old, new)
@@ -159,7 +159,7 @@ texts = st.lists(st.sampled_from(LINES), min_size=1, max_size=6).map(lambda line
 def test_edit_reverted_by_the_user_stays_reverted(
     writing: tuple[str, bytes, str], before: str, after: str, types_before: bool, types_behind: bool
 ):
-    """Whatever lines an edit exchanged for whatever others, and although any line may stand several times."""
+    """For any lines that an edit exchanged for any others, and although any line may occur several times."""
     if before == after:
         return
     middle, end = "the middle\n", "the end\n"
@@ -184,7 +184,7 @@ def test_edit_reverted_by_the_user_stays_reverted(
 def test_undo_reverts_the_edit_and_keeps_other_lines(
     writing: tuple[str, bytes, str], before: str, after: str, elsewhere: str, typed: str
 ):
-    """Between the edit's lines and the person's is one that nobody touched."""
+    """Between the edit's lines and the person's is one that is unchanged."""
     if before == after:
         return
 
@@ -223,7 +223,7 @@ def joined(words: list[str], gaps: list[str]) -> str:
 
 @st.composite
 def retouched(draw: st.DrawFn, words: list[str], gaps: list[str], made: Words) -> tuple[list[str], list[str]]:
-    """Some words away, some exchanged, some new ones between, some gaps different. No word stands twice."""
+    """Some words away, some exchanged, some new ones between, some gaps different. No word occurs twice."""
     some_words, some_gaps = list(words), list(gaps)
     for _ in range(draw(st.integers(1, 2))):
         at = draw(st.integers(0, len(some_words)))
@@ -246,7 +246,7 @@ def retouched(draw: st.DrawFn, words: list[str], gaps: list[str], made: Words) -
 @given(st.data(), st.sampled_from(WRITINGS))
 @settings(max_examples=300, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 def test_undo_neither_invents_doubles_nor_loses_a_users_word(data: st.DataObject, writing: tuple[str, bytes, str]):
-    """Words are unique, so one that stands twice was doubled by the undo, and one that is unknown was made by it."""
+    """Words are unique, so one that occurs twice was doubled by the undo, and one that is unknown was made by it."""
     made = Words()
     words = [made.new() for _ in range(data.draw(st.integers(1, 7)))]
     gaps = [data.draw(gaps_between) for _ in words]
@@ -305,7 +305,7 @@ def test_undo_of_an_alternating_session_leaves_the_other_sessions_edits(
     is_first: list[bool],
     person_types: bool,
 ):
-    """Each block belongs to one of two sessions, and a line that nobody touches is between any two."""
+    """Each block belongs to one of two sessions, and an unchanged line is between any two."""
     blocks, edits = turns
 
     def text_of(blocks: list[str], end: str = "") -> str:

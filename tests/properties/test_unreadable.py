@@ -61,7 +61,7 @@ steps = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(steps=steps, route=st.lists(st.sampled_from(["a", "b", "c", "d", "..", ".", ""]), max_size=5))
 def test_no_name_of_an_unreadable_file_is_read(steps: list[tuple[str, str, str]], route: list[str]) -> None:
-    """Whatever links there are, a read either is refused or leads to a file that is not unreadable."""
+    """With any links, a read either is refused or leads to a file that is not unreadable."""
 
     async def work() -> None:
         bench = Workbench()

@@ -1,4 +1,4 @@
-"""The numbered window against a ten-line model on the decoded text, whatever the chunks."""
+"""The numbered window against a ten-line model on the decoded text, for any chunks."""
 
 import pytest
 from hypothesis import example, given
@@ -88,7 +88,7 @@ def test_long_lines_are_counted_correctly_across_chunks(
 
 
 @given(_contents(), st.integers(1, 5), st.integers(0, 4), st.integers(1, 7))
-@example(b"\xff\xfe\n\x00\n\x00\x00", 1, 0, 3)  # half a character behind the window, in a chunk of its own
+@example(b"\xff\xfe\n\x00\n\x00\x00", 1, 0, 3)  # half a character after the window, in its own chunk
 @example(b"\xff\xfe\n\x00" + b"x\x00" * 40_000 + b"\n\x00\x00", 1, 0, 7)
 def test_window_can_start_at_any_indexed_line(data: bytes, start_line: int, n_ahead: int, chunk_size: int) -> None:
     whole, _ = _read(data, [chunk_size], offset=start_line + n_ahead, limit=2, limits=SMALL)

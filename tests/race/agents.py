@@ -1,4 +1,4 @@
-"""Agents of the race: over MCP, over the Python client at the shared daemon, and at a private daemon of their own.
+"""Agents of the race: over MCP, over the Python client at the shared daemon, and at their own private daemons.
 
 Each reads, changes a word or some of what it has read, and says to the ledger what it was answered.
 """
@@ -29,7 +29,7 @@ Edits = Sequence[tuple[str, str]]
 class Outcome(NamedTuple):
     """code: None if it went well. place: "disk" or "buffer", "" if the answer does not say.
 
-    is_merged: a person's decision was merged with what others had changed meanwhile. is_other: not all of the edit was
+    is_merged: a person's decision was merged with changes by others since. is_other: not all of the edit was
     written, because a person wanted it so.
     """
 
@@ -257,7 +257,7 @@ class Agent:
 
 
 def sorted_words(text: str) -> list[str]:
-    """All words in the text, each as often as it stands there."""
+    """All words in the text, each as often as it occurs."""
     return [word for line in text.splitlines()[1:] for word in line.split()] if text else []
 
 

@@ -1,7 +1,7 @@
 """The files of the race as programs write them that know nothing of the daemons: whole, in place or by a rename.
 
 The first word of a file is the number of the last such write. No agent touches it. So what a daemon puts in place for
-a moment and takes back, because it noticed such a write, is told from what stands.
+a moment and reverts, because it noticed such a write, can be distinguished from what remains.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ BACK_S = 10.0  # for a daemon to put back what it has taken
 
 @dataclass(slots=True)
 class File:
-    """number: of the last write that is known to stand. late: of later ones that may stand. lock: of who writes it."""
+    """number: of the last write that is surely in the file. late: of later ones that may be. lock: of its writer."""
 
     path: str
     is_linked: bool
@@ -78,7 +78,7 @@ class Disk:
 
     @contextmanager
     def loaded(self, file: File) -> Generator[Loaded]:
-        """The text of a file that nobody but the daemons writes in the meantime."""
+        """The text of a file that only the daemons write in the meantime."""
         with file.lock:
             until = time.monotonic() + BACK_S
             while True:
@@ -147,7 +147,7 @@ def _whole_text(file: File) -> str:
 
 
 class Outsider(threading.Thread):
-    """A program that now and then replaces a word of a file by another, and cares for nobody."""
+    """A program that now and then replaces a word of a file by another, without any coordination."""
 
     def __init__(self, who: str, disk: Disk, dice: random.Random, *, in_place: bool, pause_s: float) -> None:
         super().__init__(name=f"outside {who}", daemon=True)

@@ -1,8 +1,8 @@
-"""What was written by whom and when, and whether a text that stands is explained by it. Imports nothing of the server.
+"""What was written by whom and when, and whether a text is explained by it. Imports nothing of the server.
 
 Every word of the race is written once by one writer, so a text is judged word by word. A word that was surely written
-stands, unless something that was written or taken out later, or at the same time, explains that it does not. A word
-that stands was written, and nothing that surely came later has taken it out.
+remains, unless something that was written or taken out later, or at the same time, explains that it does not. A word
+that is there was written, and nothing that surely came later has taken it out.
 """
 
 import math
@@ -24,7 +24,7 @@ State = Literal["open", "sure", "maybe", "void"]
 class Event:
     """One write. begin, end: on the monotonic clock; it happened in between.
 
-    whole: all words of the file afterwards, of a writer that replaces everything; it knew what stood at `base_begin`.
+    whole: all words of the file afterwards, of a writer that replaces everything; it knew the content at `base_begin`.
     """
 
     who: str
@@ -36,7 +36,7 @@ class Event:
     base_begin: float = 0.0
     end: float = math.inf
     state: State = "open"
-    changes_back: bool = False  # what stands afterwards may have stood before: an undo
+    changes_back: bool = False  # the new words may have been there before: an undo
 
     def brings(self, word: str) -> bool:
         return word in self.adds or (self.whole is not None and word in self.whole)
@@ -118,7 +118,7 @@ class Ledger:
     # --- judgements --------------------------------------------------------------------------------------------
 
     def judge_text(self, path: str, text: str, what: str) -> None:
-        """At the end, when nothing is on its way: every word that stands, and every one that does not."""
+        """At the end, when nothing is on its way: every word that is there, and every one that is not."""
         words = WORD.findall(text)
         for word in {word for word in words if words.count(word) > 1}:
             self.fault(f"{what}: {path}: {word} stands twice")

@@ -157,7 +157,7 @@ def _reason_to_skip(old: bytes, new: bytes, *, is_added: bool) -> str | None:
 
 
 def _edits(old: str, new: str, hunks: list[tuple[int, int, int, int]]) -> list[Edit]:
-    """Each hunk with the context that makes its old text stand in one place of what is there at its turn."""
+    """Each hunk with the context that makes its old text unique in the content at its turn."""
     old = old.removeprefix("\ufeff").replace("\r\n", "\n")
     new = new.removeprefix("\ufeff").replace("\r\n", "\n")
     lines, new_lines = _lines(old), _lines(new)

@@ -41,7 +41,7 @@ class Stage:
         self._root = root
         self._variables = {"ROOT": root, "OUTSIDE": outside, "REMINDER": REMINDER}
         self._outside = outside
-        # One daemon serves many stories: each has sessions of its own.
+        # One daemon serves many stories: each has its own sessions.
         self._session_prefix = hashlib.sha256(story.name.encode()).hexdigest()[:8]
 
     async def play(self) -> None:

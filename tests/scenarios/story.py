@@ -71,7 +71,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """verb and args: of the section's head. params, swaps: what stands before `=>`."""
+    """verb and args: of the section's head. params, swaps: what precedes `=>`."""
 
     line: int
     verb: str

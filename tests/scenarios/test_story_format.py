@@ -56,7 +56,7 @@ def test_diff_is_applied() -> None:
     [
         (b"one\n2\n", DIFF),  # another old line
         (b"zero\none\ntwo\n", DIFF),  # another place
-        (b"one\ntwo", DIFF),  # a missing newline that is not told
+        (b"one\ntwo", DIFF),  # a missing newline without its marker
         (b"one\ntwo\n", DIFF.replace("-1,2", "-1,3")),  # a wrong count
         (b"one\ntwo\n", DIFF.replace("+1,2", "+2,2")),  # a wrong start
         (b"one\ntwo\n", DIFF.removesuffix("\n")),

@@ -1,4 +1,4 @@
-"""The disk of a story: what stands there, what changed, and what others do to it."""
+"""The disk of a story: its files, what changed, and what others do to it."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from scenarios.story import BadStory, Step
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What stands at a name. `identity` is inode, mode, mtime and content together."""
+    """What exists at a name. `identity` is inode, mode, mtime and content together."""
 
     kind: int
     mode: int
@@ -36,7 +36,7 @@ def entry_at(path: str) -> Entry | None:
 
 
 def entries(folder: str) -> dict[str, Entry]:
-    """All that stands below the folder, by path."""
+    """All entries below the folder, by path."""
     found: dict[str, Entry] = {}
     for base, folders, names in os.walk(folder):
         for path in (os.path.join(base, name) for name in (*folders, *names)):

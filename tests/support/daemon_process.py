@@ -1,4 +1,4 @@
-"""A place of its own for a shared daemon, and its certain end: no test touches a user's socket or leaves a daemon."""
+"""A separate place for a shared daemon, and its certain end: no test touches a user's socket or leaves a daemon."""
 
 import contextlib
 import json

@@ -72,7 +72,7 @@ class EditorClient:
     # --- the editor, asked ----------------------------------------------------------------------------------
 
     async def oblige(self, params: Any) -> Any:
-        """As VS Code does: all or nothing, and only for the version it has; the change is told before the answer."""
+        """As VS Code does: all or nothing, only for the version it has; the change is reported before the answer."""
         for change in params["edit"]["documentChanges"]:
             document = self.documents.get(change["textDocument"]["uri"])
             if document is None or document.version != change["textDocument"]["version"]:

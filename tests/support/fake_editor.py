@@ -1,6 +1,6 @@
 """An editor without a screen: documents, typing, saving, and the answer to a buffer edit. For OverlayFileSystem.
 
-It tells of its changes as LSP has it, in its own position encoding, with an own notion of lines.
+It reports its changes as LSP specifies, in its own position encoding, with an own notion of lines.
 """
 
 import re
@@ -46,7 +46,7 @@ class FakeEditor:
         return uri
 
     def type(self, uri: str, old: str, new: str) -> None:
-        """Replace the first `old` by `new`, told as one incremental change."""
+        """Replace the first `old` by `new`, reported as one incremental change."""
         document = self.documents[uri]
         at = document.text.index(old)
         self.splice(uri, at, at + len(old), new)
@@ -59,7 +59,7 @@ class FakeEditor:
         self.said.changed(uri, document.version, [change])
 
     def set_text(self, uri: str, text: str) -> None:
-        """As a reload from disk is told."""
+        """As a reload from disk is reported."""
         document = self.documents[uri]
         document.text = text
         document.version += 1

@@ -43,7 +43,7 @@ def rules_in(files: FileSystem) -> RuleBook:
 
 
 class Person:
-    """An Approver. answer: what he says to a question; meanwhile: what happens before he says it."""
+    """An Approver. answer: what they say to a question; `meanwhile`: what happens before that."""
 
     def __init__(self) -> None:
         self.can_ask = False

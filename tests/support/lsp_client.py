@@ -88,7 +88,7 @@ class RecordingProtocol(LanguageClientProtocol):
 
 
 class FileOpsClient(LanguageClient):
-    """told: what the server notified of, per method, in order."""
+    """`told`: what the server notified of, per method, in order."""
 
     __test__ = False
 

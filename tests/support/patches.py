@@ -7,7 +7,7 @@ NO_NEWLINE = "\\ No newline at end of file"
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines without their newlines. A text that does not end in a newline has a last line all the same."""
+    """The lines without their newlines. A text that does not end in a newline still has a last line."""
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
 

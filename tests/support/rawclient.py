@@ -1,6 +1,6 @@
 """A client that speaks bytes: what a well-behaved library would never send can be sent, and stdout is held strictly.
 
-Every wait is bounded. Whatever stands on stdout outside a well-formed frame fails the test that closes the client.
+Every wait is bounded. Any output on stdout outside a well-formed frame fails the test that closes the client.
 """
 
 import contextlib

@@ -30,7 +30,7 @@ class AskParams(wire.Params, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Seam:
-    """Stands where the service stands; knows the connection instead of files."""
+    """Takes the place of the service; knows the connection instead of files."""
 
     def __init__(self, wiring: ClientContext) -> None:
         self.wiring = wiring
@@ -89,7 +89,7 @@ async def ask(seam: Any, params: AskParams) -> object:
     await asyncio.sleep(params.delay_s or 0)
     try:
         return {"reply": await seam.wiring.client.ask(params.method, {"question": 1}, timeout_s=params.timeout_s)}
-    except Exception as fault:  # noqa: BLE001 - the test wants to see whatever it was
+    except Exception as fault:  # noqa: BLE001 - the test wants to see any of them
         return {"raised": type(fault).__name__, "code": getattr(fault, "code", None)}
 
 

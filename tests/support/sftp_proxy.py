@@ -19,7 +19,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 def exchange(one: str, other: str) -> None:
-    """What stands at each of the two names comes to stand at the other, in one step."""
+    """The entries of the two names change places, in one step."""
     done = ctypes.CDLL(None, use_errno=True).renameat2(
         _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
     )

@@ -36,7 +36,7 @@ class SharedClient:
         self.serving = asyncio.create_task(session.serve())
         self.notifications: list[tuple[str, Any]] = []
         self.asked: list[tuple[str, Any]] = []  # the daemon's requests
-        self.withdrawn: list[object] = []  # ids of those that it took back
+        self.withdrawn: list[object] = []  # ids of those that it cancelled
         self.answers: dict[str, Answer] = {}
         self._reader = reader
         self._writer = writer
@@ -228,7 +228,7 @@ class SharedDaemon:
         self._clients: list[SharedClient] = []
 
     async def editor(self, *folders: Path, host: str = "nvim", confirms: bool = False, **options: Any) -> LspClient:
-        """An editor that was initialized. confirms: it shows edits to its user; else nobody is asked."""
+        """An editor that was initialized. confirms: it shows edits to its user; else no user is asked."""
         options.setdefault("approval_fallback", "none")
         client = await self.lsp("editor", host)
         await client.initialize(*folders, capabilities=editor_capabilities(confirms=confirms), options=options)

@@ -1,4 +1,4 @@
-"""An OpenSSH server of our own on a loopback port, with its own keys, for whoever runs the tests."""
+"""An OpenSSH server of our own on a loopback port, with its own keys, for the user who runs the tests."""
 
 import contextlib
 import getpass

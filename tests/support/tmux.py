@@ -26,7 +26,7 @@ def tmux() -> str:
 
 
 class Terminal:
-    """One window of a tmux server of its own."""
+    """One window of a separate tmux server."""
 
     def __init__(self, program: str, socket: Path, env: Mapping[str, str]) -> None:
         self._tmux = [program, "-S", str(socket), "-f", os.devnull]

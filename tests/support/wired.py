@@ -52,7 +52,7 @@ class HeldDisk(MemoryFileSystem):
 
 
 class Wire:
-    """A client's end of a connection to a server of its own. Requests have the ids 1, 2, …
+    """A client's end of a connection to its own server. Requests have the ids 1, 2, …
 
     is_open: whether messages are taken for sending; else the connection counts as lost.
     """

@@ -41,7 +41,7 @@ function M.settled(answer)
   return answer.result
 end
 
---- A decision that does not fit the file any more: the review comes again. What was said meanwhile.
+--- A decision that does not fit the file any more: the review comes again. Returns what was said until then.
 ---@param decide fun()
 ---@return string[]
 function M.asked_again(decide)

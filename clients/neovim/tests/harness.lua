@@ -30,7 +30,7 @@ function M.wait(condition, what)
   error('waited in vain for ' .. (what or 'a condition'), 2)
 end
 
---- A folder of its own, gone at the end.
+--- A new folder, gone at the end.
 ---@return string
 function M.folder()
   local path = vim.fn.tempname()

@@ -10,13 +10,13 @@ import type {
 
 export type * from './protocol';
 
-/** Asks its own model to quote again. Undefined: it has nothing to propose. The token: nobody waits any more. */
+/** Asks its own model to quote again. Undefined: it has nothing to propose. The token: no caller waits any more. */
 export type Corrector = (question: CorrectEditParams, token: CancellationToken) => Correction | undefined | Promise<Correction | undefined>;
 
 /**
  * The tools, for one agent. A method rejects where there is no daemon, or with a JSON-RPC error (code −32602: the
- * params are wrong); whatever a tool itself found is in the result. A daemon that ends while a tool is called answers
- * `connection_lost`, in a result like any other: it is started again, and what was read before must be read anew.
+ * params are wrong); what a tool itself found is in the result. A daemon that ends while a tool is called answers
+ * `connection_lost`, in a result like any other: it is started again, and what was read before must be read again.
  */
 export interface FileopsSession {
   /** Undefined: the session of callers that name none. */
@@ -30,13 +30,13 @@ export interface FileopsSession {
   /** With the setting `fileops.bash` only; waits for the person's consent as `edit` does. Cancelling ends the command. */
   bash(params: Omit<BashParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<BashDetails>>;
   /**
-   * With the setting `fileops.correction`: who is asked for the words of an edit that does not stand in the file. Of the
-   * session, or (on the API itself) of all that have none of their own. A proposal must stand in the file exactly.
+   * With the setting `fileops.correction`: who is asked for the words of an edit that are not in the file. Of the
+   * session, or (on the API itself) of all that have none. The file must contain a proposal exactly.
    */
   correctWith(corrector: Corrector): Disposable;
   tracked(): Promise<TrackedFile[]>;
   setApprovalMode(mode: ApprovalMode): Promise<void>;
-  /** Takes back all edits of the session, newest first; with `file_path` only those of that file. Reviewed like an edit. */
+  /** Undoes all edits of the session, newest first; with `file_path` only those of that file. Reviewed like an edit. */
   undoAll(params?: Pick<UndoParams, 'file_path' | 'dry_run'>): Promise<ToolResult<UndoDetails>>;
   /** Forgets what the session has read. */
   close(): Promise<void>;

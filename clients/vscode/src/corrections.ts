@@ -1,4 +1,4 @@
-/** Agents asked, for their own model, for the words of an edit that does not stand in the file: `fileops/correctEdit`. */
+/** Agents asked, for their own model, for the words of an edit that are not in the file: `fileops/correctEdit`. */
 import * as vscode from 'vscode';
 import type { Corrector } from './api';
 import type { Correction, CorrectEditParams } from './protocol';

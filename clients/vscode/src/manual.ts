@@ -45,7 +45,7 @@ export class ManualCommands implements vscode.Disposable {
     const replacement = givenNew ?? await vscode.window.showInputBox({ title, prompt: `What to put in place of “${shortened(old)}”`, value: old });
     if (replacement === undefined) return undefined;
 
-    // An agent has to read what it edits; here the person has it before his eyes.
+    // An agent has to read what it edits; here the user has it before their eyes.
     await this.daemon.request('fileops/read', { file_path: file, limit: 1, session_id: SESSION });
     const params: EditParams = { file_path: file, old_string: old, new_string: replacement, session_id: SESSION };
     const result = await this.daemon.request('fileops/edit', isPreview ? { ...params, dry_run: true } : params);
@@ -61,7 +61,7 @@ export class ManualCommands implements vscode.Disposable {
     return result;
   }
 
-  /** A person needs no marker of what has changed since he looked. */
+  /** A user needs no marker of what has changed since they read it. */
   async #forget(): Promise<void> {
     await this.daemon.request('fileops/closeSession', { session_id: SESSION });
   }

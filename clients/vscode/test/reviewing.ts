@@ -1,4 +1,4 @@
-/** Agents of their own and the reviews of their edits, for the suites of reviews. */
+/** Agents and the reviews of their edits, for the suites of reviews. */
 import * as assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as vscode from 'vscode';
@@ -23,7 +23,7 @@ export function withReviews(): void {
   after(closeAll);
 }
 
-/** An agent of its own that has read the file. */
+/** A new agent that has read the file. */
 export async function agent(path: string) {
   const session = api.session(`agent-${++nSessions}`);
   if (fs.existsSync(path)) await session.read({ file_path: path });

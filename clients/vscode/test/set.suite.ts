@@ -49,7 +49,7 @@ export function setSuite(): void {
       await until(() => set.nLeft === 3 && insides.panes.isShown(reviewOf(moved).pane), 'the next file is shown');
       void insides.reviews.decide(reviewOf(gone), 'accept');
       await until(() => set.nLeft === 2, 'two are left');
-      void insides.reviews.decide(reviewOf(gone), 'reject'); // decided anew
+      void insides.reviews.decide(reviewOf(gone), 'reject'); // decided again
       void insides.reviews.decide(reviewOf(made), 'accept');
       await until(() => set.nLeft === 1, 'one is left');
       assert.equal(disk(edited), PARTS);

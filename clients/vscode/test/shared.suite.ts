@@ -72,7 +72,7 @@ export function sharedSuite(): void {
 
     it('a formatter that runs on save does not force the agent to read again', async () => {
       const text = (...changed: number[]) => Array.from({ length: 30 }, (_, i) => `line ${i + 1}${changed.includes(i + 1) ? ' !' : ''}\n`).join('');
-      const path = file(text(), 'formatted.md'); // a name of its own: no earlier text of it is loaded late
+      const path = file(text(), 'formatted.md'); // a unique name: no earlier text of it is loaded late
       const formats = vscode.languages.registerDocumentFormattingEditProvider({ language: 'markdown' }, {
         provideDocumentFormattingEdits: document =>
           document.lineAt(24).text.endsWith('!') ? [] : [vscode.TextEdit.insert(document.lineAt(24).range.end, ' !')],

@@ -47,7 +47,7 @@ const N_FOLDERS = 150;
 const folders: string[] = [];
 
 /**
- * Makes folders in the workspace and waits until VS Code watches them. It is not told what happens in a new folder
+ * Makes folders in the workspace and waits until VS Code watches them. It does not notice what happens in a new folder
  * until then, and would not reload a file that is changed there, however long one waits.
  */
 export async function makeFolders(): Promise<void> {
@@ -72,7 +72,7 @@ export async function makeFolders(): Promise<void> {
   watcher.dispose();
 }
 
-/** A new file inside the workspace, where edits are allowed, in a folder of its own. */
+/** A new file inside the workspace, where edits are allowed, in its own folder. */
 export function file(content: string | Uint8Array, name = 'demo.py'): string {
   const folder = folders.shift();
   if (!folder) throw new Error(`more than ${N_FOLDERS} files are needed: raise N_FOLDERS`);

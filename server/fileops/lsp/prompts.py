@@ -24,6 +24,7 @@ from fileops.model.approval import (
     SomeFiles,
     SomeHunks,
     TimedOut,
+    Undecided,
 )
 from fileops.model.requests import CommandRequest
 from fileops.service.hub.names import SessionNames
@@ -259,7 +260,7 @@ def _some_hunks(selected: object, hunk_ids: Sequence[str], always: Always | None
 
 
 class LspCommandApprover:
-    """See ports.CommandApprover. What is no decision is a rejection: a command runs only if the user says so."""
+    """See ports.CommandApprover. A command runs only if the user says so, but only the user's no is a rejection."""
 
     def __init__(self, client: Client, names: SessionNames, *, timeout_s: float, use_message_fallback: bool) -> None:
         self._prompt = UserPrompt(client, "confirm_command", use_message_fallback=use_message_fallback)
@@ -275,7 +276,7 @@ class LspCommandApprover:
             decision = await self._ask(request, cwd)
         except TimeoutError:
             return TimedOut(self._timeout_s)
-        return Reject() if decision is None else decision
+        return Undecided() if decision is None else decision
 
     async def _ask(self, request: CommandRequest, cwd: str) -> Decision | None:
         session = self._names.local(request.session_id)

@@ -38,9 +38,11 @@ def failed_result(text: str, code: str, more: Sequence[str] = ()) -> JsonObject:
     }
 
 
-def has_change(result: ToolResult) -> bool:
-    """Whether it is the result of an edit that has changed something."""
-    return result.status == "success" and result.ui_extra is not None and bool(result.ui_extra.diff)
+def has_unseen_diff(result: ToolResult) -> bool:
+    """Whether it is the result of an edit that has changed something, and its text does not show what."""
+    if result.status != "success" or result.ui_extra is None:
+        return False
+    return bool(result.ui_extra.diff) and result.ui_extra.diff.rstrip("\n") not in result.output
 
 
 def shown_diff(result: ToolResult) -> str:

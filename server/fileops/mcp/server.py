@@ -245,7 +245,9 @@ class McpServer:
         """The texts beside the output."""
         result, error = answer.result, answer.error
         notices = await notices_for(self.service, answer) if self._options.notices == "on" else Notices()
-        more = [results.shown_diff(result)] if self._options.show_diff == "on" and results.has_change(result) else []
+        more = (
+            [results.shown_diff(result)] if self._options.show_diff == "on" and results.has_unseen_diff(result) else []
+        )
         more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(answer.session)]
         reported = list(map(notice_text, notices.others))
         if (about := notices.about) is not None:

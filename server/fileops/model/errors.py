@@ -282,9 +282,13 @@ class Rejected(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class NobodyDecided(FileOpsError):
-    """A person was asked, and the editor in which they were asked has gone."""
+    """A person was asked, and the editor in which they were asked has gone, or gave no decision.
+
+    what: "edit" or "command".
+    """
 
     code: ClassVar[str] = "undecided"
+    what: str = "edit"
 
 
 @dataclass(eq=False, kw_only=True)

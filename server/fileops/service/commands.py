@@ -13,8 +13,8 @@ from contextlib import suppress
 
 from fileops.core.presentation import outputs
 from fileops.core.truncation import HeadTailBuffer
-from fileops.model.approval import Always, Once, TimedOut
-from fileops.model.errors import ApprovalTimedOut, CommandTimedOut, FileOpsError, NotAbsolute, Rejected
+from fileops.model.approval import Always, Once, TimedOut, Undecided
+from fileops.model.errors import ApprovalTimedOut, CommandTimedOut, FileOpsError, NobodyDecided, NotAbsolute, Rejected
 from fileops.model.requests import CommandRequest
 from fileops.model.results import CommandResult
 from fileops.model.sessions import SessionName
@@ -96,7 +96,7 @@ class CommandRunner:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     async def _require_approval(self, request: CommandRequest, cwd: str) -> None:
-        """Raises: Rejected, ApprovalTimedOut."""
+        """Raises: Rejected, NobodyDecided, ApprovalTimedOut."""
         grant = (request.session_id, cwd, request.command)
         if self._mode_of(request.session_id) == "yolo" or not self._approver.can_ask or grant in self._granted:
             return
@@ -109,6 +109,8 @@ class CommandRunner:
                     self._granted.add(grant)
             case TimedOut(timeout_s):
                 raise ApprovalTimedOut(timeout_s=timeout_s, what="command")
+            case Undecided():
+                raise NobodyDecided(what="command")
             case _:
                 raise Rejected(what="command")
 

@@ -1,4 +1,4 @@
--- An agent inside Neovim, told from outside what to do (`nvim --server … --remote-expr 'v:lua.Agent.multi_edit(…)'`).
+-- An agent inside Neovim, controlled from outside (`nvim --server … --remote-expr 'v:lua.Agent.multi_edit(…)'`).
 _G.Agent = { results = {}, handles = {} }
 
 ---@param session_id string

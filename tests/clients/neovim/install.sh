@@ -2,7 +2,7 @@
 # Real Neovims for the tests, beside the system and never in it.
 #   install.sh [PREFIX]      default: $FILEOPS_EDITORS, else ~/.cache/fileops-editors
 # Gives PREFIX/nvim-floor (0.10, Debian trixie), PREFIX/nvim-new (0.12, Debian forky, with mini.test) and PREFIX/stylua.
-# apt itself resolves and verifies every package, with state folders of its own and an empty package status;
+# apt itself resolves and verifies every package, with its own state folders and an empty package status;
 # dpkg-deb unpacks; patchelf points the binary at the libc that came along. The system's libc stays as it is.
 # Only luacheck, tmux, patchelf, Emacs, Chromium and a font come from the system's own apt (root needed if missing).
 set -euo pipefail

@@ -1,4 +1,4 @@
-"""A small project in Neovim in a terminal, with a daemon and an agent that can be told what to propose."""
+"""A small project in Neovim in a terminal, with a daemon and an agent that proposes what a test asks for."""
 
 import json
 import sys
@@ -119,7 +119,7 @@ def opened(
     rows: int = 46,
     name: str = "",
 ) -> Generator[Terminal]:
-    """Neovim with the cart open and the daemon attached. name: tells two of one workspace apart."""
+    """Neovim with the cart open and the daemon attached. name: distinguishes two of one workspace."""
     settings = {
         "cmd": [sys.executable, "-m", "fileops"],
         "autostart": True,

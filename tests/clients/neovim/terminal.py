@@ -52,11 +52,11 @@ class Terminal:
             raise AssertionError(f"{error}\n{self.text()}") from error
 
     def text(self) -> str:
-        """What stands on the screen."""
+        """The text on the screen."""
         return self._tmux("capture-pane", "-p")
 
     def shows(self, *texts: str) -> None:
-        """Wait until all texts stand on the screen."""
+        """Wait until all texts are on the screen."""
         try:
             self.nvim.wait_for(lambda: all(text in self.text() for text in texts), f"{texts} on the screen")
         except AssertionError as error:
@@ -73,7 +73,7 @@ class Terminal:
 def terminal(
     nvim: Neovim, workspace: Path, *arguments: str, columns: int = 116, rows: int = 32, name: str = ""
 ) -> Generator[Terminal]:
-    """Neovim with the plugin, in `workspace`; ended at the end. name: tells two of one workspace apart."""
+    """Neovim with the plugin, in `workspace`; ended at the end. name: distinguishes two of one workspace."""
     program("tmux")
     socket = str(workspace.parent / f"{workspace.name}{name}.sock")
     server = f"fileops-{abs(hash(socket)):x}"
@@ -198,7 +198,7 @@ class _Codes:
 
 
 def as_html(ansi: str, page: Page) -> str:
-    """Each run of equally styled cells as wide as its cells, whatever font a character comes from."""
+    """Each run of equally styled cells as wide as its cells, in any font."""
     style, lines = Style(), list[str]()
     for line in ansi.rstrip("\n").split("\n"):
         cells = list[str]()

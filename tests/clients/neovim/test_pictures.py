@@ -74,7 +74,7 @@ def stale(shop: Scene) -> None:
 
 
 def history(shop: Scene) -> None:
-    """Three edits, one of them taken back; the cursor is on the first."""
+    """Three edits, one of them undone; the cursor is on the first."""
     for session, step in (("agent-1", SHORTER_TOTAL), ("agent-2", RENAMED), ("agent-1", NO_FLOATS)):
         assert shop.result(shop.propose(session, step)) == "success"
     shop.terminal.command("Fileops history")
@@ -100,7 +100,7 @@ SCENES: dict[str, tuple[Callable[[Scene], None], str]] = {
 def test_scene_matches_its_picture(name: str, theme: str, tmp_path: Path) -> None:
     play, approval_mode = SCENES[name]
     nvim = neovim("new", tmp_path)
-    nvim.environment["HOME"] = str(tmp_path)  # paths as short as a person sees his own
+    nvim.environment["HOME"] = str(tmp_path)  # paths as short as users see their own
     columns = 132 if name == "review-side-by-side" else 116
     with scene(
         nvim, tmp_path, "--cmd", f"set background={theme}", approval_mode=approval_mode, columns=columns

@@ -1,6 +1,6 @@
 """The Neovim plugin in real Neovims, floor and newest, against the real daemon.
 
-Logic and behaviour stand in the plugin's own specs (`clients/neovim/tests/spec`), run inside Neovim; here they are
+Logic and behaviour are tested in the plugin's own specs (`clients/neovim/tests/spec`), run inside Neovim; here they are
 started, and it is checked that they ran and that they can fail.
 """
 

@@ -73,7 +73,7 @@ def test_review_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         shop.terminal.until("tabpagenr('$') == 1 && bufname() ==# 'cart.py'")
         shop.terminal.command("Fileops close")
 
-        # two agents: one is told no, the other is trusted from now on
+        # two agents: one is rejected, the other is trusted from now on
         results = [shop.propose("agent-1", ('"""A cart and what it costs."""', '"""A cart."""'))]
         shop.terminal.shows("Review", "agent-1")
         results.append(shop.propose("agent-2", ("class Line:", "class Item:")))
@@ -319,7 +319,7 @@ def decide_while_taken_back(shop: Scene, key: str, delay_s: float) -> None:
         shop.cancel(first)
         hit(shop, key, delay_s)
         assert shop.result(first) in {"error -32800", "success"}
-        # whatever came first: the key decided on the first command or on nothing
+        # in either order: the key decided on the first command or on nothing
         shop.terminal.until("mode() ==# 'n' && bufname() =~# 'fileops://review'")
     assert shop.result_now(second) == ""
     assert not (shop.cart.parent / "second").exists()

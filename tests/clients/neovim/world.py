@@ -21,7 +21,7 @@ NO_PYTHON = "let g:loaded_python3_provider = 0"
 
 @dataclass(frozen=True, kw_only=True)
 class Neovim:
-    """name: "floor" or "new". environment: with homes of its own, so that nobody's configuration is read.
+    """name: "floor" or "new". environment: with its own homes, so that no user's configuration is read.
 
     shares_daemon: the oldest Neovim runs with private daemons, the newest with a shared one.
     """

@@ -1,4 +1,4 @@
-"""The first calls of somebody who does not know the client: what is plausible works, and the rest names its mistake."""
+"""The first calls of a user who does not know the client: what is plausible works, and the rest names its mistake."""
 
 import inspect
 import os
@@ -159,7 +159,7 @@ def test_signature_names_every_parameter_and_the_help_explains_it(client: type, 
 
 @pytest.mark.parametrize("module", [fileops_client, sync])
 def test_every_public_name_has_a_docstring(module: Any) -> None:
-    """A TypedDict or a Literal has none of its own; a dataclass gets its signature if nothing is written."""
+    """A TypedDict or a Literal has no docstring; a dataclass gets its signature if nothing is written."""
     names = cast("dict[str, Any]", vars(module))
     classes: dict[str, Any] = {
         name: value

@@ -1,6 +1,6 @@
 """The real daemon behind a pipe that spoils what it says: edits claim to have changed nothing.
 
-Stands in for a daemon with a bug. The editor's tests must notice; a lane that stays green with it proves nothing.
+It acts as a daemon with a bug. The editor's tests must notice; a lane that stays green with it proves nothing.
 """
 
 import json

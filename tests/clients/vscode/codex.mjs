@@ -61,7 +61,7 @@ async function story() {
   await tab('prices.py').first().waitFor();
   say('accepted; it is in the editor, marked and counted');
 
-  // The shared daemon's folder is open to others: the window says once that it has a daemon of its own.
+  // The shared daemon's folder is open to others: the window says once that it has a private daemon.
   fs.chmodSync(path.dirname(socket), 0o755);
   const notice = toast(/private daemon, because the shared one could not be used/);
   await palette('Fileops: Restart Daemon');

@@ -1,4 +1,4 @@
-// The shared daemon of a test: on a socket in a folder of its own, and ended with the test.
+// The shared daemon of a test: on a socket in a new folder, and ended with the test.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 

@@ -5,7 +5,7 @@
 #
 # All of it comes from apt, PyPI and npm, by name. code-server's npm tarball carries VS Code prebuilt (server,
 # Node extension host, web workbench); only its node_modules are missing, and none of its native modules is
-# needed here, so nothing is compiled. PREFIX is the thing to cache between runs: what stands in it is kept.
+# needed here, so nothing is compiled. PREFIX is the thing to cache between runs: its content is kept.
 # Layout: vscode/{floor,new} (the editors), vscode/node-{floor,new} (links to a fitting node tree), vscode/venv-*,
 # vscode/tools-* (node_modules of the extension).
 set -euo pipefail

@@ -58,7 +58,7 @@ export function personAt({ page, workspace }, images) {
     }, 'the page comes to rest');
   }
 
-  /** Clicks until it has had its effect, as a person does: a view that is drawn anew under the mouse loses a click. */
+  /** Clicks until it has had its effect, as a person does: a view that is redrawn under the mouse loses a click. */
   async function click(target, effect) {
     await until(async () => {
       await target.hover();

@@ -25,7 +25,7 @@ page.setDefaultTimeout(60_000);
 const { waiting, status, lens, focused, pressKeyOf, reasonBox } = personAt(workbench);
 const { agent, edit, read } = agentsAt(agentPort, workspace);
 
-/** Agents whose edits wait: one for each name of a file, each of a line of its own. */
+/** Agents whose edits wait: one for each name of a file, each of another line. */
 async function propose(round, basenames) {
   const calls = [];
   for (const [n, basename] of basenames.entries()) {

@@ -36,7 +36,7 @@ function extensionHosts() {
       return /^\d+$/.test(pid) && fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=extensionHost')
         && fs.readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`FILEOPS_SOCKET=${socket}`);
     } catch {
-      return false; // it ended meanwhile
+      return false; // it ended before
     }
   });
 }
@@ -57,7 +57,7 @@ const isKept = part => page.evaluate(async wanted => {
   return false;
 }, part);
 
-/** The review is there, once, and can be worked with; nobody has decided. */
+/** The review is there, once, and can be worked with; it has no decision. */
 async function isShownAgain(call, bytes) {
   await lens('Accept').waitFor();
   await status('1 to review').waitFor();

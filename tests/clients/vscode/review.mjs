@@ -76,7 +76,7 @@ function daemonsIn(folder) {
     try {
       return fs.readlinkSync(`/proc/${pid}/cwd`) === folder && fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('-m\0fileops\0');
     } catch {
-      return false; // it ended meanwhile
+      return false; // it ended before
     }
   };
   return fs.readdirSync('/proc').filter(pid => /^\d+$/.test(pid) && works(pid));
@@ -100,7 +100,7 @@ async function restore(basename, text) {
   await until(async () => (await linesFor('invoice-bot', basename)).join('\n') === text.trimEnd(), 'it is read as it was');
 }
 
-/** Keeps processors busy until it is told to end. */
+/** Keeps processors busy until the returned function is called. */
 function load() {
   const loops = Array.from({ length: os.cpus().length }, () => spawn(process.execPath, ['-e', 'for (;;) ;'], { stdio: 'ignore' }));
   return () => loops.forEach(loop => loop.kill('SIGKILL'));
@@ -250,7 +250,7 @@ async function story() {
   await tab("prices.py: agent's edit").waitFor({ state: 'detached' });
   step('an edit shown and undone from the history');
 
-  // Somebody else writes: the agent's knowledge is stale, and that is to be seen.
+  // Another program writes: the agent's knowledge is stale, and that is to be seen.
   await activity('Explorer').click();
   await page.locator('.explorer-folders-view').getByText('stock.py').dblclick();
   await page.locator('.view-line', { hasText: 'def in_stock' }).waitFor();
@@ -366,7 +366,7 @@ async function story() {
   await until(async () => (await agent(null, 'tools').catch(() => [])).length === 3, 'the daemon runs anew, without bash');
   step('a link above an edit went with the edit');
 
-  // The daemon is killed while a review waits: the person is told, the agent is answered, and it runs again.
+  // The daemon is killed while a review waits: the user is notified, the agent is answered, and it runs again.
   await read('stock-bot', 'stock.py');
   call = edit('stock-bot', 'stock.py', '> 0', '>= 1');
   await waiting('stock.py').waitFor();
@@ -385,7 +385,7 @@ async function story() {
   const standing = disk('stock.py');
   const listed = fs.readdirSync(workspace).sort();
   assert.equal(daemonsIn(workspace).length, 1);
-  await page.goto('about:blank'); // A page that is closed has half a second to tell the server; on a loaded machine that is too short.
+  await page.goto('about:blank'); // A page that is closed has half a second to notify the server; on a loaded machine that is too short.
   await until(() => daemonsIn(workspace).length === 0, 'the daemon has ended');
   assert.equal(disk('stock.py'), standing);
   assert.deepEqual(fs.readdirSync(workspace).sort(), listed);

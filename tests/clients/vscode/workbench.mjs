@@ -33,6 +33,18 @@ export async function until(check, what, ms = 60_000) {
   }
 }
 
+/** Removes a folder in which processes that are ending may still write: as often as it is not empty. */
+function removed(folder) {
+  return until(() => {
+    try {
+      fs.rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      if (error.code !== 'ENOTEMPTY') throw error;
+    }
+    return !fs.existsSync(folder);
+  }, `nothing writes in ${folder} any more`);
+}
+
 const SETTINGS = {
   'security.workspace.trust.enabled': false, 'telemetry.telemetryLevel': 'off', 'workbench.startupEditor': 'none',
   'chat.disableAIFeatures': true, 'chat.commandCenter.enabled': false, 'workbench.layoutControl.enabled': false,
@@ -88,7 +100,7 @@ export async function openWorkbench(name, options) {
     server.kill('SIGTERM');
     await stopped;
     stopDaemon(socket);
-    fs.rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }); // processes that end still write there
+    await removed(home);
   };
   try {
     await until(() => fetch(`${origin}/version`).then(r => r.ok, () => false), 'the server answers', STARTUP_MS);

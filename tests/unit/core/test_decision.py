@@ -1,4 +1,4 @@
-"""When a person is asked, and what his answer makes of a proposal."""
+"""When the user is asked, and what their answer makes of a proposal."""
 
 import pytest
 from hypothesis import example, given

@@ -1,4 +1,4 @@
-"""Every operation on text takes time linear in it (times a logarithm), whatever the text is.
+"""Every operation on text takes time linear in it (times a logarithm), for every text.
 
 A row is an operation and a text made to be the worst for it. The processor time of the thread is compared with that of
 a text eight times as long, as the best of several: a quadratic operation takes 64 times as long, a linear one eight.
@@ -327,7 +327,7 @@ WITH_LINEAR_FORM = {"globs.py", "ignore.py"}
     ids=lambda file: file.stem,
 )
 def test_core_compiles_no_pattern_of_a_callers_text(file: pathlib.Path) -> None:
-    """Python's `re` tries again from every place, and holds the interpreter's lock meanwhile: nobody else is served."""
+    """Python's `re` tries again from every place, and holds the interpreter's lock: no other client is served."""
     for node in ast.walk(ast.parse(file.read_text())):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=name), args=[pattern, *_]) if (

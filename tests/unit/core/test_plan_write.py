@@ -1,4 +1,4 @@
-"""A byte order mark belongs to the file: a client's text may have one or not, and what stands is as before."""
+"""A byte order mark belongs to the file: a client's text may have one or not, and the file keeps its own."""
 
 import pytest
 

@@ -24,7 +24,7 @@ def stamp(mtime_ns: int, ctime_ns: int) -> Stamp:
         (NOW - SECOND, NOW - SECOND, True),  # whole seconds: a filesystem that keeps no more
         (NOW - 2 * SECOND, NOW - 2 * SECOND, True),
         (NOW - 3 * SECOND, NOW - 3 * SECOND, False),
-        (NOW - SECOND, NOW - SECOND + 1, False),  # a whole mtime that somebody set; ctime shows what the disk keeps
+        (NOW - SECOND, NOW - SECOND + 1, False),  # a whole mtime that a program set; ctime shows what the disk keeps
         (NOW - 60 * SECOND, NOW - 5 * MS + 1, True),  # mtime restored after a write of just now
         (NOW + 3600 * SECOND + 1, NOW - SECOND - 1, False),  # from the future: a write would bring it back
         (NOW + 5 * MS + 1, NOW + 5 * MS + 1, True),  # a clock a little behind the filesystem's

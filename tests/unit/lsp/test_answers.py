@@ -1,4 +1,4 @@
-"""What a client's answer to a question means: what is no clear decision is none, whatever JSON it is."""
+"""What a client's answer to a question means: JSON that is no clear decision counts as none."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from fileops.lsp.client import Client
 from fileops.lsp.corrector import correction_of
 from fileops.lsp.dialect import withdrawal
 from fileops.lsp.prompts import LspCommandApprover, UserPrompt, edit_decision_of
-from fileops.model.approval import Always, Modify, Once, Reject, SomeHunks
+from fileops.model.approval import Always, Modify, Once, Reject, SomeHunks, Undecided
 from fileops.model.requests import CommandRequest
 from fileops.rpc.outgoing import ClientRefused, OutgoingRequests
 from fileops.service.hub.names import SessionNames
@@ -111,11 +111,11 @@ class Answering(Client):
     "answer", [None, "Run", *ODD, *({"outcome": odd, "title": odd} for odd in ODD)], ids=json.dumps
 )
 @pytest.mark.parametrize("confirms", [True, False])
-async def test_malformed_answer_about_a_command_is_a_rejection(answer: Any, *, confirms: bool) -> None:
+async def test_malformed_answer_about_a_command_decides_nothing(answer: Any, *, confirms: bool) -> None:
     approver = LspCommandApprover(
         Answering(answer, confirms=confirms), SessionNames(), timeout_s=10, use_message_fallback=True
     )
-    assert await approver.decide(CommandRequest(command="true", timeout_s=5), "/w") == Reject()
+    assert await approver.decide(CommandRequest(command="true", timeout_s=5), "/w") == Undecided()
 
 
 @pytest.mark.parametrize("answer", [None, *ODD[:-1], *({"title": odd} for odd in ODD)], ids=json.dumps)

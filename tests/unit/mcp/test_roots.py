@@ -75,7 +75,7 @@ def test_session_is_named_after_its_host_and_its_id(
 
 
 def test_sessions_of_a_host_are_those_of_its_calls() -> None:
-    """R-HUB-1: an agent sees and undoes edits of its own sessions only, over MCP too."""
+    """R-HUB-1: an agent sees and undoes only its own sessions' edits, over MCP too."""
     names = HostSessions(None, {})
     names.note_host("codex")
     threads = [names.session_of({"threadId": thread}) for thread in ("A", "B/x")]

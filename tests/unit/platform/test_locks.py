@@ -1,4 +1,4 @@
-"""Two daemons on one folder do not lose each other's edits; a dead one blocks nobody."""
+"""Two daemons on one folder do not lose each other's edits; a dead one blocks no other."""
 
 import errno
 import fcntl

@@ -125,7 +125,7 @@ def test_writer_accepts_frames_without_waiting_and_writes_them_in_order() -> Non
     drained = threading.Event()
     writer = FrameWriter(write_fd, on_broken=lambda: None, on_drained=drained.set)
     for number in range(100):
-        writer.write(b"%d" % number + b"x" * 5000)  # far more than a pipe holds: nobody reads yet
+        writer.write(b"%d" % number + b"x" * 5000)  # far more than a pipe holds: no reader yet
     with os.fdopen(read_fd, "rb") as stream:
         bodies = frames_of(stream.read1)
         for number in range(100):

@@ -1,4 +1,4 @@
-"""The table of messages: nothing is served, asked or told that is not in it."""
+"""The table of messages: nothing is served, asked or notified that is not in it."""
 
 import asyncio
 from typing import Any, get_args

@@ -1,4 +1,4 @@
-"""What an answer makes count, counts if it was sent; and what was done is reported, whatever meets its answer.
+"""What an answer makes count, counts if it was sent; and what was done is reported, even if its answer is lost.
 
 R-SENT-1 (reads and bases), R-SENT-2 (what was done), R-SENT-3 (the order of requests).
 """

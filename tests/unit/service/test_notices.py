@@ -79,7 +79,7 @@ def test_long_diff_is_cut_to_whole_lines(n_lines: int, width: int, n_shown: int,
 
 
 class Desk:
-    """A session `a` that has read files, and what it is told."""
+    """A session `a` that has read files, and its notifications."""
 
     def __init__(self, mode: FreshnessRule) -> None:
         self.fs = MemoryFileSystem()

@@ -1,4 +1,4 @@
-"""Undo through the service: what is taken back, what is kept, what is refused."""
+"""Undo through the service: what is undone, what is kept, what is refused."""
 
 import asyncio
 import itertools
@@ -414,7 +414,7 @@ async def test_removal_with_all_hunks_chosen_is_a_removal(
 
 
 async def test_always_for_an_undo_asks_once_for_all_files(bench: Workbench):
-    """Protected ones apart. Also where he undoes by a command of his editor, which belongs to no session."""
+    """Protected ones apart. Also where the user undoes by a command of the editor, which belongs to no session."""
     bench.disk.put("/w/g", b"alpha\n")
     bench.disk.put("/w/.env", b"KEY=1\n")
     for path, old in (("/w/.env", "1"), (PATH, "two"), ("/w/g", "alpha")):

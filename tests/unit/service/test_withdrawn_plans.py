@@ -1,4 +1,4 @@
-"""The plan of a very large edit, taken back while it is made."""
+"""The plan of a very large edit, withdrawn while it is made."""
 
 import asyncio
 import threading

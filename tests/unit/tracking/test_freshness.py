@@ -1,4 +1,4 @@
-"""What sessions are told of their files, looked at when the test says so: no thread, no watcher, no disk."""
+"""Notices to sessions about their files, checked when the test asks for it: no thread, no watcher, no disk."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -308,7 +308,7 @@ def test_removal_by_one_session_is_notified_to_the_others(world: TrackerWorld) -
 
 
 def test_write_read_before_it_was_recorded_makes_no_session_stale(world: TrackerWorld) -> None:
-    """The moment between the commit and its note belongs to nobody."""
+    """A read between the commit and its note finds the new content."""
     world.a.read("/w/f")
     world.b.read("/w/f")
     stands = world.a.write("/w/f", b"two\n")
@@ -455,7 +455,7 @@ def test_buffer_equals_its_file_with_any_line_endings(world: TrackerWorld) -> No
 
 
 def test_partly_read_buffer_is_compared_by_its_stamp(world: TrackerWorld) -> None:
-    """The stamp of a document without unsaved changes is its file's, whatever its version; typing gives it another."""
+    """The stamp of a document without unsaved changes is its file's, in every version; typing gives it another."""
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
     seen = sighting(

@@ -1,5 +1,5 @@
-"""Changes behind the daemon's back on the real disk, told by watcher and sweep. What is not told is proven by what
-is told later.
+"""Changes behind the daemon's back on the real disk, reported by watcher and sweep. An absent report is proven by
+a later one.
 """
 
 import mmap
@@ -46,7 +46,7 @@ class WatchWorld:
         return self.notices.stale()
 
     def prove_nothing_else_is_told(self) -> None:
-        """A later change in the same folder is told, and it is the only one."""
+        """A later change in the same folder is reported, and it is the only one."""
         n_before = len(self.notices.stale())
         marker = self.folder / "marker"
         marker.write_text("old", encoding="utf-8")
@@ -207,7 +207,7 @@ def test_own_writes_are_not_notified(world: WatchWorld) -> None:
 
 
 def test_file_moved_in_right_after_an_own_write_is_notified(watching: WatchWorld) -> None:
-    """The kernel makes one event of two moves onto the same name that nobody has been told of yet."""
+    """The kernel makes one event of two moves onto the same name before it reports the first."""
     for n in range(1, 11):
         watching.file = watching.folder / f"f{n}"
         for data in (b"one\n", b"two\n"):

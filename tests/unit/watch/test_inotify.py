@@ -22,7 +22,7 @@ from support.patience import PATIENCE_S
 
 
 class Told:
-    """What a watch told, and a bounded wait for it."""
+    """What a watch reported, and a bounded wait for it."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()

@@ -33,7 +33,7 @@ def moves_of(watch_fd: int, name: str) -> list[int]:
 
 def test_last_watch_event_of_a_contested_file_is_moved_to(fs: LocalFileSystem, folder: str) -> None:
     path = f"{folder}/f"
-    Path(path).write_bytes(b"seen")  # just now, by somebody else: it is exchanged
+    Path(path).write_bytes(b"seen")  # just now, by another process: it is exchanged
     snapshot = fs.read(path)
     libc = ctypes.CDLL(None, use_errno=True)
     watch_fd = libc.inotify_init()

@@ -1,8 +1,8 @@
--- Which buffer stands for which file. Paths are compared by what they really name, so a link and its target are one.
+-- Which buffer belongs to which file. Paths are compared by what they really name, so a link and its target are one.
 local M = {}
 
 ---@param path string
----@return string canonical; the path itself where nothing stands there
+---@return string canonical; the path itself if nothing exists there
 function M.real(path) return vim.uv.fs_realpath(path) or vim.fs.normalize(path) end
 
 --- Absolute, as the protocol wants it, `~` expanded.

@@ -194,7 +194,7 @@ function M.complain(problems)
   require('fileops.ui.messages').warn(problems[1] .. more)
 end
 
---- Nobody calls us where `vim.g.fileops` is set, so what is wrong in it is said when it is first looked at.
+--- The plugin is not called when `vim.g.fileops` is set, so what is wrong in it is reported when it is first read.
 local function complain_of_global()
   local problems = M.problems(from_global())
   local now = table.concat(problems, '\n')
@@ -212,7 +212,7 @@ function M.get()
   return resolved
 end
 
---- Read the settings anew at the next `get`.
+--- Read the settings again at the next `get`.
 function M.forget() resolved = nil end
 
 return M

@@ -1,4 +1,4 @@
--- Agents in the editor asked, by their own model, for the words of an edit that does not stand in the file
+-- Agents in the editor asked, by their own model, for the words of an edit that are not in the file
 -- (`fileops/correctEdit`). Who answers, and what is still to be answered; the daemon judges what is proposed.
 local log = require('fileops.log')
 
@@ -10,7 +10,7 @@ local REQUEST_CANCELLED = -32800
 local correctors = {} ---@type table<string, fileops.Corrector>
 local open = {} ---@type fileops.OpenQuestion[]
 
---- One for a session, or one for all that have none of their own; a later one takes its place.
+--- One for a session, or one for all that have none; a later one takes its place.
 ---@param corrector fileops.Corrector
 ---@param session_id? string
 ---@return fun() off

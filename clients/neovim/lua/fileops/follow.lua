@@ -1,4 +1,4 @@
--- Buffers without unsaved changes follow the disk, whatever program writes there: `git checkout`, `sed`, a formatter.
+-- Buffers without unsaved changes follow the disk, after writes of any program: `git checkout`, `sed`, a formatter.
 -- The folders of open files are watched, not the files: a program that replaces a file gives it a new inode, of which a
 -- watch of the file would not hear. Where a folder cannot be watched (some network file systems, too many watches), a
 -- buffer is looked at when Neovim gets the focus, when the buffer is entered, and when the daemon reports its file.
@@ -8,7 +8,7 @@ local buffers = require('fileops.buffers')
 local M = {}
 
 -- A program may write a file in several steps. The buffer is brought to the file once nothing has come for a while,
--- and a file that is empty for the moment has most likely been cut off to be written anew.
+-- and a file that is empty for the moment has most likely been truncated to be written again.
 local QUIET_MS, QUIET_WHEN_EMPTY_MS = 40, 400
 
 local watches = {} ---@type table<string, fileops.Watch> by folder
@@ -43,7 +43,7 @@ local function is_followed(buf)
 end
 
 --- Bring a buffer without unsaved changes to its file, if they differ. What changed is not marked: it is no agent's.
---- Call it outside of autocmds only, or it looks again a moment later.
+--- Call it outside of autocmds only, or it checks again a moment later.
 ---@param buf integer
 function M.check(buf)
   if not is_followed(buf) then return end

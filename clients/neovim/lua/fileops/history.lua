@@ -85,7 +85,7 @@ local function draw()
   end
 end
 
---- Fetch the list anew. The cursor stays on its entry: a key that was meant for it must not meet another one.
+--- Fetch the list again. The cursor stays on its entry: a key that was meant for it must not meet another one.
 local function refresh()
   if not view then return end
   require('fileops').edits(view.params, function(err, result)
@@ -240,7 +240,7 @@ function M.open(path, session_id)
   refresh()
 end
 
---- Take back the newest agent's edit of the current file that still can be.
+--- Undo the newest agent's edit of the current file that can still be undone.
 ---@param edit_id string of a certain edit instead
 function M.undo_last(edit_id)
   if edit_id ~= '' then return undo({ edit_id = edit_id }) end

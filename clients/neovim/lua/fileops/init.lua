@@ -130,7 +130,7 @@ function Session:correct_with(corrector) return require('fileops.corrections').r
 ---@param callback? fun(err: fileops.RequestError?, result: { files: fileops.wire.TrackedFile[] })
 function Session:tracked(callback) return M.tracked({ session_id = self.id }, callback) end
 
---- Take back all edits of this session.
+--- Undo all edits of this session.
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function Session:undo(callback) return M.undo({ session_id = self.id }, callback) end
 
@@ -167,8 +167,8 @@ end
 ---@return fun() off
 function M.on(event, fn) return require('fileops.client.events').on(event, fn) end
 
---- With `server = { correction = true }`: who is asked for the words of an edit that does not stand in the file. It
---- calls `answer` once, now or later, with a proposal or nil; the function that it may return is called when nobody
+--- With `server = { correction = true }`: who is asked for the words of an edit that are not in the file. It
+--- calls `answer` once, now or later, with a proposal or nil; the function that it may return is called when no caller
 --- waits for that any more.
 ---@param corrector fileops.Corrector
 ---@return fun() off

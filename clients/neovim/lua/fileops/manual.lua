@@ -216,14 +216,14 @@ local function say_modes(modes)
 end
 
 --- Of one session, or of all that are open here.
----@param args string "" to be told, else a mode and perhaps a session's id
+---@param args string "" to show the modes, else a mode and perhaps a session's id
 function M.mode(args)
   local mode, session_id = args:match('^(%S*)%s*(.*)$')
   M.set_mode(session_id ~= '' and session_id or nil, mode)
 end
 
 ---@param session_id? string without it, all that are open here
----@param mode string "" to be told
+---@param mode string "" to show the modes
 function M.set_mode(session_id, mode)
   local names = require('fileops.client.protocol').methods
   local ids, modes, problem, n_answers = session_id and { session_id } or all_sessions(), {}, nil, 0

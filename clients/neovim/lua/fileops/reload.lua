@@ -1,5 +1,5 @@
--- Bring an open, unchanged buffer to what stands on disk, by the smallest change to its lines: cursor, folds, marks
--- and undo stay. Vim is then told that it has seen the file, so that no W11 or W12 follows.
+-- Bring an open, unchanged buffer to the content on disk, by the smallest change to its lines: cursor, folds, marks
+-- and undo stay. Vim is then made to consider the file as seen, so that no W11 or W12 follows.
 local hunks = require('fileops.ui.hunks')
 local utf8 = require('fileops.client.utf8')
 
@@ -22,7 +22,7 @@ end
 ---@return string
 function M.identity(stat) return ('%d:%d:%d.%d'):format(stat.ino, stat.size, stat.mtime.sec, stat.mtime.nsec) end
 
---- The bytes of a file as that buffer would hold them; nil where only Vim's own reading can tell.
+--- The bytes of a file as that buffer would hold them; nil if only Vim itself can decode them.
 ---@param data string
 ---@param format { fileformat: string, fileencoding: string, bomb: boolean }
 ---@return fileops.BufferText?
@@ -82,7 +82,7 @@ local function acknowledge(buf)
   answering('BufWriteCmd', buf, function() end, 'silent keepalt write!')
 end
 
---- Vim reads the file, and finds out its encoding and line ends anew ('autoread' alone would keep those, and put `?`
+--- Vim reads the file, and detects its encoding and line ends again ('autoread' alone would keep those, and put `?`
 --- for what does not fit).
 ---@param buf integer
 local function read_anew(buf)
@@ -159,7 +159,7 @@ local function take(buf, data)
   options.modified = false
 end
 
---- Whether the buffer shows what stands on disk, as far as that can be told without Vim; a file that is gone is left
+--- Whether the buffer shows the content on disk, as far as that can be decided without Vim; a file that is gone is left
 --- to Vim.
 ---@param buf integer
 ---@return boolean
@@ -202,8 +202,8 @@ local function has_taken(buf)
   return now ~= nil and M.identity(now) == taken[buf]
 end
 
---- Returns what changed, or nil and why nothing was done: "modified" (unsaved changes stand in the buffer), "taken"
---- (they do, and on top of what stands on disk), "gone", "busy" (inside an autocmd; call again later).
+--- Returns what changed, or nil and why nothing was done: "modified" (the buffer has unsaved changes), "taken"
+--- (it has, on top of the content on disk), "gone", "busy" (inside an autocmd; call again later).
 ---@param buf integer
 ---@return fileops.Region[]? regions, string? why
 function M.reload(buf)

@@ -36,7 +36,7 @@
 ---@field sign string
 
 ---@class (exact) fileops.DocumentOptions
----@field max_mb number a larger buffer is not told to the daemon: agents then see the file instead
+---@field max_mb number a larger buffer is not reported to the daemon: agents then see the file instead
 
 ---@class (exact) fileops.ReviewOptions
 ---@field open 'pane'|'focus'|'none' 'pane' shows a waiting review and leaves the cursor where it is
@@ -115,7 +115,7 @@
 ---@field client_id? integer of a question that waits for an answer, as the next two
 ---@field request_id? integer|string the daemon's; nil under a transport that hides it
 ---@field answer? fun(value: fileops.wire.ConfirmEditResult?, problem: table?)
----@field review_id? string of the daemon's list, as all that follows; a file of a change set has one of its own
+---@field review_id? string of the daemon's list, as all that follows; a file of a change set has its own
 ---@field set? fileops.ReviewSet the change set that it is part of
 ---@field is_deciding? boolean a decision is on its way
 ---@field is_lost? boolean its daemon is out of reach
@@ -142,7 +142,7 @@
 ---@field request_id? integer|string
 
 ---@class (exact) fileops.Accepted an edit that the person accepted, whose outcome is still to come
----@field is_refused boolean the person was told that nothing was written
+---@field is_refused boolean the user was notified that nothing was written
 
 -- review/proposal
 
@@ -165,7 +165,7 @@
 ---@class (exact) fileops.OpenQuestion
 ---@field from fileops.Asked
 ---@field answer fun(value: any, problem: table?)
----@field stop? fun() told to the corrector when nobody waits for it any more
+---@field stop? fun() notifies the corrector when no caller waits for it any more
 
 -- ui/hunks
 
@@ -180,7 +180,7 @@
 
 ---@class (exact) fileops.Region a changed part of a buffer
 ---@field kind 'change'|'delete'|'add'
----@field line integer 1-based; of a deletion: the line before which the text stood (may be one past the last)
+---@field line integer 1-based; of a deletion: the line before which the text was (may be one past the last)
 ---@field count integer lines it covers; 0 for a deletion
 ---@field removed string[]
 
@@ -206,7 +206,7 @@
 
 ---@class (exact) fileops.Verdicts of a review; nil where nothing is to be decided
 ---@field rejected table<string, boolean>
----@field is_stale? boolean the file changed since: whatever is decided, nothing of it can be written
+---@field is_stale? boolean the file changed since: with any decision, nothing of it can be written
 ---@field note? string about the edit as a whole, shown beside the first heading
 
 -- ui/pane
@@ -242,7 +242,7 @@
 
 ---@class (exact) fileops.MarkedEdit the marks of one change of a buffer
 ---@field seq integer the undo state that it made
----@field regions fileops.Region[] as they stood there
+---@field regions fileops.Region[] as they were there
 ---@field ids integer[] extmarks
 ---@field deletions table<integer, string[]> of extmarks that only show what was removed: that
 ---@field is_undone boolean

@@ -181,7 +181,7 @@ end)
 
 t.it('the mode that is shown and set by hand holds for all sessions', function()
   local path, agent = asking()
-  --- What a command says; a message about a review of before may still arrive meanwhile.
+  --- What a command says; a message about an earlier review may still arrive.
   local function said_to(command, words)
     local found
     t.said(function(said)

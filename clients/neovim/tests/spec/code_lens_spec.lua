@@ -1,4 +1,4 @@
--- The daemon's code lenses in the buffer: there once an edit stands, gone once it was taken back.
+-- The daemon's code lenses in the buffer: there once an edit is applied, gone once it is undone.
 local t = require('harness')
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 

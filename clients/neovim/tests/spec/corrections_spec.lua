@@ -1,4 +1,4 @@
--- An agent's own model asked for the words of an edit that does not stand in the file, through the real daemon.
+-- An agent's own model asked for the words of an edit that are not in the file, through the real daemon.
 local t = require('harness')
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 

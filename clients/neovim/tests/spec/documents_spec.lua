@@ -100,7 +100,7 @@ t.it('a buffer whose file has changed before the daemon ran is brought to it, an
   end)
 end)
 
---- The changes of documents that a daemon was told, as `tee` has seen them.
+--- The changes of documents that a daemon received, as `tee` has seen them.
 ---@param log string
 ---@return integer[] how many places each has
 local function changes_in(log)

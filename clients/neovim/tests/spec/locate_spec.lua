@@ -82,7 +82,7 @@ t.it('a user who runs a command is notified once', function()
   for _ = 1, 2 do
     local said = t.said(function() vim.cmd('Fileops tools') end)
     t.eq(said, { 'fileops: no daemon: correct `cmd`, which is /nowhere/fileops-server' })
-    vim.wait(0) -- the main loop goes on
+    vim.wait(0) -- the main loop continues
   end
   daemon.state.status, daemon.state.problem = 'stopped', nil
   config.set({})

@@ -95,7 +95,7 @@ end
 ---@param lines string[]
 local function edited(buf, lines)
   local before = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  vim.bo[buf].undolevels = vim.bo[buf].undolevels -- an undo step of its own
+  vim.bo[buf].undolevels = vim.bo[buf].undolevels -- a separate undo step
   for i, block in ipairs(hunks.blocks(before, lines)) do
     assert(i == 1)
     local first = block[2] == 0 and block[1] or block[1] - 1

@@ -4,7 +4,7 @@ if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 local fileops = require('fileops')
 local world = require('world')
 
---- What stands beside the first heading of the review's pane.
+--- The note beside the first heading of the review's pane.
 ---@return string
 local function beside_heading()
   local buf = vim.api.nvim_win_get_buf(world.own_windows()[1])

@@ -44,7 +44,7 @@ t.it('a session is named by its label, and never by its id', function()
   sessions.forget()
   t.eq(sessions.name('codex-2'), 'codex')
   state.shared = nil
-  t.eq(sessions.name('planner-2'), 'planner-2') -- in a daemon of its own every agent is in this Neovim
+  t.eq(sessions.name('planner-2'), 'planner-2') -- in a private daemon every agent is in this Neovim
 end)
 
 t.it('those that are attached come first, and no row moves when one is active', function()

@@ -34,7 +34,7 @@ export interface ClientHooks {
   notified<M extends keyof Notifications>(method: M, params: Notifications[M]): void;
 }
 
-/** Says nothing to the user by itself: what the end of a daemon means is told once, by its owner (`notices.ts`). */
+/** Says nothing to the user by itself: what the end of a daemon means is shown once, by its owner (`notices.ts`). */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);

@@ -18,13 +18,13 @@ const STOP_TIMEOUT_MS = 3_000; // the editor gives `deactivate` five seconds
 
 export type DaemonState = 'stopped' | 'starting' | 'running' | 'failed';
 
-/** A request on its way; the object itself tells two of the same kind apart. */
+/** A request on its way; the identity of the object distinguishes two of the same kind. */
 export interface Call {
   method: string;
   params: unknown;
 }
 
-/** A request and what came of it, whoever sent it: its result, or why there is none. */
+/** A request of any sender and its outcome: its result, or why there is none. */
 export interface Answered {
   call: Call;
   result?: unknown;
@@ -49,7 +49,7 @@ export class Daemon implements vscode.Disposable {
   readonly onDidChangeState = this.#stateChanged.event;
   readonly onDidSend = this.#sent.event;
   readonly onDidAnswer = this.#answered.event;
-  /** It ended though nobody asked it to, and is started again: once each time, before the state changes. */
+  /** It ended without a request, and is started again: once each time, before the state changes. */
   readonly onDidCrash = this.#crashed.event;
 
   #client: LanguageClient | undefined;
@@ -208,7 +208,7 @@ export class Daemon implements vscode.Disposable {
 
   #noteSharing(reason: string | undefined): void {
     const connection = this.server?.capabilities?.shared ?? undefined;
-    // The server itself falls back, too, and then tells the user.
+    // The server itself falls back, too, and then notifies the user.
     const isServersChoice = connection === undefined && reason === undefined && wantsShared();
     const why = isServersChoice ? this.#process?.lastLines.at(-1) ?? 'the server gives no reason' : reason;
     this.#sharing = connection ? { kind: 'shared', connection } : { kind: 'private', ...(why === undefined ? {} : { reason: why }) };
@@ -232,10 +232,10 @@ export class Daemon implements vscode.Disposable {
     return client;
   }
 
-  /** The daemon is gone though nobody asked it to go. */
+  /** The daemon ended without a request. */
   #closed(client: LanguageClient): CloseHandlerResult {
     const giveUp = { action: CloseAction.DoNotRestart, handled: true };
-    if (client !== this.#client || this.#state !== 'running') return giveUp; // `#start` tells
+    if (client !== this.#client || this.#state !== 'running') return giveUp; // `#start` reports it
     this.log.error(`The daemon ended by itself (${this.#crashes.note()}).`, ...(this.#process?.lastLines.slice(-5) ?? []));
     if (this.#crashes.problem) {
       void this.#fail(new Error(this.#crashes.problem));

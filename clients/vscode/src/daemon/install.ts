@@ -1,5 +1,5 @@
 /**
- * The daemon in a virtual environment of its own, for a Python that has no fileops-server: made once per version
+ * The daemon in its own virtual environment, for a Python that has no fileops-server: made once per version
  * from the wheels in this extension, under the extension's global storage. A wheel that this build does not hold
  * for the machine (some of what it needs is compiled) comes from the index that pip is configured for.
  */

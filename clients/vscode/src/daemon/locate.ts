@@ -7,7 +7,7 @@
  *   5. .venv/bin/fileops-server of a workspace folder  only in a trusted workspace
  *   6. the interpreter of 3, python3, python on the PATH
  * A fileops-server that is older than this extension is passed over, and the log says so. For a Python of 3.11 or newer
- * without one, the bundled wheel is set up in a virtual environment of its own (install.ts).
+ * without one, the bundled wheel is set up in its own virtual environment (install.ts).
  */
 import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -43,7 +43,7 @@ export interface Interpreter {
   server: string | null;
 }
 
-/** No daemon can be started. The message is for a person; `setting` is where he can mend it. */
+/** No daemon can be started. The message is for the user; `setting` is where they can mend it. */
 export class ServerMissing extends Error {
   constructor(message: string, readonly setting: string = 'fileops.interpreter') {
     super(message);
@@ -83,7 +83,7 @@ export async function probe(command: string, origin: string, cwd: string): Promi
   try {
     const { stdout } = await run(command, ['-c', PROBE], { cwd, timeout: PROBE_TIMEOUT_MS, windowsHide: true });
     const found = JSON.parse(stdout) as { python: number[]; server: string | null; executable?: string };
-    // Absolute, so that another program can start it, whatever its PATH is.
+    // Absolute, so that another program can start it with any PATH.
     const absolute = path.isAbsolute(command) ? command : found.executable || command;
     return { command: absolute, origin, python: found.python, server: found.server };
   } catch {

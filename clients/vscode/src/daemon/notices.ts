@@ -1,4 +1,4 @@
-/** What the user is told of the daemon: that it did not start, that it ended by itself, that it is a private one. */
+/** Notices about the daemon to the user: that it did not start, that it ended by itself, that it is a private one. */
 import * as vscode from 'vscode';
 import type { Sharing } from './sharing';
 
@@ -27,7 +27,7 @@ export class SharingNotice {
 
   constructor(readonly log: vscode.LogOutputChannel) {}
 
-  /** isServersChoice: the server itself has told the user. */
+  /** isServersChoice: the server itself has notified the user. */
   update(sharing: Sharing, isServersChoice: boolean): void {
     if (sharing.kind === 'shared') this.#isSaid = false;
     if (sharing.kind === 'shared' || sharing.reason === undefined || this.#isSaid) return;

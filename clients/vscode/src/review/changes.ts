@@ -18,7 +18,7 @@ export async function showChanges(panes: DiffPanes, { file_path, original_text }
   await panes.show(pane, { viewColumn: columnBeside() });
 }
 
-/** What stands in the editor, else on the disk; nothing where the file is gone. */
+/** The text in the editor, else on the disk; nothing if the file is gone. */
 async function currentText(uri: vscode.Uri): Promise<string> {
   const open = vscode.workspace.textDocuments.find(document => document.uri.toString() === uri.toString());
   if (open) return open.getText();

@@ -1,6 +1,6 @@
 /**
  * One proposed edit before a person: the pane that shows it, what was dropped or typed, and the decision that follows
- * from what stands there: the changes that were kept, or the text itself where that does not say it. Knows nothing of
+ * from the pane's content: the changes that were kept, or the text itself where that does not say it. Knows nothing of
  * the queue.
  */
 import * as path from 'node:path';
@@ -33,7 +33,7 @@ export class Review {
   readonly dropped = new Set<string>();
   /** How the file changed since the agent read it. */
   staleness: DidBecomeStaleParams | undefined;
-  /** A decision is on its way: what came of it is known when the edit was written or not. */
+  /** A decision is on its way: its outcome is known when the edit was written or not. */
   isDeciding = false;
   /** What the person had typed or decided before the file changed, where it is not in the proposal. */
   earlier: string | undefined;
@@ -107,7 +107,7 @@ export class Review {
     return left <= 60 ? Math.max(left, 0) : undefined;
   }
 
-  /** What would stand there had nobody typed. */
+  /** The proposed side as it would be without typing. */
   get expected(): string {
     return this.isWhole ? this.#composed().text : this.#proposedText;
   }
@@ -147,14 +147,14 @@ export class Review {
     if (draft.text !== undefined && !isThere(draft.text)) this.earlier = draft.text;
   }
 
-  /** Where the changes stand in the proposed side as it is now; those that were typed into are left out. */
+  /** Where the changes are in the proposed side now; those that were typed into are left out. */
   places(): Place[] {
     if (!this.isWhole) return fragments(this.changes.map(hunkOf)).places;
     const { text, places } = this.#composed();
     return moved(places, normalised(text), normalised(this.proposed));
   }
 
-  /** Drops a change or puts it back. False where it cannot be told apart any more, because somebody typed. */
+  /** Drops a change or puts it back. False if typing has made it indistinguishable. */
   toggle(id: string): Promise<boolean> {
     const done = this.#settled.then(() => this.#toggle(id));
     this.#settled = done;
@@ -168,7 +168,7 @@ export class Review {
     return done;
   }
 
-  /** Once the pane shows what was last toggled: until then what stands there is not what the person meant. */
+  /** Once the pane shows what was last toggled: until then its text is not what the user meant. */
   get settled(): Promise<unknown> {
     return this.#settled;
   }
@@ -200,7 +200,7 @@ export class Review {
     if (!this.dropped.delete(id)) this.dropped.add(id);
   }
 
-  /** What an outcome means, from what stands on the proposed side; undefined where there is nothing to accept. */
+  /** What an outcome means, from the text on the proposed side; undefined if there is nothing to accept. */
   decision(outcome: Outcome, reason?: string): Decision | undefined {
     if (outcome === 'reject') return { outcome: 'cancel', ...(reason ? { reason } : {}) };
     if (this.question.original_text !== null && this.wasTyped) return { outcome: 'modify', text: this.proposed };

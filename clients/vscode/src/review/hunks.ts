@@ -52,7 +52,7 @@ export function changesOf(hunk: Hunk): Hunk[] {
   return changes;
 }
 
-/** Where a change or a hunk stands in a text: its lines [start, end), and the first line that differs. 0-based. */
+/** Where a change or a hunk is in a text: its lines [start, end), and the first line that differs. 0-based. */
 export interface Place {
   id: string;
   start: number;
@@ -104,7 +104,7 @@ export function fragments(hunks: readonly Hunk[]): { before: string; after: stri
 }
 
 /**
- * Where the places stand after somebody typed: lines above the typing stay, lines below move, a change that was
+ * Where the places are after typing: lines above the typing stay, lines below move, a change that was
  * typed into is left out.
  */
 export function moved(places: readonly Place[], from: string, to: string): Place[] {
@@ -127,7 +127,7 @@ export function moved(places: readonly Place[], from: string, to: string): Place
 
 const HEADER = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
-/** The hunks of a unified diff of one file; ids "1", "2", … as they stand. */
+/** The hunks of a unified diff of one file; ids "1", "2", … in order. */
 export function parseUnified(diff: string): Hunk[] {
   const hunks: Hunk[] = [];
   let old = 0;

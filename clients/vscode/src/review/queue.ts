@@ -1,5 +1,5 @@
 /**
- * A view of the reviews that wait: the daemon keeps the queue and tells how it changes; a command, and an edit of an
+ * A view of the reviews that wait: the daemon keeps the queue and reports its changes; a command, and an edit of an
  * older daemon, is a question that waits for its answer. Each is listed here until the user decides, here or elsewhere,
  * or the agent withdraws it. One is shown at a time. What they look like is `view.ts`.
  */
@@ -57,7 +57,7 @@ export class Reviews implements vscode.Disposable {
   /** Of the queue, or of what one in it proposes or says. */
   readonly onDidChange = this.#changed.event;
   readonly onDidBecomeStale = this.#becameStale.event;
-  /** Before the daemon is told. */
+  /** Before the daemon is notified. */
   readonly onDidAccept = this.#accepted.event;
 
   /** store: of this window; keeps what was typed and not decided. */
@@ -222,7 +222,7 @@ export class Reviews implements vscode.Disposable {
   async #closed(end: ClosedReview): Promise<void> {
     const reviews = this.#edits.filter(review => daemonId(review) === end.review_id);
     const isDeciding = reviews.some(({ set, isDeciding }) => isDeciding && !set?.isOpen);
-    // Where a decision is on its way, its answer says what came of it. Of a change set it is said once, but for typed texts.
+    // Where a decision is on its way, its answer says the outcome. Of a change set it is said once, but for typed texts.
     if (!isDeciding) reviews.filter((review, index) => index === 0 || review.wasTyped).forEach(review => this.#tellEnd(review, endSentence(end)));
     reviews[0]?.set?.abandon({ ...end, reason: 'already_decided', error: null });
     await Promise.all(reviews.map(review => this.#end(review)));
@@ -272,7 +272,7 @@ export class Reviews implements vscode.Disposable {
     const needsAllowing = review.set ? isTold && review.set.needsAllowing : outcome === 'always' && decision.outcome === 'modify';
     if (needsAllowing && result.reason === null) await this.desk.allow(question.session.session_id);
     if (isTold) void tellResult(this.panes, { question, text, isAccepted, wasTyped }, result).catch((error: unknown) => this.log.error(String(error)));
-    if (result.reason === 'reopened' || result.reason === 'review_changed') review.isDeciding = false; // shown anew
+    if (result.reason === 'reopened' || result.reason === 'review_changed') review.isDeciding = false; // shown again
     else await this.#end(review);
   }
 

@@ -1,6 +1,6 @@
 /**
  * A change set before a person: each of its files is reviewed like an edit, in any order, and with the last of them one
- * decision about all is handed in. Until then each file can be decided anew. Pure.
+ * decision about all is handed in. Until then each file can be decided again. Pure.
  */
 import type { AnyReview, DecidedFile, DecideReviewParams, DecideReviewResult, Review as Question } from '../protocol';
 import type { Decision } from './edit';
@@ -47,7 +47,7 @@ export class ChangeSet {
     return this.#decided.get(filePath)?.decision;
   }
 
-  /** Whether what came of the set is to be said after this file's decision, which is done once. */
+  /** Whether the outcome of the set is to be said after this file's decision, which is done once. */
   isLast(filePath: string): boolean {
     return this.#last === filePath;
   }
@@ -71,7 +71,7 @@ export class ChangeSet {
     if (decided) decided.decision = decision;
   }
 
-  /** The set is asked anew, or is over: what was decided here was not handed in. */
+  /** The set is asked again, or is over: what was decided here was not handed in. */
   abandon(result: DecideReviewResult): void {
     if (this.#isSent) return;
     this.#isSent = true;

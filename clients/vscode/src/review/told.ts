@@ -1,4 +1,4 @@
-/** What came of a review, said to the person: who decided, what could not be written, that they have to look again. */
+/** The outcome of a review, shown to the user: who decided, what could not be written, whether to review again. */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { ClosedReview, DecideReviewResult, DecidedBy, PreviousDecision, Review as Question } from '../protocol';

@@ -14,7 +14,7 @@ import { ChangeSet } from './set';
 import { rebasedSentence } from './rebased';
 import { againSentence } from './told';
 
-/** A change set has a row of its own, with its files below it. */
+/** A change set has its own row, with its files below it. */
 type Row = Waiting | ChangeSet;
 
 export class ReviewView

@@ -34,7 +34,7 @@ class VirtualFiles implements vscode.FileSystemProvider {
   readonly onDidChangeFile = this.#changed.event;
   #ticks = Date.now();
 
-  /** A file that was before this extension was started anew: so old that its document can be saved over it. */
+  /** A file from before a restart of this extension: so old that its document can be saved over it. */
   remember(uri: vscode.Uri): void {
     this.#files.set(uri.toString(), { text: '', mtime: 0, isReadonly: false });
   }
@@ -128,7 +128,7 @@ export interface PaneContent {
 export class DiffPanes implements vscode.Disposable {
   readonly #files = new VirtualFiles();
   readonly #disposables: vscode.Disposable[];
-  /** In each address: a tab of a window before it was reloaded has none of ours. */
+  /** In each address: a tab of a window before it was reloaded has a different one. */
   readonly #run = Date.now().toString(36);
   #count = 0;
 
@@ -150,7 +150,7 @@ export class DiffPanes implements vscode.Disposable {
     return `${++this.#count}-${this.#run}`;
   }
 
-  /** Closes tabs that are left of before the window was reloaded: what they showed is gone, and is shown anew. */
+  /** Closes tabs that are left of before the window was reloaded: what they showed is gone, and is shown again. */
   async closeOrphans(): Promise<void> {
     for (const tab of vscode.window.tabGroups.all.flatMap(group => group.tabs)) {
       const { input } = tab;
@@ -188,7 +188,7 @@ export class DiffPanes implements vscode.Disposable {
     return { after, title: content.title };
   }
 
-  /** A text of ours, to look at, beside the person's editor. */
+  /** Our text, read-only, beside the user's editor. */
   async showText(filePath: string, text: string): Promise<void> {
     const uri = address(VIEW_SCHEME, this.#nextId(), 'text', filePath);
     this.#files.put(uri, text, true);
@@ -210,7 +210,7 @@ export class DiffPanes implements vscode.Disposable {
         if (event.closed.some(({ input }) => isOf(pane, input))) resolve();
       });
     });
-    // VS Code may never answer if the tab is closed meanwhile; all that waits for this pane would wait for ever.
+    // VS Code may never answer if the tab is closed before; all that waits for this pane would wait for ever.
     const opened = pane.before
       ? vscode.commands.executeCommand('vscode.diff', pane.before, pane.after, pane.title, show)
       : vscode.commands.executeCommand('vscode.open', pane.after, show, pane.title);
@@ -230,7 +230,7 @@ export class DiffPanes implements vscode.Disposable {
     return this.#tab(pane)?.group.viewColumn;
   }
 
-  /** What stands on the right side now: typed text included, saved or not. */
+  /** The text on the right side now: typed text included, saved or not. */
   proposed(pane: Pane): string {
     return this.#document(pane)?.getText() ?? this.#files.text(pane.after) ?? '';
   }
@@ -327,7 +327,7 @@ function tabs(matches: (input: vscode.TabInputTextDiff) => boolean): vscode.Tab[
     .filter(tab => tab.input instanceof vscode.TabInputTextDiff && matches(tab.input));
 }
 
-/** The column a pane goes to: where one of ours is already, else beside what the person looks at. */
+/** The column a pane goes to: where one of our panes is already, else beside what the person looks at. */
 export function columnBeside(): vscode.ViewColumn {
   const { all, activeTabGroup } = vscode.window.tabGroups;
   const ours = all.find(group => group.tabs.some(({ input }) => input instanceof vscode.TabInputTextDiff ? isOurs(input.modified)

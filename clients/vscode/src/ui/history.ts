@@ -68,7 +68,7 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
     await this.panes.show(pane, { viewColumn: columnBeside() });
   }
 
-  /** As the person asked, without a review. Tells them what came of it; the answer is for the caller. */
+  /** As the person asked, without a review. Shows them the outcome; the answer is for the caller. */
   async undo(params: Omit<UndoParams, 'approved'>): Promise<ToolResult<UndoDetails>> {
     const result = await this.daemon.request('fileops/undo', { ...params, approved: true });
     if (result.status === 'error') {

@@ -1,5 +1,5 @@
 /**
- * The lines that agents changed, marked in the real files until dismissed. Is told of edits; asks the daemon nothing.
+ * The lines that agents changed, marked in the real files until dismissed. Receives edits; asks the daemon nothing.
  *
  * The answer to an edit comes before the editor has reloaded the file. So a mark waits until the document holds
  * the lines that it is about (where lines went away, those around them), and from then on moves with what is typed.
@@ -71,7 +71,7 @@ export class Marks implements vscode.Disposable {
     this.#changed.fire();
   }
 
-  /** Edits were taken back. */
+  /** Edits were undone. */
   remove(editIds: readonly string[]): void {
     for (const [key, marks] of this.#marks) this.#keep(key, marks.filter(mark => !editIds.includes(mark.editId)));
     this.#drawAll();
@@ -90,7 +90,7 @@ export class Marks implements vscode.Disposable {
     this.#changed.fire();
   }
 
-  /** The marks that stand in an open document now. */
+  /** The marks in an open document now. */
   at(uri: vscode.Uri): MarkedLines[] {
     return (this.#marks.get(uri.toString()) ?? []).filter(m => m.isPlaced).map(({ start, end, editId }) => ({ start, end, editId }));
   }

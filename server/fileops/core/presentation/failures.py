@@ -134,6 +134,8 @@ def _advice(error: FileOpsError) -> str:
             return "Nothing was written. Do not retry the same edit; ask the user what they want instead."
         case errors.ApprovalTimedOut(what="command"):
             return "It was not run. Try again when the user is available."
+        case errors.NobodyDecided(what="command"):
+            return "It was not run. You may ask the user, or send it again."
         case errors.NobodyDecided():
             return "Nothing was written. You may ask the user, or send it again."
         case errors.ConsentUnavailable():
@@ -240,6 +242,8 @@ def failure_message(error: FileOpsError) -> str:
             return f"The validator {validator} refuses the edit: {' '.join(reason.split()).rstrip('.')}."
         case errors.Rejected(what="edit", reason=reason) if reason:
             return f"The proposed edit was rejected: {reason}"
+        case errors.NobodyDecided(what="command"):
+            return "The editor that was asked gave no decision about this command."
         case errors.NobodyDecided():
             return "Nobody decided about this edit: the editor that was asked has gone."
         case errors.ConsentUnavailable():

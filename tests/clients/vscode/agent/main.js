@@ -1,5 +1,5 @@
 // An agent that lives in the editor, as another extension: it uses the exported API of Fileops and nothing else.
-// The test's program tells it over HTTP what to do: POST {session, method, params}; hanging up takes the call back.
+// The test's program controls it over HTTP: POST {session, method, params}; hanging up takes the call back.
 // With {kill: PID} the daemon is killed first, so that the editor sends the call before it can notice.
 const fs = require('node:fs');
 const http = require('node:http');

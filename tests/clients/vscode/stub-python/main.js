@@ -1,4 +1,4 @@
-// Stands in for ms-python.python, which only the Marketplace has: the part of its API that finds an interpreter.
+// Replaces ms-python.python, which only the Marketplace has: the part of its API that finds an interpreter.
 const vscode = require('vscode');
 
 exports.activate = () => {

@@ -1,4 +1,4 @@
-"""Corrections of a text that does not stand in the file: one place, only its bytes, never by similarity."""
+"""Corrections of a text that is not in the file: one place, only its bytes, never by similarity."""
 
 import re
 

@@ -47,7 +47,7 @@ def utf16(text: str) -> bytes:
         (b"\xffk=v\xfe\n", "k=(.)", r"k=\1\1", b"\xffk=vv\xfe\n"),
         (utf16("caf\xe9 = 1\r\n\U0001f600 = 2\r\n"), "\U0001f600 = (.)", r"\1", utf16("caf\xe9 = 1\r\n2\r\n")),
         (b"a\\b", r"a\\b", r"c\\d", b"c\\d"),
-        (b"a\r\nb\n", "^", "x\n", b"x\r\na\r\nb\n"),  # at the very beginning: the end of its own line
+        (b"a\r\nb\n", "^", "x\n", b"x\r\na\r\nb\n"),  # at the very beginning: its own line's end
         (b"one\ntwo\n", "(?m)^two", "$1 & two", b"one\n$1 & two\n"),
     ],
 )
@@ -83,7 +83,7 @@ def test_empty_match_of_a_non_boundary_is_found_between_characters_only() -> Non
 @pytest.mark.parametrize(
     ("content", "after"),
     [
-        (b"\xff\xff", b"-\xff-\xff-"),  # bytes that belong to no character stand for themselves
+        (b"\xff\xff", b"-\xff-\xff-"),  # bytes of no character represent themselves
         (b"\xe6\xbcb", b"-\xe6-\xbc-b-"),
         ("é".encode() + b"\xa9", "-é-".encode() + b"\xa9-"),
     ],

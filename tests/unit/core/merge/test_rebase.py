@@ -1,4 +1,4 @@
-"""Splices carried over to a content that went on in the meantime."""
+"""Splices carried over to a content that has changed in the meantime."""
 
 import pytest
 from hypothesis import given
@@ -95,7 +95,7 @@ def test_rebase_of_no_change_changes_nothing(base: bytes, present: bytes):
 
 @given(CONTENTS, CONTENTS, CONTENTS)
 def test_changes_of_separate_lines_are_kept(base: bytes, wanted: bytes, later: bytes):
-    """The later content stands behind a line that both sides leave alone."""
+    """The later content follows a line that both sides leave alone."""
     middle = b"=== middle ===\n"
     present = base + middle + later
     assert rebased(base + middle, wanted + middle, present) == wanted + middle + later

@@ -16,7 +16,7 @@ def step(content: bytes, old: bytes, new: bytes, *, is_ours: bool) -> tuple[Step
 
 
 def undone(ours: tuple[bytes, bytes], others: tuple[bytes, bytes]) -> bytes | None:
-    """The content after both edits and the undo of ours; None if they are not separated."""
+    """The content after both edits and the undo of our edit; None if they are not separated."""
     first, content = step(BEFORE, *ours, is_ours=True)
     second, present = step(content, *others, is_ours=False)
     undo = undo_of_ours((first, second), lambda: (), present)

@@ -37,7 +37,7 @@ def after_call(name: str, then: Callable[[], None], patch: pytest.MonkeyPatch, m
 
 
 def without_exchange(patch: pytest.MonkeyPatch) -> None:
-    """As on a filesystem that cannot exchange, or where nobody else touched the file lately."""
+    """As on a filesystem that cannot exchange, or where no other process changed the file lately."""
 
     def unknown(one: str, other: str, dir_fd: int) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""Whatever the system refuses: a class of ours, the old bytes, no litter."""
+"""For every failure of the system: one of our classes, the old bytes, no temp file."""
 
 import errno
 import os

@@ -141,7 +141,7 @@ def test_killed_edit_with_its_journal_in_the_state_folder_is_recovered(folder: s
     assert len(seen) == 2
 
 
-# --- what the journal says, whatever reached the disk ---------------------------------------------------------
+# --- what the journal says, with any part of it on disk -------------------------------------------------------
 
 
 def leave_journal(folder: str, state: str, splices: list[Splice]) -> bytes:
@@ -324,7 +324,7 @@ def test_deeply_nested_journal_is_ignored(fs: LocalFileSystem, folder: str) -> N
 
 @pytest.mark.parametrize("kind", ["tmp", "journal"])
 def test_other_file_with_the_name_of_a_temp_file_is_kept(fs: LocalFileSystem, folder: str, kind: str) -> None:
-    """A FIFO would hold whoever opens it for ever."""
+    """To open a FIFO would block for ever."""
     Path(f"{folder}/f").write_bytes(b"mine")
     named = f"{folder}/.fileops-999999999-0-0123456789ab.{kind}"
     os.mkfifo(named, 0o600)

@@ -229,7 +229,7 @@ class TestAsSomebodyElse:
 def test_file_copied_up_by_overlayfs_is_the_one_that_was_read(
     folder: str, state: str, n_names: int, comes_between: bool
 ) -> None:
-    """Opening a hard-linked file of a lower layer for writing gives it another inode, and nobody changed it."""
+    """Opening a hard-linked file of a lower layer for writing gives it another inode, without any change."""
     for name in ("lower", "upper", "work", "merged"):
         os.mkdir(f"{folder}/{name}")
     path = f"{folder}/merged/f"

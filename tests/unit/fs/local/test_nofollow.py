@@ -200,7 +200,7 @@ def test_link_created_at_the_last_moment_is_not_written_through(any_fs: LocalFil
     snapshots = [any_fs.read(f"{folder}/in/d/{name}") for name in ("f", "created")]
     any_fs.replace(snapshots[0], [Splice(0, 0, b"x")], RecordingHooks(before=swap_folder))
     assert Path(f"{folder}/out/f").read_bytes() == b"same"
-    assert Path(f"{folder}/aside/f").read_bytes() == b"xsame"  # the file that was asked for, wherever it is now
+    assert Path(f"{folder}/aside/f").read_bytes() == b"xsame"  # the requested file, at its new place
     for snapshot in snapshots:
         with pytest.raises(PathMoved):
             any_fs.replace(snapshot, [Splice(0, 0, b"x")], RecordingHooks())

@@ -1,4 +1,4 @@
-"""What is in memory is had at once; whatever would have to wait, or is out of the ordinary, is left to the workers."""
+"""What is in memory is read at once; a read that would wait, or is out of the ordinary, is left to the workers."""
 
 import contextlib
 import ctypes
@@ -149,7 +149,7 @@ def test_hung_filesystem_mounted_over_a_known_folder_is_not_awaited(fs: LocalFil
 
     def work() -> object:
         own_mounts()
-        fuse = os.open("/dev/fuse", os.O_RDWR)  # what is asked through it, nobody answers
+        fuse = os.open("/dev/fuse", os.O_RDWR)  # requests through it are not answered
         options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0".encode()
         assert ctypes.CDLL(None).mount(b"none", os.fsencode(os.path.dirname(path)), b"fuse", 0, options) == 0
         loop = threading.Thread(target=fs.try_open_cached, args=(path,), daemon=True)

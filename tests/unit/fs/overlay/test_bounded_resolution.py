@@ -44,7 +44,7 @@ def test_hung_path_is_late_and_the_others_are_resolved(disk: Disk) -> None:
     resolution = BoundedResolution(disk.resolve)
     assert resolution.outcomes(["/a", "/hung/f", "/link"]) == {"/a": "/a", "/link": "/file"}
     assert resolution.outcomes(["/hung/f", "/b"]) == {"/b": "/b"}
-    assert disk.asked["/hung/f"] == 1  # it is not asked again, and nobody waits for it
+    assert disk.asked["/hung/f"] == 1  # it is not asked again, and no caller waits for it
     late = [thread for thread in threading.enumerate() if thread.name == "fileops-resolution"]
     disk.answers.set()
     for thread in late:

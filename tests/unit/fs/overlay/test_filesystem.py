@@ -37,7 +37,7 @@ class Disk(MemoryFileSystem):
         self.n_resolved = 0
 
     def rest(self) -> None:
-        """So long that stamps taken from now on tell of every change."""
+        """So long that stamps taken from now on show every change."""
         self.now_ns += 10**10
 
     def resolve(self, path: str) -> str:
@@ -205,7 +205,7 @@ def a_change_that_was_seen(bench: Workbench) -> None:
 def test_reload_notified_after_a_second_change_is_not_treated_as_typing(
     bench: Workbench, change: Callable[[Workbench], None]
 ):
-    """R-DOC-2, R-DOC-8: editors tell of a reload late (Neovim by 150 ms)."""
+    """R-DOC-2, R-DOC-8: editors report a reload late (Neovim by 150 ms)."""
     uri = bench.editor.open(PATH)
     change(bench)
     bench.disk.put(PATH, b"ONE\ntwo\nformatted\n")
@@ -624,7 +624,7 @@ def test_success_without_notification_is_accepted_and_its_text_awaited(bench: Wo
     assert committed.report.reason is not None
     with pytest.raises(DocumentUnknown):
         bench.fs.read(PATH)
-    bench.editor.splice(uri, 3, 6, "TWO")  # as it is told at last, of the text before it
+    bench.editor.splice(uri, 3, 6, "TWO")  # as it is reported at last, of the text before it
     assert bench.seen() == (b"un\nTWO\n", "buffer")
 
 

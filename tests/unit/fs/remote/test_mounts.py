@@ -1,4 +1,4 @@
-"""What is told of a filesystem's URL before it is used. Requirement: R-MOUNT-1 of docs/PROTOCOL.md."""
+"""What is reported of a filesystem's URL before it is used. Requirement: R-MOUNT-1 of docs/PROTOCOL.md."""
 
 import fsspec
 import pytest

@@ -1,4 +1,4 @@
-"""Approval routing: who is asked about an agent's edit, in which order, and what happens if nobody is left.
+"""Approval routing: who is asked about an agent's edit, in which order, and what happens if no user is left.
 
 R-ROUTE-1 (table), R-ROUTE-2 (modes), R-ROUTE-3 (several editors), R-ROUTE-4 (the question).
 """
@@ -195,7 +195,7 @@ def git_folder(file: Path) -> Path:
 
 @pytest.mark.parametrize("protocol", ["lsp", "mcp"])
 async def test_folder_of_an_agent_lifts_no_protection(daemon: SharedDaemon, git_folder: Path, protocol: str) -> None:
-    """R-ROUTE-6: without an editor the whole path counts, whatever folder the agent has."""
+    """R-ROUTE-6: without an editor the whole path counts, for any folder of the agent."""
     path = git_folder / "config"
     if protocol == "lsp":
         agent = await daemon.agent(git_folder)

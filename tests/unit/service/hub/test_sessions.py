@@ -328,7 +328,7 @@ async def test_events_reach_their_session_and_the_editors_of_the_file(
 async def test_events_of_a_file_named_through_a_link_reach_the_editors_of_the_file(
     daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """R-HUB-5: it is the canonical path that is in a folder or open, whatever the session calls the file."""
+    """R-HUB-5: only the canonical path decides if a file is in a folder or open, not the session's name for it."""
     links, elsewhere = tmp_path_factory.mktemp("links"), tmp_path_factory.mktemp("elsewhere")
     (links / "project").symlink_to(file.parent)
     link = links / "project" / file.name

@@ -142,7 +142,7 @@ async def test_disconnected_editor_keeps_no_threads(daemon: SharedDaemon, file: 
 async def test_freshness_is_a_setting_of_the_connection(
     daemon: SharedDaemon, file: Path, freshness: str, code: str | None
 ) -> None:
-    await daemon.agent(file.parent, freshness="relevant")  # came first, and decides for nobody else
+    await daemon.agent(file.parent, freshness="relevant")  # came first, and decides for no other agent
     agent = await daemon.agent(file.parent, freshness=freshness)
     await agent.read(file)
     file.write_bytes(file.read_bytes())

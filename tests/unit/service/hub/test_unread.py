@@ -1,4 +1,4 @@
-"""Clients of a shared daemon that do not read what they are sent: they delay no one, and are cut off at last."""
+"""Clients of a shared daemon that do not read their messages: they delay no other client and are cut off at last."""
 
 from pathlib import Path
 

@@ -58,7 +58,7 @@ class Host:
 
 @dataclass
 class View:
-    """Shows what it is told, as a window does."""
+    """Shows what it receives, as a window does."""
 
     folders: set[str]
     grace_s: float

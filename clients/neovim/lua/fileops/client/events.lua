@@ -1,4 +1,4 @@
--- Who wants to hear what happened: Lua listeners and `User` autocmds, told in that order.
+-- Listeners to events: Lua listeners and `User` autocmds, notified in that order.
 local M = {}
 
 local listeners = {} ---@type table<string, function[]>

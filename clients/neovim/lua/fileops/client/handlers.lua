@@ -1,4 +1,4 @@
--- What the daemon asks and tells, turned into what the editor does. One small function per method.
+-- The daemon's requests and notifications, turned into what the editor does. One small function per method.
 local events = require('fileops.client.events')
 local buffers = require('fileops.buffers')
 local hunks = require('fileops.ui.hunks')
@@ -14,8 +14,8 @@ local n_own_undos = 0 -- that the daemon has not answered yet
 
 local through_editor = {} ---@type table<integer, boolean> buffers that the daemon edited in place, until it says so
 
---- The daemon wrote a file: bring its buffer to it. Told by the answer to an edit and by `fileops/didEdit`, whichever
---- comes first; the watch of the folder may have been faster than both. So what the agent changed is not what this
+--- The daemon wrote a file: bring its buffer to it. The answer to an edit and `fileops/didEdit` report it;
+--- the first counts; the watch of the folder may have been faster than both. So what the agent changed is not what this
 --- changes: `edit_hunks` say it, and are marked.
 ---@param path string
 ---@param edit_hunks? fileops.wire.Hunk[] of an agent's edit
@@ -149,7 +149,7 @@ function M.apply_edit(_, params, ctx)
   return { applied = true }
 end
 
---- A handler that waits, without holding up the editor, until somebody has answered.
+--- A handler that waits, without holding up the editor, until the answer is there.
 ---@param ask fun(params: table, from: fileops.Asked, answer: fun(value: any, problem: table?))
 ---@return lsp.Handler
 local function asking(ask)

@@ -5,7 +5,7 @@ local protocol = require('fileops.client.protocol')
 
 local M = {}
 
---- Of an empty table nobody can tell whether it is a list; what the daemon wants as an object is made one.
+--- An empty table does not show whether it is a list; what the daemon wants as an object is made one.
 ---@param options table initializationOptions
 ---@return table
 function M.as_json(options)
@@ -35,7 +35,7 @@ function M.lsp_config(process)
     cmd = process.cmd,
     capabilities = capabilities,
     handlers = require('fileops.client.handlers').all(),
-    -- every keystroke is told at once: the daemon decides by it what may be written to disk
+    -- every keystroke is reported at once: the daemon decides by it what may be written to disk
     flags = { debounce_text_changes = 0, allow_incremental_sync = true },
     before_init = function(params)
       local options = vim.tbl_extend('force', params.initializationOptions or {}, config.get().server)

@@ -127,7 +127,7 @@ function M.why_private(last_words)
   return (last_words:gsub('^fileops%-server: ', ''))
 end
 
---- Look anew at the next `find` whether Python has it.
+--- Check again at the next `find` whether Python has it.
 function M.forget() python_has_it = nil end
 
 return M

@@ -7,7 +7,7 @@ local N_RECENT = 32 -- of a file's history, in which an edit that was just annou
 
 local labels = { create = 'Created', modify = 'Edited' }
 
---- Nothing was written. Of an edit that the person accepted, they are told so.
+--- Nothing was written. If the user had accepted the edit, a message says so.
 ---@param session_id string
 ---@param path string
 ---@param result fileops.wire.ToolResult
@@ -88,7 +88,7 @@ function M.follow_outside(event, is_marked)
   require('fileops').edits({ file_path = path, limit = N_RECENT }, function(err, result)
     if err then return require('fileops.log').note('no diff of an edit: ' .. err.message) end
     local entry = vim.iter(result.edits):find(function(edit) return edit.edit_id == event.edit_id end)
-    if not entry then return end -- further edits came meanwhile
+    if not entry then return end -- further edits came since
     local last_edit = require('fileops.ui.last_edit')
     local extra = last_edit.of_diff(path, entry.diff)
     if not require('fileops.buffers').buffer_of(path) then

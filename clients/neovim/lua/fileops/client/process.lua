@@ -96,9 +96,9 @@ local function connect(dispatchers)
   return connection
 end
 
-local told_private ---@type string? the reason that was told last
+local told_private ---@type string? the reason that was shown last
 
---- The daemon that runs serves this editor alone, which was not wanted: the person is told, once for each reason.
+--- The daemon that runs serves this editor alone, which was not wanted: the user is notified, once for each reason.
 local function tell_private()
   local reason = M.state.private_reason
   if not reason or reason == told_private then return end
@@ -116,7 +116,7 @@ local function on_init(client, result)
   M.state.shared = (M.state.capabilities or {}).shared
   if attaching and not M.state.shared then
     M.state.private_reason = locate.why_private(attaching[1] or ':Fileops log says why')
-    told_private = M.state.private_reason -- the command fell back by itself, and tells it by `window/showMessage`
+    told_private = M.state.private_reason -- the command fell back by itself, and reports it by `window/showMessage`
   end
   attaching = nil
   if problem then

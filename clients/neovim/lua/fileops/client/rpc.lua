@@ -135,7 +135,7 @@ function M.start(cmd, dispatchers, options)
     if not request then return end
     waiting[message.id] = nil
     if request.method == 'initialize' and message.error and options.on_refused then
-      process:kill('sigterm') -- Neovim would go on with an error of its own that many lines tell
+      process:kill('sigterm') -- Neovim would add its own error of many lines
       return options.on_refused(message.error.message)
     end
     if request.on_reply then request.on_reply(message.id) end

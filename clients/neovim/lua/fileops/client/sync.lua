@@ -1,4 +1,4 @@
--- Tells the daemon of every file that is open, so that it reads what the person sees and writes behind no one's back.
+-- Reports every open file to the daemon, so that it reads what the user sees and overwrites no unsaved text.
 local config = require('fileops.config')
 local buffers = require('fileops.buffers')
 
@@ -12,8 +12,8 @@ local group = vim.api.nvim_create_augroup('fileops.sync', {})
 ---@return integer
 local function size_of(buf) return vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) end
 
---- Whether the daemon is told of this buffer: it is a file's text, and not so much of it that telling holds up the
---- editor. Of one that is too large, the person is told once.
+--- Whether the daemon is notified of this buffer: it is a file's text, and not so much of it that this holds up the
+--- editor. About one that is too large, the user is notified once.
 ---@param buf integer
 ---@return boolean
 function M.is_told(buf)
@@ -41,7 +41,7 @@ local function attach(buf, client_id)
   end
 end
 
---- Tell the daemon of what `act` does to the buffer in one change. It would take a text in between, which has some of
+--- Report what `act` does to the buffer as one change. The daemon would take a text in between, which has some of
 --- the places and not the others, for typing.
 ---@param buf integer
 ---@param act fun()

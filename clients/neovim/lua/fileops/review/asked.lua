@@ -1,6 +1,6 @@
 -- Questions that the daemon asks by a request and that wait here for the answer: a shell command, and an edit if the
 -- daemon is older than the list of reviews. What is not answered when Neovim leaves is rejected: an older daemon would
--- write an edit that nobody decided about.
+-- write an edit without a decision.
 local queue = require('fileops.review.queue')
 
 local M = {}

@@ -1,4 +1,4 @@
--- How long a review may still wait. It is told in its last minute: in the title of its pane, and once in a message if
+-- How long a review may still wait. It is shown in its last minute: in the title of its pane, and once in a message if
 -- that is not on the screen.
 local queue = require('fileops.review.queue')
 

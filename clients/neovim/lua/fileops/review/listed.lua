@@ -1,6 +1,6 @@
 -- The daemon's list of reviews, as this Neovim shows it. The daemon owns them: what is shown here comes and goes by
 -- `fileops/didChangeReviews`, a decision is handed in by `fileops/decideReview`, and nothing else decides. A review
--- that was decided here stays known until the daemon has said what came of it.
+-- that was decided here stays known until the daemon has reported its outcome.
 local changes = require('fileops.review.changes')
 local change_set = require('fileops.review.set')
 local queue = require('fileops.review.queue')
@@ -10,7 +10,7 @@ local M = {}
 
 local known = {} ---@type table<string, fileops.Review> by review_id; also those whose daemon is out of reach
 local sets = {} ---@type table<string, fileops.ReviewSet> by the daemon's review_id
-local ended_since ---@type table<string, boolean>? while the whole list is on its way: what was closed meanwhile
+local ended_since ---@type table<string, boolean>? while the whole list is on its way: what was closed since
 
 ---@return table messages
 local function messages() return require('fileops.ui.messages') end
@@ -86,10 +86,10 @@ local silent = { info = function() end, warn = function() end }
 ---@param review fileops.Review
 ---@param err fileops.RequestError?
 ---@param result fileops.wire.DecideReviewResult?
----@param is_told? boolean what came of it has been said, of another file of the same change set
+---@param is_told? boolean the outcome has been reported, with another file of the same change set
 local function decided(review, err, result, is_told)
   local say = is_told and silent or messages()
-  if known[review.review_id] ~= review then return end -- closed meanwhile, which has been told
+  if known[review.review_id] ~= review then return end -- closed before, which has been reported
   local name = name_of(review)
   if err or not result then
     local daemon = require('fileops.client.process')
@@ -257,7 +257,7 @@ local function open(params, set)
   if is_new or was_lost then require('fileops.review.proposal').asked_on(review) end
 end
 
---- Each file of a change set is shown as an edit of its own.
+--- Each file of a change set is shown as a separate edit.
 ---@param params fileops.wire.Review
 local function open_set(params)
   local set = sets[params.review_id]
@@ -287,7 +287,7 @@ local function close(closed)
   if ended_since then ended_since[closed.review_id] = true end
   local set = sets[closed.review_id]
   if set then
-    if set.is_sent then return end -- the answer says what came of it
+    if set.is_sent then return end -- the answer reports the outcome
     sets[closed.review_id] = nil
     local why = fate(closed)
     for i, review in ipairs(reviews_of(set)) do
@@ -297,13 +297,13 @@ local function close(closed)
     return
   end
   local review = known[closed.review_id]
-  if not review or review.is_deciding then return end -- the answer says what came of it
+  if not review or review.is_deciding then return end -- the answer reports the outcome
   local why = fate(closed)
   messages().info(('%s: %s'):format(name_of(review), why))
   finish(review, closed.outcome or closed.state, why)
 end
 
---- What the daemon tells of its list.
+--- What the daemon reports of its list.
 ---@param params fileops.wire.DidChangeReviewsParams
 function M.changed(params)
   for _, closed in ipairs(params.closed) do

@@ -136,8 +136,8 @@ function M.modify(review, text, revision)
   settle(review, { outcome = 'modify', text = text, revision = revision })
 end
 
---- How the file of an edit changed since the agent read it. An undo needs no knowledge of the file, and looks at what
---- stands; the daemon tells it from an edit by the title alone.
+--- How the file of an edit changed since the agent read it. An undo needs no knowledge of the file, and reads the
+--- current content; only the title distinguishes it from an edit.
 ---@param review fileops.Review
 ---@return string? such as "modified by typing here"
 function M.change_since(review)
@@ -157,7 +157,7 @@ function M.stale_reason(review)
   return M.change_since(review)
 end
 
---- What a session knows of a file went stale or is fresh again: a review of it shows that, and is told of.
+--- What a session knows of a file went stale or is fresh again: a review of it shows that, and a message says so.
 ---@param path string
 ---@param session_id string
 function M.staleness_changed(path, session_id)
@@ -170,7 +170,7 @@ function M.staleness_changed(path, session_id)
   end
 end
 
---- Nothing of an edit was written. Where the person had accepted it they believe otherwise, and are told, once.
+--- Nothing of an edit was written. If the user had accepted it they believe otherwise, and are notified once.
 ---@param session_id string
 ---@param path string
 ---@param why string

@@ -1,6 +1,6 @@
--- The review as a person sees it: a pane below, with keys of its own, for edits and for commands; the proposal of an
+-- The review as a person sees it: a pane below, with its own keys, for edits and for commands; the proposal of an
 -- edit in a tab page where it is edited.
--- Without being told to, it takes neither the cursor nor a key.
+-- By default it takes neither the cursor nor a key.
 local config = require('fileops.config')
 local keymaps = require('fileops.ui.keymaps')
 local pane = require('fileops.ui.pane')

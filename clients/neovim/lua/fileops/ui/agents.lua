@@ -91,7 +91,7 @@ local function spec()
   }
 end
 
---- Draw anew, with the cursor on the session that it was on.
+--- Draw again, with the cursor on the session that it was on.
 local function redraw()
   if not shown or not shown:is_open() then return end
   local before = selected()

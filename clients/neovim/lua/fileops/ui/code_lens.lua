@@ -20,7 +20,7 @@ local function fetch(buf, client_id)
   require('fileops.client.process').call(client, 'request', METHOD, params, vim.lsp.codelens.on_codelens, buf)
 end
 
----@param buf integer a file that the daemon was told of
+---@param buf integer a file that was reported to the daemon
 ---@param client_id integer
 function M.opened(buf, client_id)
   if wanted() and not keeps_itself then fetch(buf, client_id) end

@@ -2,7 +2,7 @@
 -- Plain functions over plain values; no buffer, no window.
 local M = {}
 
---- Removed and added lines of one run stand beside each other.
+--- Removed and added lines of one run are beside each other.
 ---@param hunk fileops.wire.Hunk
 ---@return fileops.Row[]
 function M.rows(hunk)
@@ -94,7 +94,7 @@ function M.regions(hunk)
   )
 end
 
---- Regions as they stand after a further edit: those above it stay, those below move with it, those in it give way.
+--- Regions as they are after a further edit: those above it stay, those below move with it, those in it give way.
 ---@param regions fileops.Region[]
 ---@param hunks fileops.wire.Hunk[]
 ---@return fileops.Region[]
@@ -193,7 +193,7 @@ function M.regions_between(old, new)
   return regions
 end
 
---- Where in a text a hunk stands that was applied to it, although lines before it may have come or gone since: the
+--- Where in a text a hunk is that was applied to it, although lines before it may have come or gone since: the
 --- place nearest to the hunk's own at which all its lines are, context included; nil where there is none.
 ---@param lines string[] of the text
 ---@param hunk fileops.wire.Hunk
@@ -241,7 +241,7 @@ function M.regions_in(lines, edit_hunks)
   return regions
 end
 
---- The added lines of one region of a hunk, as a hunk of their own.
+--- The added lines of one region of a hunk, as a separate hunk.
 ---@param hunk fileops.wire.Hunk
 ---@param region fileops.Region
 ---@return fileops.wire.Hunk

@@ -47,11 +47,11 @@ local function place(buf, region, edit)
     end
   end
   if #region.removed == 0 then return end
-  local above = region.line <= last -- text that stood behind the last line is shown below it
+  local above = region.line <= last -- text that was after the last line is shown below it
   local row = math.min(region.line, last) - 1
   local takes_its_place = region.count > 0 and row + region.count <= last
   ids[#ids + 1] = vim.api.nvim_buf_set_extmark(buf, ns, row, 0, {
-    -- what was removed is told beside what came in its place, and goes with that
+    -- what was removed is shown beside what came in its place, and goes with that
     end_row = takes_its_place and row + region.count - 1 or nil,
     end_col = takes_its_place and 0 or nil,
     invalidate = takes_its_place or nil,
@@ -81,7 +81,7 @@ local function mark(buf, edit)
   end
 end
 
---- After an undo or a redo: marks of what stands, and of nothing else.
+--- After an undo or a redo: marks of the current text, and of nothing else.
 ---@param buf integer
 local function follow_undo(buf)
   if not edits[buf] then return end
@@ -246,7 +246,7 @@ local group = vim.api.nvim_create_augroup('fileops.marks', {})
 vim.api.nvim_create_autocmd('BufReadPost', {
   group = group,
   callback = function(event)
-    M.dismiss(event.buf) -- read anew: where their text is now, nobody knows
+    M.dismiss(event.buf) -- read again: where their text is now is unknown
     M.opened(event.buf)
   end,
 })

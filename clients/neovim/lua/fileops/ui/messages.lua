@@ -48,7 +48,7 @@ function M.warn(sentence) show(sentence, vim.log.levels.WARN) end
 ---@param sentence string
 function M.error(sentence) show(sentence, vim.log.levels.ERROR) end
 
-local told ---@type string? the last complaint, until the main loop goes on
+local told ---@type string? the last complaint, until the main loop continues
 
 --- An error of the daemon as a whole.
 ---@param problem string

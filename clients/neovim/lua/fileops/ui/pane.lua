@@ -182,7 +182,7 @@ function Pane:enter()
   vim.api.nvim_set_current_win(self.wins[#self.wins])
 end
 
---- Draw anew; the layout may have changed.
+--- Draw again; the layout may have changed.
 ---@param changes table fields of the spec to replace
 function Pane:update(changes)
   if not self:is_open() then return end
