@@ -160,8 +160,8 @@ function M.sessions()
   return ids
 end
 
---- Hear of events: "edit", "read", "stale", "conflict", "health", "mode", "sessions", "review", "reviewed", "reviews",
---- "status", or "*".
+--- Hear of events: "edit", "read", "stale", "conflict", "health", "recover", "mode", "sessions", "review",
+--- "reviewed", "reviews", "status", or "*".
 ---@param event string
 ---@param fn fun(data: table, event: string)
 ---@return fun() off

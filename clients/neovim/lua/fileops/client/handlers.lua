@@ -78,6 +78,7 @@ local on_notification = {
   ['fileops/approvalMode'] = function() end,
   ['fileops/didChangeReviews'] = function(event) require('fileops.review.listed').changed(event) end,
   ['fileops/didChangeSessions'] = function(event) require('fileops.sessions').replace(event.sessions) end,
+  ['fileops/didRecover'] = function() vim.cmd.checktime() end, -- the message comes by window/showMessage
   ['fileops/watcherHealth'] = function(event)
     require('fileops.client.process').state.health = event
     if event.state == 'degraded' then

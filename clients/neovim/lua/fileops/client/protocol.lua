@@ -34,6 +34,7 @@ M.notifications = {
   ['fileops/approvalMode'] = { event = 'mode', autocmd = 'FileopsMode' },
   ['fileops/didChangeReviews'] = { event = 'reviews', autocmd = 'FileopsReviews' },
   ['fileops/didChangeSessions'] = { event = 'sessions', autocmd = 'FileopsSessions' },
+  ['fileops/didRecover'] = { event = 'recover', autocmd = 'FileopsRecover' },
   ['fileops/watcherHealth'] = { event = 'health', autocmd = 'FileopsHealth' },
 }
 
