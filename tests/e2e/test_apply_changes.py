@@ -105,6 +105,24 @@ def test_dry_run_writes_nothing(client: RawClient, folder: Path) -> None:
     assert contents(folder) == BEFORE
 
 
+# R-ANS-10
+def test_failing_changes_are_answered_with_what_to_send_instead(client: RawClient, folder: Path) -> None:
+    for name in ("a", "c"):
+        client.read(folder / name)
+    changes = [
+        {"kind": "edit", "file_path": f"{folder}/a", "edits": [step("  text of a", "x")]},
+        {"kind": "edit", "file_path": f"{folder}/c", "edits": [step("  text of c", "x")]},
+    ]
+    details = apply(client, changes)["details"]
+    (suggestion,) = details["suggestions"]
+    assert (suggestion["kind"], suggestion["old_string"]) == ("nearest", "text of a")
+    assert [hint.partition(":")[0] for hint in details["hints"]] == ["Change 1", "Change 2"]
+    assert "shown" not in details
+    changes[0]["edits"] = [step(suggestion["old_string"], "A")]
+    changes[1]["edits"] = [step("text of c", "C")]
+    assert apply(client, changes)["status"] == "success"
+
+
 # R-SET-3
 def test_first_failure_is_the_answer_and_all_others_are_named(client: RawClient, folder: Path) -> None:
     client.read(folder / "a")

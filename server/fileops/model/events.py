@@ -95,23 +95,27 @@ class ApprovalModeChanged(Struct, frozen=True, kw_only=True):
     """How often the user is asked about edits."""
 
 
-# restored: as before the set. unchanged: the set had not reached it. left: another program has written it since.
 RecoveryOutcome = Literal["restored", "unchanged", "left"]
 
 
 class RecoveredFile(Struct, frozen=True, kw_only=True):
-    """A file of a set that was undone. kept_as: the path of what it was before, if it was left."""
+    """A file of a set that was undone."""
 
     file_path: str
+    """Canonical."""
     outcome: RecoveryOutcome
+    """`restored`: as before the set. `unchanged`: the set had not reached it. `left`: another program changed it."""
     kept_as: str | None = None
+    """The path of what it was before, if it was left."""
 
 
 class DidRecover(Struct, frozen=True, kw_only=True):
-    """A change set of a daemon that died while it was committed. file_path: canonical."""
+    """A change set that was undone, because its daemon died while it was committed."""
 
     set_id: str
+    """Of the change set."""
     files: tuple[RecoveredFile, ...]
+    """All files of the set."""
 
 
 Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | ApprovalModeChanged | DidRecover

@@ -21,6 +21,8 @@ from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.relevance import foreign_ranges
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.presentation import outputs
+from fileops.core.presentation.advice import nearest_note
+from fileops.core.presentation.failures import failure_message
 from fileops.core.review.changes import changes_of
 from fileops.core.roots import Roots, is_inside
 from fileops.model.approval import (
@@ -60,10 +62,13 @@ from fileops.model.errors import (
 from fileops.model.files import Committed, Snapshot
 from fileops.model.requests import EditRequest
 from fileops.model.review import PreviousDecision
+from fileops.model.suggestions import Advice, FailedStep, Suggestion
 from fileops.service.commit import CommittedEdit, SetChange, new_set_id
 from fileops.service.edit import DecidedPlan, EditOperation, Proposal
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about
+
+MAX_ADVISED = 4  # failing changes of a set, because each may take the adviser 50 ms
 
 
 class SetFile(Struct, frozen=True, kw_only=True):
@@ -184,19 +189,28 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
                 fault = SetUnsupported(reason=f"{change.file_path} is a folder")
                 problems.append(Problem(change_index=index, error=fault))
             except FileOpsError as error:
-                problems.append(self._problem(request, index, error, policy.roots))
+                is_advised = len(problems) < MAX_ADVISED
+                problem = Problem(change_index=index, error=error)
+                problems.append(self._advised(request, problem, policy.roots) if is_advised else problem)
         if not problems:
             problems = list(_faults_together(files))
         if problems:
             raise SetFailed(problems)
         return tuple(files)
 
-    def _problem(self, request: ChangeSetRequest, index: int, error: FileOpsError, roots: Roots | None) -> Problem:
-        """The failure of one change, with the nearest place of a text that is not found."""
-        change = request.changes[index]
-        if isinstance(change, EditFile | RenameFile) and change.edits:
-            error = self.editor.adviser.advise(_edit_request(request, change), error, roots).error
-        return Problem(change_index=index, error=error)
+    def _advised(self, request: ChangeSetRequest, problem: Problem, roots: Roots | None) -> Problem:
+        """The failure of one change, with what is said beside it.
+
+        No lines of the file are shown, as with a dry run: what a session knows of a file changes with the whole set.
+        """
+        change, error = request.changes[problem.change_index], problem.error
+        if isinstance(error, HunkNotFound):
+            shows = self.editor.settings.hints != "off"
+            return replace(problem, advice=_advice_on_hunk(error) if shows else None)
+        if not isinstance(change, EditFile | RenameFile) or not change.edits:
+            return problem
+        advised = self.editor.adviser.advise(replace(_edit_request(request, change), dry_run=True), error, roots)
+        return replace(problem, error=advised.error, advice=advised.advice, n_edits=len(change.edits))
 
     def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:
         """Raises: as `EditOperation.planned`, AlreadyExists."""
@@ -511,6 +525,24 @@ def _edit_request(request: ChangeSetRequest, change: FileChange) -> EditRequest:
         dry_run=request.dry_run,
         session_id=request.session_id,
     )
+
+
+def _advice_on_hunk(error: HunkNotFound) -> Advice | None:
+    nearest = error.nearest
+    if nearest is None:
+        return None
+    suggestion = Suggestion(
+        edit_index=error.edit_index,
+        kind="nearest",
+        start_line=nearest.start_line,
+        end_line=nearest.end_line,
+        old_string=None,
+        note=nearest_note(nearest.start_line, nearest.end_line, nearest.differs_in, is_elided=False),
+        differs_in=nearest.differs_in,
+        diff=nearest.diff,
+    )
+    failure = FailedStep(edit_index=error.edit_index, code=error.code, message=failure_message(error))
+    return Advice(suggestions=(suggestion,), failures=(failure,))
 
 
 def _as_rename(plan: Plan) -> Plan:

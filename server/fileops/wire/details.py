@@ -330,6 +330,8 @@ class SetProblem(TypedDict):
 
 
 class ChangesDetails(FailureDetails, Noticing, total=False):
+    """Of a change set or a patch. Which keys are there depends on its outcome."""
+
     set_id: str | None
     """For `undo`. Null if nothing was written."""
     files: list[ChangedFile]
@@ -346,6 +348,12 @@ class ChangesDetails(FailureDetails, Noticing, total=False):
     """0-based, of the change that failed first."""
     problems: list[SetProblem]
     """All further changes that would have failed."""
+    suggestions: list[SuggestionDetails]
+    """What to send in place of the steps that failed in the change that failed first, the best first."""
+    failures: list[FailedStepDetails]
+    """Every step that fails in that change."""
+    hints: list[str]
+    """The texts for the model about all changes that would have failed, the most important first."""
 
 
 class UndoneFile(TypedDict):

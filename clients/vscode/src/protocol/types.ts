@@ -197,6 +197,7 @@ export interface ChangedFile {
   /** For a user interface. */
   ui_extra: UiExtra;
 }
+/** Of a change set or a patch. Which keys are there depends on its outcome. */
 export interface ChangesDetails {
   /** Another one that changed the file. */
   also_changed_by?: string;
@@ -214,8 +215,12 @@ export interface ChangesDetails {
   dry_run?: boolean;
   /** 0-based, of the step that failed. */
   edit_index?: number;
+  /** Every step that fails in that change. */
+  failures?: FailedStepDetails[];
   /** In the order of the request. */
   files?: ChangedFile[];
+  /** The texts for the model about all changes that would have failed, the most important first. */
+  hints?: string[];
   /** Of an `set_conflict`: where old contents of those files are kept. */
   kept?: string[];
   /** Of an `set_conflict`: files that have the new content, and could not be restored. */
@@ -244,6 +249,8 @@ export interface ChangesDetails {
   relevance?: RelevanceDetails;
   /** For `undo`. Null if nothing was written. */
   set_id?: string | null;
+  /** What to send in place of the steps that failed in the change that failed first, the best first. */
+  suggestions?: SuggestionDetails[];
   /** The one that refused the text. */
   validator?: string;
 }
@@ -715,9 +722,11 @@ export interface DidReadParams {
   /** Of the file. Seconds since the epoch. */
   modified: number;
 }
-/** A change set of a daemon that died while it was committed. file_path: canonical. */
+/** A change set that was undone, because its daemon died while it was committed. */
 export interface DidRecoverParams {
+  /** Of the change set. */
   set_id: string;
+  /** All files of the set. */
   files: RecoveredFile[];
 }
 /** A document was saved. */
@@ -1452,10 +1461,13 @@ export interface RecordReadResult {
   /** Seconds since the epoch. Null after a failure. */
   mtime: number | null;
 }
-/** A file of a set that was undone. kept_as: the path of what it was before, if it was left. */
+/** A file of a set that was undone. */
 export interface RecoveredFile {
+  /** Canonical. */
   file_path: string;
+  /** `restored`: as before the set. `unchanged`: the set had not reached it. `left`: another program changed it. */
   outcome: 'left' | 'restored' | 'unchanged';
+  /** The path of what it was before, if it was left. */
   kept_as?: string | null;
 }
 /** Why a change of others does not let an edit through. */

@@ -7,9 +7,10 @@ from difflib import unified_diff
 from msgspec import Struct
 
 from fileops.core.presentation.diffs import cut_diff
+from fileops.model.changes import ChangeSetResult
 from fileops.model.edits import DiffersIn
 from fileops.model.results import EditResult
-from fileops.model.suggestions import FailedStep, ShownLines, Suggestion, SyntaxReport
+from fileops.model.suggestions import Advice, FailedStep, ShownLines, Suggestion, SyntaxReport
 
 MAX_CHARS = 6000  # of all that is added to one answer, with the notices
 _SEPARATOR = 2  # characters between two texts
@@ -111,12 +112,28 @@ def hints_of(result: EditResult, file_path: str) -> Hints:
     if (advice := result.advice) is not None:
         if advice.shown is not None:
             texts.append(shown_text(advice.shown))
-        for failure in advice.failures:
-            suggestions = [each for each in advice.suggestions if each.edit_index == failure.edit_index]
-            texts.append(_step_text(failure, suggestions, len(result.edits)))
+        texts += _step_texts(advice, len(result.edits))
     if result.syntax is not None:
         texts.append(syntax_text(file_path.rpartition("/")[2], result.syntax))
     return Hints(tuple(filter(None, texts)))
+
+
+def hints_of_set(result: ChangeSetResult) -> Hints:
+    """Return what is added to the result of a change set: of several failing changes each text names its own."""
+    texts: list[str] = []
+    for problem in result.problems:
+        found = [] if problem.advice is None else _step_texts(problem.advice, problem.n_edits)
+        named = f"Change {problem.change_index + 1}: " if len(result.problems) > 1 else ""
+        texts += [f"{named}{text}" for text in found if text]
+    return Hints(tuple(texts))
+
+
+def _step_texts(advice: Advice, n_steps: int) -> list[str]:
+    """Return a text about each failing step."""
+    return [
+        _step_text(failure, [each for each in advice.suggestions if each.edit_index == failure.edit_index], n_steps)
+        for failure in advice.failures
+    ]
 
 
 def _step_text(failure: FailedStep, suggestions: Sequence[Suggestion], n_steps: int) -> str:

@@ -68,7 +68,7 @@
 ---@field operation 'create'|'delete'|'modify'|'rename' What happened to the file.
 ---@field ui_extra fileops.wire.UiExtra For a user interface.
 
----@class (exact) fileops.wire.ChangesDetails 
+---@class (exact) fileops.wire.ChangesDetails Of a change set or a patch. Which keys are there depends on its outcome.
 ---@field also_changed_by? string Another one that changed the file.
 ---@field change_index? integer 0-based, of the change that failed first.
 ---@field changed_by? string `external`, `buffer` or a session.
@@ -77,7 +77,9 @@
 ---@field dropped? string[] Paths, as given, of the files that the user left out.
 ---@field dry_run? boolean Whether nothing was written, because the request said so.
 ---@field edit_index? integer 0-based, of the step that failed.
+---@field failures? fileops.wire.FailedStepDetails[] Every step that fails in that change.
 ---@field files? fileops.wire.ChangedFile[] In the order of the request.
+---@field hints? string[] The texts for the model about all changes that would have failed, the most important first.
 ---@field kept? string[] Of an `set_conflict`: where old contents of those files are kept.
 ---@field left? string[] Of an `set_conflict`: files that have the new content, and could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
@@ -92,6 +94,7 @@
 ---@field reason? string What it said, or of an `undo_conflict`: why.
 ---@field relevance? fileops.wire.RelevanceDetails Of an edit that was refused, with `freshness` `relevant`.
 ---@field set_id? string For `undo`. Null if nothing was written.
+---@field suggestions? fileops.wire.SuggestionDetails[] What to send in place of the steps that failed in the change that failed first, the best first.
 ---@field validator? string The one that refused the text.
 
 ---@class (exact) fileops.wire.ChangesResult What every tool answers, whether it succeeded or failed.
@@ -294,9 +297,9 @@
 ---@field size integer Bytes.
 ---@field modified number Of the file. Seconds since the epoch.
 
----@class (exact) fileops.wire.DidRecoverParams A change set of a daemon that died while it was committed. file_path: canonical.
----@field set_id string
----@field files fileops.wire.RecoveredFile[]
+---@class (exact) fileops.wire.DidRecoverParams A change set that was undone, because its daemon died while it was committed.
+---@field set_id string Of the change set.
+---@field files fileops.wire.RecoveredFile[] All files of the set.
 
 ---@class (exact) fileops.wire.DiffRow A row of a diff as it is shown.
 ---@field kind ' '|'+'|'-'|'hunk' What separates hunks, or a line: context, removed or added.
@@ -606,10 +609,10 @@
 ---@field size_bytes? integer Null after a failure.
 ---@field mtime? number Seconds since the epoch. Null after a failure.
 
----@class (exact) fileops.wire.RecoveredFile A file of a set that was undone. kept_as: the path of what it was before, if it was left.
----@field file_path string
----@field outcome 'left'|'restored'|'unchanged'
----@field kept_as? string
+---@class (exact) fileops.wire.RecoveredFile A file of a set that was undone.
+---@field file_path string Canonical.
+---@field outcome 'left'|'restored'|'unchanged' `restored`: as before the set. `unchanged`: the set had not reached it. `left`: another program changed it.
+---@field kept_as? string The path of what it was before, if it was left.
 
 ---@class (exact) fileops.wire.RelevanceDetails Why a change of others does not let an edit through.
 ---@field ranges fileops.wire.LineRange[] The lines that others changed.
