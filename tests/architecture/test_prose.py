@@ -79,7 +79,7 @@ SCRIPTS = sorted(
     for folder in (ROOT / "clients", ROOT / "tests")
     for suffix in ("lua", "ts", "js", "mjs")
     for path in folder.rglob(f"*.{suffix}")
-    if "node_modules" not in path.parts
+    if {"node_modules", "dist", "dist-test", "bundled"}.isdisjoint(path.parts)  # built, or others' own
 )
 SCRIPT_COMMENT = re.compile(r"(?:^\s*(?:--|//|/?\*)|\s(?:---?|//|/\*\*?)(?=[\s@])).*")
 DOCUMENTS = sorted(

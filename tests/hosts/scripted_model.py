@@ -130,7 +130,7 @@ def offered_name(tools: Sequence[str], tool: str) -> str | None:
     """Return the name by which a host or a library offers a tool of fileops-server; None if it does not."""
     pattern = re.compile(rf".*fileops[^A-Za-z]*(?:fileops[^A-Za-z]*)?{tool}")
     if tool in tools and OWN_NAMES.issuperset(tools):
-        return tool  # a library's agent has these tools alone; a host has a `Read` of its own beside ours
+        return tool  # a library's agent has these tools alone; a host has its own `Read` beside ours
     return next((name for name in tools if pattern.fullmatch(name)), None)
 
 
