@@ -88,7 +88,7 @@ ConfirmCommand = Callable[[CommandQuestion], Awaitable[Answer]]
 OnReviews = Callable[[DidChangeReviews], Awaitable[None] | None]
 
 # The outcome that the server makes of a callback that failed, which no person has chosen.
-_CODES = {"confirm_edit": "undecided", "correct_edit": "no_match", "confirm_command": "rejected"}
+_CODES = {"confirm_edit": "undecided", "correct_edit": "no_match", "confirm_command": "undecided"}
 
 
 @dataclass(frozen=True, slots=True)
