@@ -191,6 +191,8 @@ def _found(lines: LineTable, wanted: _Wanted, kept: _Kept, check: Check) -> list
         alignment = align(keys, [key_at(line) for line in range(low, high)], begin - low, slack)
         if alignment.pairs:
             pairs = tuple((i, low + j) for i, j in alignment.pairs)
+            if any(len(lines.bodies[line]) > MAX_OLD_CHARS for _, line in pairs):
+                continue  # such a line cannot be offered, and looking for a part of it takes long
             found.append(_Candidate(score=alignment.score, pairs=pairs))
     found.sort(key=lambda candidate: (-candidate.score, candidate.pairs[0][1]))
     placed = [_placed(lines, wanted, _trimmed(lines, wanted, kept, candidate)) for candidate in found]
