@@ -9,6 +9,7 @@ Under `freshness: "relevant"` the content may have changed since the session was
 on what it was shown, and the plan is carried over the changes, if they are not relevant to it.
 """
 
+from contextlib import nullcontext
 from dataclasses import replace as with_data
 from typing import TYPE_CHECKING, Literal
 
@@ -390,12 +391,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             if shown is not None and self.settings.freshness != "relevant":
                 self.freshness.mark_unshown(request.session_id, committed.snapshot.path)
 
-        syntax = None if self.settings.hints == "off" else self.syntax.begin(plan)
-        edit = self.committer.commit(
-            plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
-        )
-        result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
-        return result if syntax is None else replace(result, syntax=syntax.result())
+        with nullcontext() if self.settings.hints == "off" else self.syntax.begin(plan) as check:
+            edit = self.committer.commit(
+                plan, token, file_path=request.file_path, session_id=request.session_id, on_committed=note
+            )
+            result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
+            return result if check is None else replace(result, syntax=check.result())
 
 
 def _proposal_of(request: EditRequest, plan: Plan, policy: Policy, token: CancelToken) -> Proposal:
