@@ -7,7 +7,7 @@ from difflib import unified_diff
 from msgspec import Struct
 
 from fileops.core.presentation.diffs import cut_diff
-from fileops.model.edits import DiffersIn
+from fileops.model.edits import DiffersIn, LineRange
 from fileops.model.results import EditResult
 from fileops.model.suggestions import FailedStep, ShownLines, Suggestion, SyntaxReport
 
@@ -111,6 +111,8 @@ def hints_of(result: EditResult, file_path: str) -> Hints:
     if (advice := result.advice) is not None:
         if advice.shown is not None:
             texts.append(shown_text(advice.shown))
+        if advice.to_read is not None:
+            texts.append(to_read_text(advice.to_read))
         for failure in advice.failures:
             suggestions = [each for each in advice.suggestions if each.edit_index == failure.edit_index]
             texts.append(_step_text(failure, suggestions, len(result.edits)))
@@ -151,6 +153,15 @@ def shown_text(shown: ShownLines) -> str:
     return (
         "These lines are in the file now. They count as read, so you can send the same call again if it is still "
         f"right:\n{shown.text}"
+    )
+
+
+def to_read_text(lines: LineRange) -> str:
+    """Return the text about lines to read of a file that is too large to be read whole."""
+    n_lines = lines.end_line - lines.start_line + 1
+    return (
+        f"The file is too large to read whole. Use Read with offset {lines.start_line} and limit {n_lines}: "
+        "the place of the edit is there."
     )
 
 
