@@ -186,3 +186,14 @@ def test_answer_is_the_specified_text_alone_if_hints_are_off(tmp_path: Path, fil
         read(client, file)
         assert len(texts_of(edit(client, file, "def f(z):", "def f(w):"))) == 1
         assert len(texts_of(edit(client, file, "return 1", "return 3"))) == 1
+
+
+def test_edit_of_a_file_that_is_too_large_to_read_names_the_part_to_read(client: McpClient, file: Path) -> None:
+    """R-ANS-5."""
+    file.write_text("".join(f"line {i} of many\n" for i in range(1, 70_000)))  # over 1 MB: no lines are shown
+    (_, advice) = texts_of(edit(client, file, "line 60000 of many", "new"))
+    assert advice == (
+        "The file is too large to read whole. Use Read with offset 59997 and limit 7: the place of the edit is there."
+    )
+    assert client.tool("Read", file_path=str(file), offset=59997, limit=7)["isError"] is False
+    assert edit(client, file, "line 60000 of many", "new")["isError"] is False

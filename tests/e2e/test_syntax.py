@@ -8,6 +8,7 @@ import pytest
 from support.mcp_client import McpClient, mcp_client, texts_of
 
 ROUNDS = 30  # an edit does not wait for a parser that has not started yet; on a busy machine that takes a while
+METHODS = "class A:\n    def one(self):\n        pass\n\n    def two(self):\n        pass\n\n    def three(self): ...\n"
 
 
 def reported(client: McpClient, path: Path, whole: str, broken: str) -> str:
@@ -28,9 +29,15 @@ def reported(client: McpClient, path: Path, whole: str, broken: str) -> str:
         ("a.py", "x = 1\ny = 2\n", "x = 1\ny = (2\n", "a.py no longer parses: line 2: '(' was never closed"),
         ("a.json", '{"a": 1}\n', '{"a": 1,}\n', "a.json no longer parses: line 1: "),
         ("a.toml", "a = 1\nb = 2\n", "a = 1\nb =\n", "a.toml no longer parses: line 2: Invalid value"),
+        (
+            "a.py",
+            METHODS,
+            METHODS.replace("two(self)", "two(self"),
+            "a.py no longer parses: line 5: '(' was never closed",
+        ),
         ("a.py", "x = 1\n", "x = " + "(" * 3000 + "\n", "a.py no longer parses: line 1: too many nested parentheses"),
     ],
-    ids=["python", "json", "toml", "nested"],
+    ids=["python", "json", "toml", "method", "nested"],
 )
 def test_edit_that_breaks_a_file_is_applied_and_reported(
     tmp_path: Path, name: str, whole: str, broken: str, report: str

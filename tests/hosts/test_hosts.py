@@ -84,6 +84,9 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
     (project / "picture.png").write_bytes(picture("PNG"))
     code = project / "b.txt"
     code.write_text(CODE, encoding="utf-8")
+    unread = project / "c.txt"
+    unread.write_text("alpha\nbeta\ngamma\n", encoding="utf-8")
+    unread_edit = {"file_path": str(unread), "old_string": "beta", "new_string": "delta"}
     path = str(hello)
     return {
         "read": Call("Read", {"file_path": path}),
@@ -104,6 +107,9 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
         "edit after the formatter": Call(
             "Edit", {"file_path": str(code), "old_string": "line  2", "new_string": "line two"}
         ),
+        "misquoted edit": Call("Edit", {"file_path": str(code), "old_string": "  line 12", "new_string": "twelve"}),
+        "unread edit": Call("Edit", unread_edit),
+        "the same edit again": Call("Edit", unread_edit),
         "long read": Call("Read", {"file_path": str(project / "long.txt")}),
         "image": Call("Read", {"file_path": str(project / "picture.png")}),
         "own edit": host.own_edit(hello),
@@ -165,6 +171,20 @@ def test_agent_with_a_formatter_needs_no_second_read(story: Story) -> None:
     assert "has been updated" in beside
     assert "Other lines of" in beside and "+line  2" in beside
     assert "has been updated" in story.results["edit after the formatter"].text
+
+
+def test_failed_edit_shows_the_model_what_to_send(story: Story) -> None:
+    text = story.results["misquoted edit"].text
+    assert "String to replace not found in file." in text
+    assert "Send this as old_string:" in text
+    assert "line 12" in text.partition("Send this as old_string:")[2]
+
+
+def test_edit_of_an_unread_file_succeeds_at_the_second_call(story: Story) -> None:
+    text = story.results["unread edit"].text
+    assert "File has not been read yet." in text
+    assert "2→beta" in text
+    assert "has been updated" in story.results["the same edit again"].text
 
 
 def test_long_file_arrives_whole_or_is_refused(story: Story) -> None:

@@ -65,8 +65,13 @@ class SyntaxReport(Struct, frozen=True, kw_only=True):
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """All that is added to the answer to a failed edit. shown: the lines that count as read once it was sent."""
+    """All that is added to the answer to a failed edit.
+
+    shown: the lines that count as read once it was sent. to_read: the lines around the places of the edit, of a file
+    that is too large to be read whole, where none are shown.
+    """
 
     suggestions: tuple[Suggestion, ...] = ()
     failures: tuple[FailedStep, ...] = ()
     shown: ShownLines | None = None
+    to_read: LineRange | None = None

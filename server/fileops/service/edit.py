@@ -12,6 +12,7 @@ This is one module because a reader should see the whole edit, and the order of 
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace as with_data
 from typing import TYPE_CHECKING, Literal
 
@@ -421,16 +422,16 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
     ) -> EditResult:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
-        syntax = None if self.settings.hints == "off" else self.syntax.begin(plan)
-        edit = self.committer.commit(
-            plan,
-            token,
-            file_path=request.file_path,
-            session_id=request.session_id,
-            on_committed=self.noting(request, plan),
-        )
-        result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
-        return result if syntax is None else replace(result, syntax=syntax.result())
+        with nullcontext() if self.settings.hints == "off" else self.syntax.begin(plan) as check:
+            edit = self.committer.commit(
+                plan,
+                token,
+                file_path=request.file_path,
+                session_id=request.session_id,
+                on_committed=self.noting(request, plan),
+            )
+            result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
+            return result if check is None else replace(result, syntax=check.result())
 
     def noting(self, request: EditRequest, plan: Plan) -> Callable[[Committed], None]:
         """What records the commit of the plan as the session's own write. Call it inside the file's lock."""

@@ -24,7 +24,9 @@ from fileops.core.matching.correction import correct
 from fileops.core.matching.exact import find
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.patch.parser import parse_patch
+from fileops.core.pausing import unchecked
 from fileops.core.suggestions.nearest import nearest
+from fileops.core.suggestions.steps import examine
 from fileops.core.text import detect_format
 from fileops.core.whole_text import splices_to_text
 from fileops.core.windows.numbered import WindowReader
@@ -76,6 +78,11 @@ def corrected(data: bytes, old: str, new: str = "new") -> Work:
 def hinted(data: bytes, old: str) -> Work:
     text = text_of(data)
     return lambda: nearest(text, old)
+
+
+def examined_of(data: bytes, old: str) -> Work:
+    text, wish = text_of(data), Edit(old_string=old, new_string="something new")
+    return lambda: examine(text, [wish], encoding=None, own_edits=list, check=unchecked)
 
 
 def planned(data: bytes, *wishes: Edit) -> Work:
@@ -189,6 +196,10 @@ CASES: dict[str, tuple[int, Case]] = {
     "nearest: shared words": (100_000, lambda n: hinted(b"the cat sat\n" * (n // 12), "a cat on the mat")),
     "nearest: a huge wanted text": (100_000, lambda n: hinted(b"abc def\n" * (n // 8), "abc dex\n" * (n // 8))),
     "nearest: blanks": (100_000, lambda n: hinted(b" " * n, "x" + " " * 5000 + "y")),
+    # what to send after a failed edit
+    "examine: many equal lines": (100_000, lambda n: examined_of(b"some words\n" * (n // 11), "some words\n" * 3 + "other")),
+    "examine: one huge line": (100_000, lambda n: examined_of(b"some words " * (n // 11), "some words, other")),
+    "examine: an ambiguous text": (100_000, lambda n: examined_of(b"a b\n" * (n // 4), "a b\n")),
     # plans
     "plan: a newline into each piece of one line with CRLF": (40_000, lambda n: every(b"ab;" * (n // 3) + b"\r\n", ";", ";\n")),
     "plan: a newline behind the last line's end": (40_000, lambda n: every(b"\r\n" + b"ab;" * (n // 3), ";", ";\n")),

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fileops.core.presentation.diffs import cut_diff
 from fileops.model.changes import ChangeSetResult
-from fileops.model.edits import DiffersIn
+from fileops.model.edits import DiffersIn, LineRange
 from fileops.model.results import EditResult
 from fileops.model.suggestions import Advice, FailedStep, ShownLines, Suggestion, SyntaxReport
 
@@ -112,6 +112,8 @@ def hints_of(result: EditResult, file_path: str) -> Hints:
     if (advice := result.advice) is not None:
         if advice.shown is not None:
             texts.append(shown_text(advice.shown))
+        if advice.to_read is not None:
+            texts.append(to_read_text(advice.to_read))
         texts += _step_texts(advice, len(result.edits))
     if result.syntax is not None:
         texts.append(syntax_text(file_path.rpartition("/")[2], result.syntax))
@@ -168,6 +170,15 @@ def shown_text(shown: ShownLines) -> str:
     return (
         "These lines are in the file now. They count as read, so you can send the same call again if it is still "
         f"right:\n{shown.text}"
+    )
+
+
+def to_read_text(lines: LineRange) -> str:
+    """Return the text about lines to read of a file that is too large to be read whole."""
+    n_lines = lines.end_line - lines.start_line + 1
+    return (
+        f"The file is too large to read whole. Use Read with offset {lines.start_line} and limit {n_lines}: "
+        "the place of the edit is there."
     )
 
 

@@ -30,7 +30,7 @@ MAX_TEXT_CHARS = 4 << 20
 MAX_TEXT_LINES = 200_000
 MAX_OLD_LINES = 200  # of the caller's text
 MAX_OLD_CHARS = 20_000
-_MIN_END = 0.8  # of the characters of the first pair of lines, and of the last one
+_MIN_END = 0.88  # of the characters of the first pair of lines, and of the last one
 _MIN_DOUBT = 0.5  # of the words of such a pair; with less in common they are different lines
 _MIN_PART_CHARS = 3  # of the end of a line; less occurs everywhere
 _RIVAL = 0.75  # of the similarity of the best place: the others are offered if they are about as similar
@@ -120,7 +120,7 @@ def without_surrogates(text: str) -> str:
 
 def _kept_lines(new: str) -> tuple[list[str], list[str]]:
     """Return the keys of the new text's lines, from its beginning and from its end."""
-    keys = [fold(line) for line in to_lf(new[:MAX_OLD_CHARS]).split("\n")[:MAX_OLD_LINES]]
+    keys = [fold(line) for line in to_lf(new[:MAX_OLD_CHARS]).split("\n")[:MAX_OLD_LINES] if line.strip()]
     return keys, keys[::-1]
 
 
@@ -191,6 +191,8 @@ def _found(lines: LineTable, wanted: _Wanted, kept: _Kept, check: Check) -> list
         alignment = align(keys, [key_at(line) for line in range(low, high)], begin - low, slack)
         if alignment.pairs:
             pairs = tuple((i, low + j) for i, j in alignment.pairs)
+            if any(len(lines.bodies[line]) > MAX_OLD_CHARS for _, line in pairs):
+                continue  # such a line cannot be offered, and looking for a part of it takes long
             found.append(_Candidate(score=alignment.score, pairs=pairs))
     found.sort(key=lambda candidate: (-candidate.score, candidate.pairs[0][1]))
     placed = [_placed(lines, wanted, _trimmed(lines, wanted, kept, candidate)) for candidate in found]
@@ -272,7 +274,9 @@ def _trimmed(lines: LineTable, wanted: _Wanted, kept: _Kept, candidate: _Candida
             line, there = keys[line_index], key_of(lines.bodies[there_index][:MAX_OLD_CHARS])
             after = pairs[1 if at == 0 else -2]
             is_next = after[0] - line_index == after[1] - there_index
-            if line.key == there.key or there.key in kept_lines[: len(keys)]:
+            n_dropped = len(candidate.pairs) - len(pairs)
+            is_equal = line.key == there.key and (bool(line.key) or is_next)
+            if is_equal or there.key in kept_lines[: n_dropped + 1]:
                 break
             if is_next and _are_same_line(line, there, is_first=at == 0):
                 break
@@ -280,10 +284,12 @@ def _trimmed(lines: LineTable, wanted: _Wanted, kept: _Kept, candidate: _Candida
             is_sure = is_sure and not (is_next and likeness_of(line, there) >= _MIN_DOUBT)
     while pairs[0][0] > 0 and pairs[0][1] > 0 and _is_kept(lines.bodies[pairs[0][1] - 1], kept[0][: pairs[0][0]]):
         pairs.insert(0, (pairs[0][0] - 1, pairs[0][1] - 1))
-    n_left = len(keys) - 1 - pairs[-1][0]
-    while n_left and pairs[-1][1] + 1 < lines.n_lines and _is_kept(lines.bodies[pairs[-1][1] + 1], kept[1][:n_left]):
-        pairs.append((pairs[-1][0] + 1, pairs[-1][1] + 1))
-        n_left -= 1
+    while pairs[-1][0] + 1 < len(keys) and pairs[-1][1] + 1 < lines.n_lines:
+        wanted_next, there_next = pairs[-1][0] + 1, pairs[-1][1] + 1
+        are_blank = not keys[wanted_next].key and not lines.bodies[there_next].strip()
+        if not are_blank and not _is_kept(lines.bodies[there_next], kept[1][: len(keys) - wanted_next]):
+            break
+        pairs.append((wanted_next, there_next))
     return _Candidate(score=candidate.score, pairs=tuple(pairs), is_sure=is_sure)
 
 

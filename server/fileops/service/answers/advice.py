@@ -15,9 +15,9 @@ from fileops.core import text
 from fileops.core.pausing import Check
 from fileops.core.roots import Roots
 from fileops.core.suggestions.nearest import lines_of_text, nearest
-from fileops.core.suggestions.shown import shown_lines
+from fileops.core.suggestions.shown import N_CONTEXT, shown_lines
 from fileops.core.suggestions.steps import Examination, OwnEdit, examine
-from fileops.model.edits import Edit
+from fileops.model.edits import Edit, LineRange
 from fileops.model.errors import (
     CountMismatch,
     FileOpsError,
@@ -40,6 +40,7 @@ MAX_CPU_MS = 50
 MAX_BYTES = 4 << 20  # of a file in which places are searched
 MAX_SHOWN_BYTES = 1 << 20  # of a file of which lines are shown
 MAX_OWN_EDITS = 20
+MAX_LINES_TO_READ = 400
 MAX_SHOWN_CHARS = 4000
 MAX_SHOWN_CHARS_OF_CHANGED = 2400  # the notice of the change has up to 3,400 of the 6,000 characters
 
@@ -96,6 +97,8 @@ class Adviser(Struct, frozen=True, kw_only=True):
         advice = Advice(suggestions=examined.suggestions, failures=examined.failures)
         if not isinstance(error, NotRead | ModifiedExternally):
             return Advised(error=error, advice=advice)
+        if len(snapshot.data) > self.settings.limits.max_file_kb * 1024:
+            advice = replace(advice, to_read=_lines_to_read(content, examined))
         if not self.settings.shows_lines or request.dry_run or len(snapshot.data) > MAX_SHOWN_BYTES:
             return Advised(error=error, advice=advice)
         room = MAX_SHOWN_CHARS if isinstance(error, NotRead) else MAX_SHOWN_CHARS_OF_CHANGED
@@ -104,7 +107,9 @@ class Adviser(Struct, frozen=True, kw_only=True):
             return Advised(error=error, advice=advice)
         return Advised(
             error=error,
-            advice=replace(advice, shown=shown, suggestions=(*_seen_now(edits, examined), *advice.suggestions)),
+            advice=replace(
+                advice, shown=shown, to_read=None, suggestions=(*_seen_now(edits, examined), *advice.suggestions)
+            ),
             sighting=_sighting_of(request, snapshot),
         )
 
@@ -165,6 +170,18 @@ def _shown(content: Text, examined: Examination, max_line_chars: int, max_chars:
         return None
     places = [place for places in examined.ranges for place in places]
     return shown_lines(lines_of_text(content), places, max_line_chars, max_chars)
+
+
+def _lines_to_read(content: Text, examined: Examination) -> LineRange | None:
+    """The lines around the first place of the edit, and around the others that fit into one read with it."""
+    places = [place for places in examined.ranges for place in places]
+    if not places:
+        return None
+    first = max(1, places[0][0] - N_CONTEXT)
+    stop = first + MAX_LINES_TO_READ
+    last = max(last for start, last in places if (first <= start and last < stop) or (start, last) == places[0])
+    n_lines = lines_of_text(content).n_lines
+    return LineRange(start_line=first, end_line=min(n_lines, last + N_CONTEXT))
 
 
 def _seen_now(edits: Sequence[Edit], examined: Examination) -> list[Suggestion]:

@@ -1,14 +1,18 @@
 """Whether an edit left a file that no longer parses. It refuses nothing, and an edit never waits long for it.
 
-The new text is parsed in a child process while the edit is committed, so that a successful edit does not wait for
-both. Only if it has an error, the old text is parsed as well: an error that was there before is not of this edit.
-What takes longer than TIMEOUT_S, or is larger than MAX_BYTES, is left out. Thread-safe; `begin` and `Check.result` are
-called in worker threads.
+The new text is parsed in a child process while the edit is committed: of a Python file only the changed block
+(python_block.py), if that parses. Only if the new text has an error, the old text is parsed as well: an error that
+was there before is not of this edit. No thread is used for it, because that would compete with the commit for the
+interpreter's lock.
+
+What takes longer than TIMEOUT_S after the commit, or is larger than MAX_BYTES, is left out. Thread-safe; called in
+worker threads.
 """
 
 import sys
 import threading
-from collections.abc import Callable
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,16 +21,17 @@ from fileops.core import splices, text
 from fileops.model.edits import Plan
 from fileops.model.internal_errors import PluginFailed
 from fileops.model.suggestions import SyntaxFault, SyntaxReport
+from fileops.service.answers.python_block import changed_block
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from types import TracebackType
 
-    from fileops.service.plugins.process import PluginProcesses
+    from fileops.service.plugins.process import PluginCall, PluginProcesses
 
 TIMEOUT_S = 0.2
 MAX_BYTES = 1 << 20
 MEMORY_MB = 512
-N_THREADS = 2  # each with its process
+MAX_PROCESSES = 2
 
 _PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 LANGUAGES = {
@@ -42,75 +47,53 @@ _BY_SUFFIX = {
 }  # fmt: skip
 
 
-class Check:
-    """A check that has begun."""
-
-    def __init__(self, report: "Future[SyntaxReport | None] | None") -> None:
-        self._report = report
-
-    def result(self) -> SyntaxReport | None:
-        """The report; None if the file still parses, did not parse before, or that is not known in time."""
-        if self._report is None:
-            return None
-        try:
-            return self._report.result(TIMEOUT_S)
-        except (TimeoutError, PluginFailed):
-            self._report.cancel()
-            return None
-
-
 class SyntaxChecker:
     """Nothing is started, or even imported, before a file is edited that can be parsed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._processes: PluginProcesses | None = None
-        self._threads: ThreadPoolExecutor | None = None
+        self._starter: threading.Thread | None = None
         self._is_closed = False
         self._without_parser: set[str] = set()
 
-    def begin(self, plan: Plan) -> Check:
+    def begin(self, plan: Plan) -> "Check":
         """Begin to parse what the plan makes of its file."""
-        language = _BY_SUFFIX.get(plan.snapshot.path.rpartition(".")[2].lower())
-        if language is None or language in self._without_parser or plan.creates:
-            return Check(None)
-        if len(plan.snapshot.data) + splices.growth(plan.splices) > MAX_BYTES:
-            return Check(None)
-        with self._lock:
-            if self._is_closed:
-                return Check(None)
-            if self._threads is None:
-                from concurrent.futures import ThreadPoolExecutor
-
-                self._threads = ThreadPoolExecutor(N_THREADS, thread_name_prefix="fileops-syntax")
-            return Check(self._threads.submit(self._report, language, plan))
+        return Check(self, self._language_of(plan), plan)
 
     def close(self) -> None:
         with self._lock:
             self._is_closed = True
-            processes, threads = self._processes, self._threads
+            processes, starter = self._processes, self._starter
         if processes is not None:
             processes.close()
-        if threads is not None:
-            threads.shutdown(cancel_futures=True)
+        if starter is not None:
+            starter.join()
 
-    def _report(self, language: str, plan: Plan) -> SyntaxReport | None:
-        """Raises: PluginFailed."""
-        after = splices.apply(plan.snapshot.data, plan.splices)
-        faults = self._faults(language, lambda: text.decode(after, plan.format))
-        if not faults or self._faults(language, lambda: text.decode(plan.snapshot.data, plan.format)):
-            return None
-        return SyntaxReport(language=LANGUAGES[language], errors=tuple(faults))
-
-    def _faults(self, language: str, read: Callable[[], str]) -> list[SyntaxFault]:
-        """Raises: PluginFailed."""
+    def call(self, language: str, content: str) -> "PluginCall | None":
+        """Begin to parse a text. None if no process is idle: then one is started, for later. Raises: PluginFailed."""
         request: dict[str, object] = {
             "name": "syntax",
             "value": "fileops.service.plugins.syntax_parsers:faults_of",
             "group": "fileops",
-            "arguments": [language, read().removeprefix("\ufeff")],
+            "arguments": [language, content.removeprefix("\ufeff")],
         }
-        answer = self._started().call(request)
+        processes = self._present_processes()
+        call = None if processes is None else processes.begin(request)
+        if processes is not None and call is None:
+            self._start(processes)
+        return call
+
+    def wait_until_started(self, timeout_s: float) -> None:
+        """Wait for a process that is being started."""
+        with self._lock:
+            starter = self._starter
+        if starter is not None:
+            starter.join(timeout_s)
+
+    def faults(self, language: str, call: "PluginCall", timeout_s: float) -> list[SyntaxFault]:
+        """The syntax errors that the call has found. Raises: PluginFailed."""
+        answer = call.answer(timeout_s)
         if "text" not in answer:
             raise PluginFailed(reason=str(answer.get("failed")))
         faults = msgspec.json.decode(str(answer["text"]), type=list[tuple[int, int, str]] | None)
@@ -119,12 +102,90 @@ class SyntaxChecker:
             return []
         return [SyntaxFault(line=line, column=column, message=message) for line, column, message in faults]
 
-    def _started(self) -> "PluginProcesses":
+    def _language_of(self, plan: Plan) -> str | None:
+        """None if the file is not checked."""
+        language = _BY_SUFFIX.get(plan.snapshot.path.rpartition(".")[2].lower())
+        if language in self._without_parser or plan.creates:
+            return None
+        return None if len(plan.snapshot.data) + splices.growth(plan.splices) > MAX_BYTES else language
+
+    def _present_processes(self) -> "PluginProcesses | None":
         from fileops.service.plugins.process import PluginProcesses
 
         with self._lock:
-            if self._is_closed:
-                raise PluginFailed(reason="the daemon is about to end")
-            if self._processes is None:
+            if self._processes is None and not self._is_closed:
                 self._processes = PluginProcesses(TIMEOUT_S, MEMORY_MB)
-            return self._processes
+            return None if self._is_closed else self._processes
+
+    def _start(self, processes: "PluginProcesses") -> None:
+        """Start a process in a separate thread, unless one is being started or there are enough."""
+
+        def start() -> None:
+            with suppress(PluginFailed):
+                processes.start()
+
+        with self._lock:
+            is_starting = self._starter is not None and self._starter.is_alive()
+            if not is_starting and not self._is_closed and processes.n_processes < MAX_PROCESSES:
+                self._starter = threading.Thread(target=start, name="fileops-syntax", daemon=True)
+                self._starter.start()
+
+
+class Check:
+    """A check that has begun: a context manager, at whose end it is dropped unless `result` was called."""
+
+    def __init__(self, checker: SyntaxChecker, language: str | None, plan: Plan) -> None:
+        self._checker, self._language, self._plan = checker, language, plan
+        block = changed_block(plan.snapshot.data, plan.splices, plan.format) if language == "python" else None
+        self._is_of_block = block is not None
+        self._first_text = "" if language is None else self._after() if block is None else block
+        self._call = self._begin(self._first_text)
+
+    def __enter__(self) -> "Check":
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: "TracebackType | None"
+    ) -> None:
+        if self._call is not None:
+            self._call.drop()
+
+    def result(self) -> SyntaxReport | None:
+        """The report; None if the file still parses, did not parse before, or that is not known in time."""
+        if self._language is None:
+            return None
+        deadline = time.monotonic() + TIMEOUT_S
+        begun, self._call = self._call, None
+        if begun is None:  # all processes were in use, or none had started
+            self._checker.wait_until_started(TIMEOUT_S)
+            begun = self._begin(self._first_text)
+        faults = self._faults(begun, deadline)
+        if faults and self._is_of_block:
+            faults = self._faults(self._begin(self._after()), deadline)
+        if not faults:
+            return None
+        before = text.decode(self._plan.snapshot.data, self._plan.format)
+        if self._faults(self._begin(before), deadline) != []:
+            return None
+        return SyntaxReport(language=LANGUAGES[self._language], errors=tuple(faults))
+
+    def _after(self) -> str:
+        return text.decode(splices.apply(self._plan.snapshot.data, self._plan.splices), self._plan.format)
+
+    def _begin(self, content: str) -> "PluginCall | None":
+        """None if that is not possible now."""
+        if self._language is None:
+            return None
+        try:
+            return self._checker.call(self._language, content)
+        except PluginFailed:
+            return None
+
+    def _faults(self, call: "PluginCall | None", deadline: float) -> list[SyntaxFault] | None:
+        """None if they are not known in time."""
+        if self._language is None or call is None:
+            return None
+        try:
+            return self._checker.faults(self._language, call, max(0.0, deadline - time.monotonic()))
+        except PluginFailed:
+            return None

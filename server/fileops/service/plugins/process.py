@@ -51,24 +51,21 @@ class PluginProcesses:
 
     def call(self, request: dict[str, object]) -> dict[str, Any]:
         """See host.py. Raises: PluginFailed, where no answer came in time."""
-        process = self._taken()
-        try:
-            answer = process.answer_to(json.dumps(request).encode("ascii"), self.timeout_s)
-        except TimeoutError:
-            self._end(process)
-            raise PluginFailed(reason=f"it did not end within {self.timeout_s:g} s and was stopped") from None
-        except EOFError:
-            self._end(process)
-            raise PluginFailed(reason=f"it ended its process ({process.end})") from None
-        except BaseException:
-            self._end(process)
-            raise
+        return self._begun(self._idle_process() or self._started(), request).answer(self.timeout_s)
+
+    def begin(self, request: dict[str, object]) -> "PluginCall | None":
+        """Begin a call that has to be ended; None where no process is idle. Waits for nothing. Raises: PluginFailed."""
+        process = self._idle_process()
+        return None if process is None else self._begun(process, request)
+
+    def start(self) -> None:
+        """Start one more process, for `begin`. Raises: PluginFailed."""
+        self.give_back(self._started())
+
+    @property
+    def n_processes(self) -> int:
         with self._lock:
-            if not answer.get("is_last") and not self._is_closed:
-                self._idle.append(process)
-                return answer
-        self._end(process)
-        return answer
+            return len(self._all)
 
     def close(self) -> None:
         """End them all; calls that wait for one fail."""
@@ -77,17 +74,42 @@ class PluginProcesses:
             busy = self._all.difference(self._idle)
             idle, self._idle = self._idle, []
         for process in idle:
-            self._end(process)
+            self.end(process)
         for process in busy:
             process.kill()  # the rest is done by its caller
 
-    def _taken(self) -> "_Process":
+    def give_back(self, process: "_Process") -> None:
+        with self._lock:
+            if not self._is_closed:
+                self._idle.append(process)
+                return
+        self.end(process)
+
+    def end(self, process: "_Process") -> None:
+        with self._lock:
+            self._forget(process)
+
+    def _begun(self, process: "_Process", request: dict[str, object]) -> "PluginCall":
+        try:
+            process.send(json.dumps(request).encode("ascii"))
+        except EOFError:
+            self.end(process)
+            raise PluginFailed(reason=f"it ended its process ({process.end})") from None
+        except BaseException:
+            self.end(process)
+            raise
+        return PluginCall(self, process)
+
+    def _idle_process(self) -> "_Process | None":
         with self._lock:
             while self._idle:
                 process = self._idle.pop()
                 if process.is_alive:
                     return process
                 self._forget(process)
+        return None
+
+    def _started(self) -> "_Process":
         process = _Process(self.memory_mb, self.timeout_s)
         with self._lock:
             self._all.add(process)
@@ -97,22 +119,48 @@ class PluginProcesses:
                 raise PluginFailed(reason="the daemon is about to end")
             process.wait_until_ready(START_S)
         except (TimeoutError, EOFError) as error:
-            self._end(process)
+            self.end(process)
             raise PluginFailed(reason=f"its process did not start ({process.end})") from error
         except BaseException:
-            self._end(process)
+            self.end(process)
             raise
         return process
-
-    def _end(self, process: "_Process") -> None:
-        with self._lock:
-            self._forget(process)
 
     def _forget(self, process: "_Process") -> None:
         """Under the lock."""
         self._all.discard(process)
         process.kill()
         process.close()
+
+
+class PluginCall:
+    """A call that has begun. Either `answer` or `drop` ends it, once."""
+
+    def __init__(self, processes: PluginProcesses, process: "_Process") -> None:
+        self._processes, self._process = processes, process
+
+    def answer(self, timeout_s: float) -> dict[str, Any]:
+        """Raises: PluginFailed, where no answer came in time."""
+        processes, process = self._processes, self._process
+        try:
+            answer = process.answer(timeout_s)
+        except TimeoutError:
+            processes.end(process)
+            raise PluginFailed(reason=f"it did not end within {timeout_s:g} s and was stopped") from None
+        except EOFError:
+            processes.end(process)
+            raise PluginFailed(reason=f"it ended its process ({process.end})") from None
+        except BaseException:
+            processes.end(process)
+            raise
+        if answer.get("is_last"):
+            processes.end(process)
+        else:
+            processes.give_back(process)
+        return answer
+
+    def drop(self) -> None:
+        self._processes.end(self._process)
 
 
 class _Process:
@@ -134,6 +182,7 @@ class _Process:
         for pipe in (self._requests, self._answers):
             os.set_blocking(pipe.fileno(), False)
         self._guard = threading.Lock()
+        self._unsent = memoryview(b"")
 
     @property
     def is_alive(self) -> bool:
@@ -150,11 +199,15 @@ class _Process:
 
     def wait_until_ready(self, timeout_s: float) -> None:
         """Raises: TimeoutError, EOFError."""
-        self._exchange(b"", timeout_s)
+        self._received(timeout_s)
 
-    def answer_to(self, request: bytes, timeout_s: float) -> dict[str, Any]:
+    def send(self, request: bytes) -> None:
+        """Send as much as the pipe takes at once; `answer` sends the rest. Raises: EOFError."""
+        self._unsent = self._written(memoryview(LENGTH.pack(len(request)) + request))
+
+    def answer(self, timeout_s: float) -> dict[str, Any]:
         """Raises: TimeoutError, EOFError."""
-        return cast("dict[str, Any]", json.loads(self._exchange(LENGTH.pack(len(request)) + request, timeout_s)))
+        return cast("dict[str, Any]", json.loads(self._received(timeout_s)))
 
     def kill(self) -> None:
         """With all of its group. From any thread, also twice."""
@@ -169,12 +222,12 @@ class _Process:
         self._requests.close()
         self._answers.close()
 
-    def _exchange(self, frame: bytes, timeout_s: float) -> bytes:
-        """One frame there, one frame back."""
-        deadline, rest, got = time.monotonic() + timeout_s, memoryview(frame), bytearray()
+    def _received(self, timeout_s: float) -> bytes:
+        """Send what is left, and return one frame."""
+        deadline, got = time.monotonic() + timeout_s, bytearray()
         with selectors.DefaultSelector() as selector:
             selector.register(self._answers, selectors.EVENT_READ)
-            if rest:
+            if self._unsent:
                 selector.register(self._requests, selectors.EVENT_WRITE)
             while True:
                 ready = selector.select(max(0.0, deadline - time.monotonic()))
@@ -183,7 +236,9 @@ class _Process:
                 for key, _ in ready:
                     if key.fileobj is self._answers:
                         got += self._read()
-                    elif not (rest := self._written(rest)):
+                        continue
+                    self._unsent = self._written(self._unsent)
+                    if not self._unsent:
                         selector.unregister(self._requests)
                 if len(got) >= LENGTH.size:
                     n_bytes = LENGTH.unpack_from(got)[0]

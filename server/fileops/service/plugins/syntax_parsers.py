@@ -4,6 +4,7 @@ A parser may need much time and memory, and a deeply nested text may end the int
 alone. Imports nothing of the daemon, and each parser at its first use.
 """
 
+import gc
 import json
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,7 +20,11 @@ Fault = tuple[int, int, str]  # line and column, 1-based, and a clause
 def faults_of(language: str, text: str) -> str:
     """Return the first syntax errors as a JSON list of Fault; "null" if there is no parser for the language."""
     parser = _PARSERS.get(language, _by_tree_sitter)
-    faults = parser(language, text)
+    gc.disable()  # thousands of objects are made, and none of them is garbage yet
+    try:
+        faults = parser(language, text)
+    finally:
+        gc.enable()
     return json.dumps(None if faults is None else [(*place, message[:MAX_MESSAGE_CHARS]) for *place, message in faults])
 
 

@@ -1,0 +1,57 @@
+"""What an examination of a failed edit finds of each step."""
+
+from fileops.core.pausing import unchecked
+from fileops.core.suggestions.steps import Examination, OwnEdit, examine
+from fileops.model.edits import Edit
+from fileops.model.internal_errors import OutOfTime
+from support.core_models import text_of
+
+SOURCE = "one\ntwo\nthree\ntwo\nfive\n"
+
+
+def examined(*steps: tuple[str, str], own: tuple[OwnEdit, ...] = ()) -> Examination:
+    edits = [Edit(old_string=old, new_string=new) for old, new in steps]
+    return examine(text_of(SOURCE), edits, encoding=None, own_edits=lambda: own, check=unchecked)
+
+
+def test_step_that_succeeds_has_its_lines_and_no_failure() -> None:
+    found = examined(("three", "3"))
+    assert found.is_complete
+    assert (found.failures, found.suggestions, found.ranges) == ((), (), (((3, 3),),))
+
+
+def test_lines_are_those_of_the_file_and_not_of_the_text_after_earlier_steps() -> None:
+    found = examined(("one", "one\nand\na half"), ("five", "5"))
+    assert found.ranges == (((1, 1),), ((5, 5),))
+
+
+def test_ambiguous_text_has_all_lines_and_extensions_that_occur_once() -> None:
+    found = examined(("two", "2"))
+    (failure,) = found.failures
+    assert (failure.code, failure.lines, failure.n_more) == ("multiple_matches", (2, 4), 0)
+    assert [each.kind for each in found.suggestions] == ["unique", "unique"]
+    for each in found.suggestions:
+        assert each.old_string is not None
+        assert SOURCE.count(each.old_string) == 1
+
+
+def test_step_that_needs_the_text_of_a_failed_one_depends_on_it() -> None:
+    found = examined(("absent text", "fresh words"), ("fresh words", "others"))
+    assert [failure.after for failure in found.failures] == [None, 0]
+
+
+def test_new_text_of_the_sessions_own_edit_is_already_there() -> None:
+    own = OwnEdit(edit_id="e" * 32, time="14:02", ranges=((3, 3),))
+    (found,) = examined(("drei", "three"), own=(own,)).suggestions
+    assert (found.kind, found.start_line, found.old_string) == ("already_there", 3, None)
+    assert found.note == "Line 3 already has the new text, by your edit eeeeeeee of 14:02."
+
+
+def test_examination_that_runs_out_of_time_is_not_complete() -> None:
+    def check() -> None:
+        raise OutOfTime
+
+    edits = [Edit(old_string="three", new_string="3")]
+    found = examine(text_of(SOURCE), edits, encoding=None, own_edits=list, check=check)
+    assert not found.is_complete
+    assert found.ranges == ((),)
