@@ -48,8 +48,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "watch": {"model", "ports"},
     "tracking": {"model", "ports", "core"},
     "history": {"model", "ports", "core", "platform"},
+    "record": {"model", "ports", "core", "platform"},
     "wire": {"model", "core.presentation", "core.matching", "core.globs", "core.legacy_text", "rpc.decode"},
-    "service": {"model", "ports", "core", "concurrency", "tracking", "history", "telemetry", "platform.memory"},
+    "service": {
+        "model", "ports", "core", "concurrency", "tracking", "history", "record", "telemetry", "platform.memory",
+    },
     "api": {"model", "core.presentation", "wire", "service", "rpc.decode"},
     "lsp": {"model", "ports", "core.presentation.diffs", "core.uris", "rpc", "wire", "api", "service"},
     "mcp": {"model", "ports", "core.presentation", "core.uris", "rpc", "wire", "api", "service"},
