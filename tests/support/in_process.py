@@ -117,7 +117,7 @@ class Workbench:
         buffers = self.editor.buffers
         self.freshness = Freshness(buffers, self.events, SystemClock(), is_open=buffers.is_open, sweep_s=3600)
         buffers.on_change = self.freshness.hint
-        workspace = Workspace(
+        workspace = self.workspace = Workspace(
             fs=buffers, freshness=self.freshness, history=self.history, clock=SystemClock(), rules=rules_in(self.disk)
         )
         client = ClientAdapters(asker=asker_of(self.person), events=self.events, on_closed=workspace.close)

@@ -39,6 +39,7 @@ from fileops_client.models import (
     UiExtra,
 )
 from fileops_client.options import EncodingOptions, FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
+from fileops_client.records import Author, Rewind, RewindConflict, RewoundFile
 from fileops_client.requests.files import uri_of
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sessions import (
@@ -76,6 +77,7 @@ __all__ = [
     "AskingSession",
     "AttachRefused",
     "Attachment",
+    "Author",
     "BecameStale",
     "CallStats",
     "CallbackFailed",
@@ -131,6 +133,9 @@ __all__ = [
     "ResultFormat",
     "Review",
     "ReviewChange",
+    "Rewind",
+    "RewindConflict",
+    "RewoundFile",
     "ServerMissing",
     "Session",
     "SessionFile",

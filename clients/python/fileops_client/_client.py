@@ -24,6 +24,7 @@ from fileops_client.options import Setup
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests, uri_of
 from fileops_client.requests.history import HistoryRequests
+from fileops_client.requests.record import RecordRequests
 from fileops_client.requests.reviews import ReviewRequests
 from fileops_client.requests.sender import given
 from fileops_client.requests.sessions import SessionRequests
@@ -39,7 +40,14 @@ log = logging.getLogger("fileops_client")
 
 
 class FileOpsClient(
-    StartMethods, FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests, ReviewRequests
+    StartMethods,
+    FileRequests,
+    SessionRequests,
+    HistoryRequests,
+    ToolRequests,
+    CommandRequests,
+    ReviewRequests,
+    RecordRequests,
 ):
     """One connection to a server, which runs in one of three ways.
 

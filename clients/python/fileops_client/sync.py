@@ -10,7 +10,7 @@ methods of the same client that wait. Any number of threads may use one client.
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, cast, overload
@@ -25,6 +25,7 @@ from fileops_client.formats import ToolFormat
 from fileops_client.models import HistoryEntry, ToolDefinition, ToolResult, TrackedFile
 from fileops_client.options import Options, Setup
 from fileops_client.options import SetupOptions as AsyncSetupOptions
+from fileops_client.records import Rewind
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath
 from fileops_client.requests.sessions import CallStats, Conflict, RecordedRead, SessionFile
@@ -700,6 +701,49 @@ class FileOpsClient(Requests):
                 file_path=file_path,
                 review_ids=review_ids,
                 reason=reason,
+                timeout_s=timeout_s,
+            )
+        )
+
+    def rewind(
+        self,
+        *,
+        entry_id: str | None = None,
+        command_id: str | None = None,
+        turn_id: str | None = None,
+        since_turn: str | None = None,
+        session_id: str | None = None,
+        rewind_id: str | None = None,
+        paths: Iterable[FilePath] | None = None,
+        dry_run: bool | None = None,
+        plan: str | None = None,
+        on_conflict: Literal["leave", "fail"] | None = None,
+        include: Iterable[Literal["unsure"]] | None = None,
+        by_session: str | None = None,
+        approved: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> Rewind:
+        """Undo what one author did, in all files, and keep what others wrote; of a rewind: redo.
+
+        Name exactly one of the ids. plan: of a preview (`dry_run`), which must be as it was. on_conflict: "fail"
+        undoes nothing if something would be left. by_session: the session that asks. approved: your user has
+        requested or confirmed it. Failures are in the result's `error`.
+        """
+        return self._portal.call(
+            self._async.rewind(
+                entry_id=entry_id,
+                command_id=command_id,
+                turn_id=turn_id,
+                since_turn=since_turn,
+                session_id=session_id,
+                rewind_id=rewind_id,
+                paths=paths,
+                dry_run=dry_run,
+                plan=plan,
+                on_conflict=on_conflict,
+                include=include,
+                by_session=by_session,
+                approved=approved,
                 timeout_s=timeout_s,
             )
         )

@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from fileops.api import reviews, sessions, views
+from fileops.api import reviews, rewinds, sessions, views
 from fileops.api.notices import with_notices
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
 from fileops.wire.events import EVENT_METHODS
 from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
+from fileops.wire.rewinds import RewindParams
 from fileops.wire.sessions import FileParams, SessionFilesParams
 from fileops.wire.views import DescribeParams, RenderParams
 
@@ -159,6 +160,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/render", RenderParams, views.render),
     Request("fileops/history", wire.HistoryParams, history),
     Request("fileops/undo", wire.UndoParams, undo, details="UndoDetails"),
+    Request("fileops/rewind", RewindParams, rewinds.rewind, details="RewindDetails"),
     Request("fileops/bash", commands.BashParams, bash, streams_output=True, needs="bash", details="BashDetails"),
     Request("fileops/reviews", ReviewsParams, reviews.list_reviews, needs="user"),
     Request("fileops/decideReview", DecideReviewParams, reviews.decide_review, needs="user"),

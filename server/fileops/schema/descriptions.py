@@ -35,6 +35,10 @@ TYPES: dict[str, str] = {
     "ToolResult": "What every tool answers, whether it succeeded or failed.",
     "UndoParams": "One edit by `edit_id`, or all of a session, the newest first; with `file_path` those of that file.",
     "UndoneFile": "What an undo did to one file.",
+    "RewindParams": "Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone.",
+    "RewindDetails": "What a rewind did, or would do.",
+    "RewoundFile": "What a rewind did to one file. `entries` are those that are undone whole.",
+    "RewindConflict": "Entries of one file of which something is left.",
 }
 FIELDS: dict[str, dict[str, str]] = {
     "AskingSession": {
@@ -132,6 +136,25 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "ToolsResult": {"guidelines": "Lines for the system prompt that belong to no single tool."},
     "UiExtra": {"first_changed_line": "In the new text."},
+    "RewindParams": {
+        "entry_id": "An entry of the record, or the `edit_id` of an edit.",
+        "since_turn": "This turn of its session, and all later ones.",
+        "rewind_id": "A rewind, which is redone.",
+        "by_session": "The session that asks. " + _SESSION,
+        "paths": "Only these files and folders. Absolute.",
+        "plan": "Of a preview: nothing is done if it would not do the same now.",
+        "on_conflict": "`fail` undoes nothing if something would be left.",
+        "include": "`unsure`: entries of which the target is one of several possible authors, too.",
+        "approved": "The user asked for it or has confirmed it: no further question is asked.",
+    },
+    "RewindDetails": {
+        "rewind_id": "Null if nothing was written.",
+        "plan": "Of what was done, or would be.",
+        "n_left": "Entries of which something is left.",
+        "file_path": "Of a failure: the file that could not be written.",
+        "still_undone": "Of a failure: the files that could not be restored.",
+    },
+    "RewindConflict": {"ranges": "Of the present file.", "by": "The authors of later changes."},
     "UndoDetails": {
         "undone": "The edits that were undone. None if the user changed the proposal.",
         "edit_id": "Of the undo itself, which can be undone, too. Null for several files, and if nothing was written.",

@@ -23,6 +23,7 @@ from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import Asking, ClientApproval
 from fileops.service.client.edits import ClientEdits
 from fileops.service.client.folders import WorkspaceFolders, own_folder
+from fileops.service.client.rewinds import ClientRewinds
 from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
@@ -91,6 +92,10 @@ class FileOps:
         self.edits = ClientEdits(
             workspace, client, settings, approval=self._approval, files=self.files, workers=self._workers,
             stats=self._stats, fs=fs, is_hidden=self._is_hidden,
+        )  # fmt: skip
+        self.rewinds = ClientRewinds(
+            workspace, client, settings, approval=self._approval, files=self.files, workers=self._workers,
+            undoer=self.edits.undoer,
         )  # fmt: skip
         self.set_folders(workspace_folders)
         self._on_work_waits: Callable[[], None] = nothing

@@ -21,6 +21,7 @@ from fileops.telemetry.stats import Statistics
 from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
+    from fileops.record.store import RecordStore
     from fileops.service.plugins.registry import Plugins
 
 
@@ -51,6 +52,9 @@ class Workspace:
         self.activity = ActivityLog()
         self.stats = Statistics(clock.time_ns())
         self.on_session_end: Callable[[str], None] = lambda _session_id: None
+        # The record of a shared daemon, and what waits until all that was written so far is in it.
+        self.record: RecordStore | None = None
+        self.settle_record: Callable[[], None] = lambda: None
 
     def now(self) -> float:
         """Seconds since the epoch."""

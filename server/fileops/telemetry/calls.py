@@ -13,6 +13,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from fileops.model.results import EditResult, ReadResult, UndoResult
+from fileops.model.rewind import RewindResult
 
 OK, CANCELLED, FAULT = "ok", "cancelled", "fault"
 
@@ -131,7 +132,7 @@ class Calls:
 # --- what the service records on its present call ----------------------------------------------------------------
 
 
-def note_outcome(outcome: ReadResult | EditResult | UndoResult) -> None:
+def note_outcome(outcome: ReadResult | EditResult | UndoResult | RewindResult) -> None:
     measurement = _current.get()
     if measurement is None:
         return

@@ -27,18 +27,22 @@ export type ErrorCode =
   | 'not_found'
   | 'not_permitted'
   | 'not_read'
+  | 'not_recorded'
   | 'not_regular_file'
   | 'notebook'
   | 'outside_roots'
   | 'permission_denied'
+  | 'plan_changed'
   | 'processing_failed'
   | 'rejected'
   | 'strategy_failed'
   | 'too_large'
   | 'too_many_chars'
+  | 'too_many_files'
   | 'too_many_reviews'
   | 'undecided'
   | 'undo_conflict'
+  | 'unknown_target'
   | 'validation_failed';
 
 export interface ApplyWorkspaceEditParams {
@@ -107,6 +111,31 @@ export interface BashResult {
   ui_extra: UiExtra | null;
   details: BashDetails;
   attachments?: Attachment[];
+}
+export interface ByCommand {
+  kind: 'command';
+  session_id: string;
+  command_id: string;
+  label: string;
+}
+export interface ByOutside {
+  kind: 'outside';
+  label?: string;
+}
+export interface ByPerson {
+  kind: 'person';
+  session_id: string;
+  label: string;
+}
+export interface BySession {
+  kind: 'session';
+  session_id: string;
+  label: string;
+}
+export interface ByUnsure {
+  kind: 'unsure';
+  label: string;
+  candidates: (BySession | ByCommand | ByPerson | ByOutside)[];
 }
 export interface CancelParams {
   id: string | number;
@@ -833,6 +862,92 @@ export interface ReviewsParams {
 export interface ReviewsResult {
   reviews: Review[];
 }
+/** Entries of one file of which something is left. */
+export interface RewindConflict {
+  /** The authors of later changes. */
+  by: (BySession | ByCommand | ByPerson | ByOutside | ByUnsure)[];
+  entries: string[];
+  file_path: string;
+  /** Of the present file. */
+  ranges: LineRange[];
+  reason: 'editor' | 'not_kept' | 'overlaps' | 'recreated' | 'unknown_before' | 'unsure';
+}
+/** What a rewind did, or would do. */
+export interface RewindDetails {
+  also_changed_by?: string;
+  changed_by?: string;
+  conflicts?: RewindConflict[];
+  decided_by?: DecidedByDetails;
+  diff_since_read?: string | null;
+  dry_run?: boolean;
+  edit_index?: number;
+  /** Of a failure: the file that could not be written. */
+  file_path?: string;
+  files?: RewoundFile[];
+  match_lines?: number[];
+  /** Entries of which something is left. */
+  n_left?: number;
+  n_undone?: number;
+  nearest?: Nearest | null;
+  needs_approval?: boolean;
+  notices?: Notice[];
+  /** Of what was done, or would be. */
+  plan?: string | null;
+  processor?: string;
+  ranges?: LineRange[];
+  reason?: string;
+  relevance?: RelevanceDetails;
+  /** Null if nothing was written. */
+  rewind_id?: string | null;
+  /** Of a failure: the files that could not be restored. */
+  still_undone?: string[];
+  validator?: string;
+}
+/** Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone. */
+export interface RewindParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  /** An entry of the record, or the `edit_id` of an edit. */
+  entry_id?: string | null;
+  command_id?: string | null;
+  turn_id?: string | null;
+  /** This turn of its session, and all later ones. */
+  since_turn?: string | null;
+  session_id?: string | null;
+  /** A rewind, which is redone. */
+  rewind_id?: string | null;
+  /** The session that asks. Without it: the session `default` of the connection. */
+  by_session?: string | null;
+  /** Only these files and folders. Absolute. */
+  paths?: string[] | null;
+  dry_run?: boolean | null;
+  /** Of a preview: nothing is done if it would not do the same now. */
+  plan?: string | null;
+  /** `fail` undoes nothing if something would be left. */
+  on_conflict?: ('fail' | 'leave') | null;
+  /** `unsure`: entries of which the target is one of several possible authors, too. */
+  include?: 'unsure'[] | null;
+  /** The user asked for it or has confirmed it: no further question is asked. */
+  approved?: boolean | null;
+}
+export interface RewindResult {
+  status: 'error' | 'success';
+  output: string;
+  error: ToolError | null;
+  ui_extra: UiExtra | null;
+  details: RewindDetails;
+  attachments?: Attachment[];
+}
+/** What a rewind did to one file. `entries` are those that are undone whole. */
+export interface RewoundFile {
+  added: number;
+  applied_to: 'buffer' | 'disk';
+  entries: string[];
+  file_path: string;
+  outcome: 'created' | 'modified' | 'removed' | 'unchanged';
+  removed: number;
+  ui_extra: UiExtra;
+}
 export interface ServerCapabilities {
   codeActionProvider?:
     | {
@@ -1227,6 +1342,10 @@ export interface Requests {
   'fileops/undo': {
     params: UndoParams;
     result: UndoResult;
+  };
+  'fileops/rewind': {
+    params: RewindParams;
+    result: RewindResult;
   };
   'fileops/bash': {
     params: BashParams;

@@ -53,7 +53,7 @@ class ClientEdits:
             settings=settings, history=workspace.history, may_undo=self._may_undo,
             is_of_session=self._is_of_session,
         )  # fmt: skip
-        self._undoer, self._undoer_of_user = undoer, structs.replace(undoer, fs=workspace.fs)
+        self.undoer, self._undoer_of_user = undoer, structs.replace(undoer, fs=workspace.fs)
 
     async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
         """Newest first. An agent is shown its own edits only, and none of files that it must not read."""
@@ -85,7 +85,7 @@ class ClientEdits:
         by_session = request.by_session
         token, session = CancelToken(), self._workspace.sessions.get(by_session or "")
         is_of_user = request.is_approved and by_session is None
-        undoer = self._undoer_of_user if is_of_user else self._undoer
+        undoer = self._undoer_of_user if is_of_user else self.undoer
         step, is_rest_approved = partial(undoer.start, request), False
         asking, waiting = self._approval.asking(by_session, session), 0
         with ExitStack() as reviews:
@@ -106,7 +106,7 @@ class ClientEdits:
                 step = partial(undoer.resume, request, pending=result, decision=decision)
         note_outcome(result)
         if by_session is not None:
-            self._files.note_undo(by_session, result)
+            self._files.note_undo(by_session, result.files)
             if session.is_closed:
                 for file in result.files:
                     self._files.drop_record(by_session, file.file_path)

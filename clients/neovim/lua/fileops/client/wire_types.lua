@@ -45,6 +45,31 @@
 ---@field details fileops.wire.BashDetails
 ---@field attachments? fileops.wire.Attachment[]
 
+---@class (exact) fileops.wire.ByCommand
+---@field kind 'command'
+---@field session_id string
+---@field command_id string
+---@field label string
+
+---@class (exact) fileops.wire.ByOutside
+---@field kind 'outside'
+---@field label? string
+
+---@class (exact) fileops.wire.ByPerson
+---@field kind 'person'
+---@field session_id string
+---@field label string
+
+---@class (exact) fileops.wire.BySession
+---@field kind 'session'
+---@field session_id string
+---@field label string
+
+---@class (exact) fileops.wire.ByUnsure
+---@field kind 'unsure'
+---@field label string
+---@field candidates (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside)[]
+
 ---@class (exact) fileops.wire.CloseSessionParams
 ---@field session_id string
 
@@ -283,7 +308,7 @@
 ---@field glob string
 ---@field encoding string
 
----@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_reviews'|'undecided'|'undo_conflict'|'validation_failed' Why a tool failed.
+---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_recorded'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'plan_changed'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_files'|'too_many_reviews'|'undecided'|'undo_conflict'|'unknown_target'|'validation_failed' Why a tool failed.
 
 ---@class (exact) fileops.wire.ErrorStats
 ---@field n integer
@@ -538,6 +563,70 @@
 
 ---@class (exact) fileops.wire.ReviewsResult
 ---@field reviews fileops.wire.Review[]
+
+---@class (exact) fileops.wire.RewindConflict Entries of one file of which something is left.
+---@field by (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure)[] The authors of later changes.
+---@field entries string[]
+---@field file_path string
+---@field ranges fileops.wire.LineRange[] Of the present file.
+---@field reason 'editor'|'not_kept'|'overlaps'|'recreated'|'unknown_before'|'unsure'
+
+---@class (exact) fileops.wire.RewindDetails What a rewind did, or would do.
+---@field also_changed_by? string
+---@field changed_by? string
+---@field conflicts? fileops.wire.RewindConflict[]
+---@field decided_by? fileops.wire.DecidedByDetails
+---@field diff_since_read? string
+---@field dry_run? boolean
+---@field edit_index? integer
+---@field file_path? string Of a failure: the file that could not be written.
+---@field files? fileops.wire.RewoundFile[]
+---@field match_lines? integer[]
+---@field n_left? integer Entries of which something is left.
+---@field n_undone? integer
+---@field nearest? fileops.wire.Nearest
+---@field needs_approval? boolean
+---@field notices? fileops.wire.Notice[]
+---@field plan? string Of what was done, or would be.
+---@field processor? string
+---@field ranges? fileops.wire.LineRange[]
+---@field reason? string
+---@field relevance? fileops.wire.RelevanceDetails
+---@field rewind_id? string Null if nothing was written.
+---@field still_undone? string[] Of a failure: the files that could not be restored.
+---@field validator? string
+
+---@class (exact) fileops.wire.RewindParams Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone.
+---@field entry_id? string An entry of the record, or the `edit_id` of an edit.
+---@field command_id? string
+---@field turn_id? string
+---@field since_turn? string This turn of its session, and all later ones.
+---@field session_id? string
+---@field rewind_id? string A rewind, which is redone.
+---@field by_session? string The session that asks. Without it: the session `default` of the connection.
+---@field paths? string[] Only these files and folders. Absolute.
+---@field dry_run? boolean
+---@field plan? string Of a preview: nothing is done if it would not do the same now.
+---@field on_conflict? 'fail'|'leave' `fail` undoes nothing if something would be left.
+---@field include? 'unsure'[] `unsure`: entries of which the target is one of several possible authors, too.
+---@field approved? boolean The user asked for it or has confirmed it: no further question is asked.
+
+---@class (exact) fileops.wire.RewindResult
+---@field status 'error'|'success'
+---@field output string
+---@field error? fileops.wire.ToolError
+---@field ui_extra? fileops.wire.UiExtra
+---@field details fileops.wire.RewindDetails
+---@field attachments? fileops.wire.Attachment[]
+
+---@class (exact) fileops.wire.RewoundFile What a rewind did to one file. `entries` are those that are undone whole.
+---@field added integer
+---@field applied_to 'buffer'|'disk'
+---@field entries string[]
+---@field file_path string
+---@field outcome 'created'|'modified'|'removed'|'unchanged'
+---@field removed integer
+---@field ui_extra fileops.wire.UiExtra
 
 ---@class (exact) fileops.wire.Session A session of a shared daemon, of this connection or of another one.
 ---@field session_id string Its full name, unique in the daemon.

@@ -1,0 +1,53 @@
+"""Requests about the record: what was changed by whom, and rewinds."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from fileops_client.records import Rewind
+from fileops_client.requests.sender import FilePath, Sender, given, path_of
+
+
+class RecordRequests(Sender):
+    async def rewind(
+        self,
+        *,
+        entry_id: str | None = None,
+        command_id: str | None = None,
+        turn_id: str | None = None,
+        since_turn: str | None = None,
+        session_id: str | None = None,
+        rewind_id: str | None = None,
+        paths: Iterable[FilePath] | None = None,
+        dry_run: bool | None = None,
+        plan: str | None = None,
+        on_conflict: Literal["leave", "fail"] | None = None,
+        include: Iterable[Literal["unsure"]] | None = None,
+        by_session: str | None = None,
+        approved: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> Rewind:
+        """Undo what one author did, in all files, and keep what others wrote; of a rewind: redo.
+
+        Name exactly one of the ids. plan: of a preview (`dry_run`), which must be as it was. on_conflict: "fail"
+        undoes nothing if something would be left. by_session: the session that asks. approved: your user has
+        requested or confirmed it. Failures are in the result's `error`.
+        """
+        params = given(
+            entry_id=entry_id,
+            command_id=command_id,
+            turn_id=turn_id,
+            since_turn=since_turn,
+            session_id=session_id,
+            rewind_id=rewind_id,
+            paths=None if paths is None else [path_of(path) for path in paths],
+            dry_run=dry_run,
+            plan=plan,
+            on_conflict=on_conflict,
+            include=None if include is None else list(include),
+            by_session=by_session,
+            approved=approved,
+        )
+        answer = await self.request("fileops/rewind", params, timeout_s=timeout_s)
+        return msgspec.convert({**answer["details"], "output": answer["output"], "error": answer.get("error")}, Rewind)

@@ -1,0 +1,105 @@
+"""Rewinds as one client may make them: a person of all authors, an agent of itself only.
+
+Belongs to the event loop; worker threads do the work. What is needed is loaded with the first rewind.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+from msgspec.structs import replace
+
+from fileops.concurrency.cancellation import CancelToken
+from fileops.concurrency.workers import SharedWorkers
+from fileops.core.presentation.failures import failure_text
+from fileops.model.errors import NotRecorded
+from fileops.model.record import By, ByPerson, BySession, Entry, session_of
+from fileops.model.rewind import RewindRequest, RewindResult
+from fileops.model.sessions import DEFAULT_SESSION
+from fileops.model.settings import Settings
+from fileops.service.client.adapters import ClientAdapters
+from fileops.service.client.approval import ClientApproval
+from fileops.service.session_files import SessionFiles
+from fileops.service.undo import UndoOperation
+from fileops.service.workspace import Workspace
+from fileops.telemetry.calls import note_outcome
+
+if TYPE_CHECKING:
+    from fileops.service.rewind.operation import RewindOperation
+
+
+class ClientRewinds:
+    def __init__(
+        self,
+        workspace: Workspace,
+        client: ClientAdapters,
+        settings: Settings,
+        *,
+        approval: ClientApproval,
+        files: SessionFiles,
+        workers: SharedWorkers,
+        undoer: UndoOperation,
+    ) -> None:
+        """Args: undoer: plans the undo of what was written, if a later file cannot be."""
+        self._workspace, self._client, self._settings = workspace, client, settings
+        self._approval, self._files, self._workers, self._undoer = approval, files, workers, undoer
+
+    async def rewind(self, request: RewindRequest) -> RewindResult:
+        """Rewind, and ask the user before if that is due. Failures are results; only cancellation is raised."""
+        rewinder = self._operation()
+        if rewinder is None:
+            error = NotRecorded()
+            return RewindResult(output=failure_text(error, "edit", ""), error=error, dry_run=request.dry_run)
+        request = self._with_full_names(request)
+        by_session = request.by_session
+        if by_session is None and request.is_approved:
+            rewinder = structs.replace(rewinder, fs=self._workspace.fs)
+        by = self._author(by_session)
+        token, session = CancelToken(), self._workspace.sessions.get(by_session or "")
+        step = partial(rewinder.start, request, by)
+        with self._approval.asking(by_session, session) as asking:
+            while True:
+                policy = self._approval.policy(by_session or "", session)
+                result = await self._workers.run_apart(token, partial(step, policy, token))
+                if isinstance(result, RewindResult):
+                    asking.settle(result.error)
+                    break
+                decision = await asking.decide(result.question)
+                step = partial(rewinder.resume, request, by, pending=result, decision=decision)
+        note_outcome(result)
+        if by_session is not None:
+            self._files.note_undo(by_session, result.files)
+        return result
+
+    def _operation(self) -> "RewindOperation | None":
+        from fileops.service.rewind.operation import RewindOperation
+
+        workspace = self._workspace
+        if workspace.record is None:
+            return None
+        return RewindOperation(
+            fs=self._undoer.fs, freshness=workspace.freshness, events=self._client.events,
+            committer=workspace.committer, settings=self._settings, history=workspace.history, store=workspace.record,
+            may_rewind=self._may_rewind, settle=workspace.settle_record,
+            revert=lambda edit, policy: self._undoer.plan_of([edit], policy),
+        )  # fmt: skip
+
+    def _may_rewind(self, entry: Entry) -> bool:
+        session_id = session_of(entry.by)
+        return not self._client.is_agent or (session_id is not None and self._client.names.is_own(session_id))
+
+    def _with_full_names(self, request: RewindRequest) -> RewindRequest:
+        target, by = request.target, request.by_session
+        if self._client.is_agent:  # it cannot approve anything itself
+            request, by = replace(request, is_approved=False), by or DEFAULT_SESSION
+        if target.kind == "session_id":
+            target = replace(target, ids=tuple(map(self._client.names.resolve, target.ids)))
+        return replace(request, target=target, by_session=None if by is None else self._client.names.full(by))
+
+    def _author(self, by_session: str | None) -> By:
+        """Who is recorded as the author. by_session: a full name; None: the client's user."""
+        if by_session is not None:
+            return BySession(session_id=by_session, label=self._client.asker.info_of(by_session).label)
+        reviews = self._client.reviews
+        label = "the client" if reviews is None else reviews.person.client
+        return ByPerson(session_id=self._client.place, label=label)
