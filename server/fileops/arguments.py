@@ -196,6 +196,11 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         help="report to the agent what changed in files that it has read (default: on)",
     )  # fmt: skip
     mcp.add_argument(
+        "--record", choices=("on", "edits", "off"),
+        help="what the shared daemon records, if this host is its first client: every change in the roots (default), "
+        "its own edits, or nothing",
+    )  # fmt: skip
+    mcp.add_argument(
         "--show-diff", choices=("on", "off"), default=MCP_DEFAULTS["show_diff"],
         help="show the first lines of the diff of each applied edit (default: on)",
     )  # fmt: skip

@@ -79,7 +79,7 @@ ONLY_IN = {
     "asyncssh": ("fileops/fs/remote/",),
     "ctypes": ("fileops/platform/",),
     "opentelemetry": ("fileops/telemetry/otel.py",),
-    "pathspec": ("fileops/core/ignore.py",),
+    "pathspec": ("fileops/core/ignore.py", "fileops/record/ignored.py"),
     "tomlkit": ("fileops/mcp/config/",),
     "fileops_client": ("fileops/demo/", "fileops/terminal/", "fileops_client/"),
 }

@@ -9,12 +9,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from fileops.api import reviews, rewinds, sessions, views
+from fileops.api import record, reviews, rewinds, sessions, views
 from fileops.api.notices import with_notices
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
 from fileops.wire.events import EVENT_METHODS
+from fileops.wire.record import EntryParams, LogParams, RecordStatusParams
 from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
 from fileops.wire.rewinds import RewindParams
 from fileops.wire.sessions import FileParams, SessionFilesParams
@@ -161,6 +162,9 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/history", wire.HistoryParams, history),
     Request("fileops/undo", wire.UndoParams, undo, details="UndoDetails"),
     Request("fileops/rewind", RewindParams, rewinds.rewind, details="RewindDetails"),
+    Request("fileops/log", LogParams, record.log),
+    Request("fileops/entry", EntryParams, record.entry),
+    Request("fileops/recordStatus", RecordStatusParams, record.record_status),
     Request("fileops/bash", commands.BashParams, bash, streams_output=True, needs="bash", details="BashDetails"),
     Request("fileops/reviews", ReviewsParams, reviews.list_reviews, needs="user"),
     Request("fileops/decideReview", DecideReviewParams, reviews.decide_review, needs="user"),
@@ -168,6 +172,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/sessions", wire.Params, sessions.list_sessions, needs="editor"),
 )
 NOTIFICATIONS: tuple[str, ...] = tuple(EVENT_METHODS.values())
+DID_RECORD = "fileops/didRecord"  # to editors of a shared daemon that ask for it
 DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daemon
 
 

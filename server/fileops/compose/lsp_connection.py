@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from fileops import __version__
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
+from fileops.compose.recording import person_of, record_folders
 from fileops.compose.state import Hub, SharedParts
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class LspConnection(ClientConnection):
             place=self._place, warn=warn if state.is_on_disk else ignore,
         )  # fmt: skip
         if hub is not None:
-            adapters = replace(adapters, all_sessions=hub.sessions.all)
+            adapters = replace(adapters, all_sessions=hub.sessions.all, person=person_of(hub, self._name))
         if own is not None and own.image_detector is not None:
             adapters = replace(adapters, image_detector=own.image_detector)
         if self.is_editor:
@@ -86,6 +87,8 @@ class LspConnection(ClientConnection):
         self._service = service = FileOps(shared.workspace, adapters, settings, context.folders)
         if hub is not None:
             self._join(hub, context, adapters.names, shared)
+            if shared.recorder is not None:
+                record_folders(shared.recorder, service, self._name)
         service.when_work_waits(context.on_request_done)
         state.recover(service.folders)
         if self.is_editor:

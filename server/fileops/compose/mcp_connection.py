@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
+from fileops.compose.recording import record_folders
 
 if TYPE_CHECKING:
     from fileops.mcp.elicitation import McpApprover
@@ -85,13 +86,16 @@ class McpConnection(ClientConnection):
             routing = AgentRouting(hub.editors, approve=options.approve, modes=shared.workspace.modes)
             adapters = replace(adapters, routing=routing, globs_at=hub.editor_globs.at)
         self._service = FileOps(shared.workspace, adapters, options.settings)
+        if shared.recorder is not None:
+            record_folders(shared.recorder, self._service, self._name)
         return self._service
 
 
 def _common_options(options: "McpOptions") -> "Options | None":
     """The options that are the same for all clients of a daemon, None if the host gives none of them."""
-    if not options.encodings:
+    if not options.encodings and options.record is None:
         return None
     from fileops.wire.types import EncodingOptions, Options
 
-    return Options(encodings=[EncodingOptions(glob=rule.glob, encoding=rule.encoding) for rule in options.encodings])
+    encodings = [EncodingOptions(glob=rule.glob, encoding=rule.encoding) for rule in options.encodings]
+    return Options(encodings=encodings or None, record=options.record)

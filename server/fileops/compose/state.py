@@ -7,9 +7,10 @@ Imports are deferred until they are needed.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from fileops.compose import files
+from fileops.compose import files, recording
 from fileops.concurrency import shares
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.model.settings import FreshnessRule
     from fileops.ports import EventSink, FileSystem
+    from fileops.record.recorder import Recorder
     from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
     from fileops.wire.types import Options
@@ -26,6 +28,9 @@ EXPIRE_EVERY_S = 60.0
 
 class Connection(Protocol):
     """One client, as the others see it."""
+
+    @property
+    def program(self) -> str: ...
 
     def describe(self) -> dict[str, object]: ...
 
@@ -88,6 +93,8 @@ class DaemonState:
             self.hub.leave(name)
         if self._parts is not None:
             self._parts.files.disconnect(name)
+            if self._parts.recorder is not None:
+                self._parts.recorder.leave(name)
             self._parts.workspace.workers.end_share(shares.of_editor(name))
 
     def _forget_view(self, name: str) -> None:
@@ -186,6 +193,8 @@ class SharedParts:
         rules = [EncodingRule(glob=entry.glob, encoding=entry.encoding) for entry in self._encodings]
         saved = files.encoded_files(self.remote or state.disk, rules)
         self.files = OverlayFileSystem(saved)
+        self._record = "on" if options is None else options.record or "on"
+        self.recorder = self._start_recorder(state, warn)
         self.workspace: Workspace = files.build_workspace(
             self.files,
             events,
@@ -195,9 +204,17 @@ class SharedParts:
             is_on_disk=state.is_on_disk,
             saved=saved,
             has_many_clients=state.hub is not None,
+            recorder=self.recorder,
+            label_of=str if state.hub is None else partial(recording.label_of, state.hub),
         )
         if state.hub is not None:
             self.workspace.on_session_end = state.hub.sessions.drop
+
+    def _start_recorder(self, state: DaemonState, warn: "Callable[[str], None]") -> "Recorder | None":
+        """None if nothing is recorded: in a private daemon the history of edits is all that there is."""
+        if state.hub is None or self._record == "off" or not state.is_on_disk:
+            return None
+        return recording.start_recorder(state.hub, self.files, warn, watches=self._record == "on")
 
     def close_sinks(self) -> None:
         for sink in self._telemetry:
@@ -216,3 +233,5 @@ class SharedParts:
             raise InvalidParams(advice, ".initializationOptions.encodings")
         if options.history is not None and options.history != self._history:
             raise InvalidParams(advice, ".initializationOptions.history")
+        if options.record is not None and options.record != self._record:
+            raise InvalidParams(advice, ".initializationOptions.record")

@@ -7,6 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from fileops.model.files import Snapshot
+
 EntryKind = Literal["create", "modify", "delete", "mode"]
 ContentKind = Literal["kept", "binary", "too_large", "protected", "gone"]
 GapKind = Literal["baseline", "away"]
@@ -140,6 +142,57 @@ class Entry(Struct, frozen=True, kw_only=True):
     def is_undoable(self) -> bool:
         """Whether it is in force, and both contents are known."""
         return self.undone_by is None and self.content == "kept" and self.gap != "baseline"
+
+
+class Known(Struct, frozen=True, kw_only=True, gc=False):
+    """What the recorder knows of a file that exists. content: of which kind it is.
+
+    digest: of a content that the store has. oid: of a blob of git, which has the content; digest is None then. Neither:
+    the content is not known, or not kept. is_unsaved: it is the text of an unsaved document, and the file has another.
+    """
+
+    content: ContentKind
+    digest: bytes | None = None
+    oid: bytes | None = None
+    mtime_ns: int = 0
+    size_bytes: int = 0
+    inode: int = 0
+    is_executable: bool = False
+    is_unsaved: bool = False
+
+    @property
+    def has_content(self) -> bool:
+        return self.digest is not None or self.oid is not None
+
+
+class RecordedEdit(Struct, frozen=True, kw_only=True):
+    """An edit that the daemon committed. time: seconds since the epoch. undoes: ids of edits.
+
+    by: who made it. undone: the entries that it undid, and rewind_id: the rewind that it is a part of; an undo by its
+    edit names neither.
+    """
+
+    edit_id: str
+    by: By
+    before: Snapshot
+    after: Snapshot
+    time: float
+    undoes: tuple[str, ...] = ()
+    undone: tuple[str, ...] = ()
+    rewind_id: str | None = None
+
+
+class RecordedFolder(Struct, frozen=True, kw_only=True):
+    """How far the recording of a folder is. It has the shape of the wire."""
+
+    root: str
+    state: RecordState
+    reason: str | None
+    n_files: int
+    n_copied: int
+    n_to_copy: int
+    watched: bool
+    n_bytes: int
 
 
 class Contents(Struct, frozen=True):

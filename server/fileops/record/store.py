@@ -26,6 +26,7 @@ from fileops.model.record import (
     CountedTurn,
     Entry,
     FileVersion,
+    Known,
     LogQuery,
     Turn,
     kind_of,
@@ -63,6 +64,12 @@ CREATE TABLE known (
 CREATE INDEX known_digest ON known (digest) WHERE digest IS NOT NULL;
 """
 _COLUMNS = "seq, path, moved_from, moved_to, body"
+
+
+def default_folder() -> str:
+    """`$XDG_STATE_HOME/fileops-server/record`, by default under `~/.local/state`."""
+    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "fileops-server", "record")
 
 
 class UnknownId(Exception):
@@ -125,6 +132,12 @@ class RecordStore:
         with self._lock:
             self._db.close()
 
+    @property
+    def n_bytes(self) -> int:
+        """How large the record is."""
+        ((n_pages,),), ((n_page_bytes,),) = self._rows("PRAGMA page_count"), self._rows("PRAGMA page_size")
+        return n_pages * n_page_bytes
+
     # --- entries -----------------------------------------------------------------------------------------------
 
     def append(self, entry: Entry, contents: Contents, *, earlier_than: str | None = None) -> None:
@@ -163,6 +176,14 @@ class RecordStore:
         """The newest entry of a file."""
         found, _ = self.entries(LogQuery(path=path, limit=1), is_file=True)
         return found[0] if found else None
+
+    def previous(self, entry: Entry) -> Entry | None:
+        """The entry of the same file before this one. Raises: UnknownId."""
+        rows = self._rows(
+            f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND seq < ? ORDER BY seq DESC LIMIT 1",
+            os.fsencode(entry.path), self._seq_of(entry.entry_id),
+        )  # fmt: skip
+        return _entry_of(rows[0]) if rows else None
 
     def entries(self, query: LogQuery, *, is_file: bool = False) -> tuple[list[Entry], bool]:
         """Return entries, the newest first, and whether there are more than `query.limit`.
@@ -369,6 +390,26 @@ class RecordStore:
         if len(found) != 1 or not beginning:
             raise UnknownId(beginning, len(found))
         return found.pop()
+
+    # --- what is known of files --------------------------------------------------------------------------------
+
+    def known(self, root: str) -> dict[str, Known]:
+        """What was known of the files of a recorded folder, by path."""
+        rows = self._rows("SELECT path, body FROM known WHERE root = ?", os.fsencode(root))
+        decoder = msgspec.msgpack.Decoder(Known)
+        return {os.fsdecode(path): decoder.decode(body) for path, body in rows}
+
+    def set_known(self, root: str, files: Iterable[tuple[str, Known | None]]) -> None:
+        """Say what is known of files; None: there is no such file."""
+        encode, folder = msgspec.msgpack.Encoder().encode, os.fsencode(root)
+        rows = [
+            (folder, os.fsencode(path), None if known is None else known.digest, known and encode(known))
+            for path, known in files
+        ]
+        with self.transaction():
+            self._db.executemany("INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?)", [row for row in rows if row[3]])
+            gone = [row[:2] for row in rows if not row[3]]
+            self._db.executemany("DELETE FROM known WHERE root = ? AND path = ?", gone)
 
     # --- helpers -----------------------------------------------------------------------------------------------
 

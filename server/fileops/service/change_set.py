@@ -22,10 +22,11 @@ from fileops.model.edits import Plan, Splice
 from fileops.model.errors import FileOpsError, UndoConflict
 from fileops.model.files import Committed, Snapshot
 from fileops.model.history import AppliedEdit
+from fileops.model.record import ByPerson
 from fileops.model.results import UndoneFile
 from fileops.model.settings import Limits
 from fileops.ports import EventSink
-from fileops.service.commit import Committer
+from fileops.service.commit import Committer, RecordMarks
 from fileops.tracking.freshness import Freshness
 
 T = TypeVar("T")
@@ -60,6 +61,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
     """Writes changes for a session (`by_session`, None for a user).
 
     replan: plans a change again, over the present content of its file. revert: plans the undo of a commit.
+    person: the user, for the record.
     """
 
     committer: Committer
@@ -69,6 +71,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
     by_session: str | None
     replan: Callable[[FileChange], FileChange]
     revert: Callable[[AppliedEdit], FileChange]
+    person: ByPerson = ByPerson(session_id="", label="a person")
 
     def write(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
         """Write all files; the results have the order of `files`. Raises: UndoFailed, Cancelled."""
@@ -150,6 +153,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
         edit = self.committer.commit(
             file.plan, token, file_path=file.file_path, session_id=self.by_session or "", on_committed=note,
             removes=file.removes, undoes=() if file.modified_by_user else file.undone.edit_ids,
+            marks=RecordMarks(by=self.person if self.by_session is None else None),
         )  # fmt: skip
         self.events.publish(edit.did_edit)
         snapshot, report = edit.committed.snapshot, edit.committed.report

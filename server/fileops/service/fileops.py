@@ -23,6 +23,7 @@ from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import Asking, ClientApproval
 from fileops.service.client.edits import ClientEdits
 from fileops.service.client.folders import WorkspaceFolders, own_folder
+from fileops.service.client.record import ClientRecord
 from fileops.service.client.rewinds import ClientRewinds
 from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
 from fileops.service.correction import NeedsCorrection, with_proposal
@@ -97,6 +98,9 @@ class FileOps:
             workspace, client, settings, approval=self._approval, files=self.files, workers=self._workers,
             undoer=self.edits.undoer,
         )  # fmt: skip
+        self.record = ClientRecord(
+            workspace.recorder, workspace.fs, client.names, self._workers, is_agent=client.is_agent
+        )
         self.set_folders(workspace_folders)
         self._on_work_waits: Callable[[], None] = nothing
         self.bash = self._new_command_runner()  # None if commands are not served
@@ -337,8 +341,14 @@ class FileOps:
         return self._workspace.n_waiting_for_others
 
     def when_folders_change(self, call: Callable[[], None]) -> None:
-        """Call `call` each time the folders have changed, or it has been found where one leads."""
-        self._folders.on_change = call
+        """Call `call`, too, each time the folders have changed, or it has been found where one leads."""
+        before = self._folders.on_change
+
+        def call_both() -> None:
+            before()
+            call()
+
+        self._folders.on_change = call_both
 
     def when_work_waits(self, call: Callable[[], None]) -> None:
         """Call `call` each time `n_waiting_for_others` has become larger."""

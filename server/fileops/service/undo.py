@@ -20,6 +20,7 @@ from fileops.model.approval import ApprovalRequest, Decision
 from fileops.model.errors import BinaryFile, FileOpsError, UndoConflict
 from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
+from fileops.model.record import ByPerson
 from fileops.model.requests import UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
 from fileops.model.settings import Settings
@@ -45,7 +46,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     """See the module.
 
     may_undo: whether this client may undo an edit by its id. is_of_session: whether an edit is of the present session
-    of its name, and not of one of an earlier daemon.
+    of its name, and not of one of an earlier daemon. person: the client's user, for the record.
     """
 
     fs: FileSystem
@@ -56,6 +57,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     history: History
     may_undo: Callable[[AppliedEdit], bool]
     is_of_session: Callable[[AppliedEdit], bool]
+    person: ByPerson
 
     def start(self, request: UndoRequest, policy: Policy, token: CancelToken) -> UndoStep:
         """Raises: Cancelled."""
@@ -173,6 +175,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             committer=self.committer, freshness=self.freshness, events=self.events, history=self.history,
             by_session=request.by_session, replan=lambda file: self.replanned(file, policy),
             revert=lambda edit: self.plan_of([edit], policy),
+            person=self.person,
         )  # fmt: skip
         return _result(request, writer.write(files, token))
 

@@ -21,6 +21,7 @@ from fileops.telemetry.stats import Statistics
 from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
+    from fileops.record.recorder import Recorder
     from fileops.record.store import RecordStore
     from fileops.service.plugins.registry import Plugins
 
@@ -36,14 +37,18 @@ class Workspace:
         rules: RuleBook,
         plugins: "Plugins | None" = None,
         has_many_clients: bool = False,
+        recorder: "Recorder | None" = None,
+        label_of: Callable[[str], str] = str,
     ) -> None:
+        """Args: recorder: of who changed what, None if that is not recorded. label_of: see Committer."""
         self.fs, self.freshness, self.history, self.clock = fs, freshness, history, clock
         self.rules = rules
         self._plugins = plugins
         self.path_locks = PathLocks()
         self.has_many_clients = has_many_clients
         self.workers = SharedWorkers(has_many_clients=has_many_clients)
-        self.committer = Committer(fs=fs, clock=clock, journal=history)
+        self.recorder = recorder
+        self.committer = Committer(fs=fs, clock=clock, journal=history, recorder=recorder, label_of=label_of)
         self.edit_history = EditHistory(fs=fs, history=history)
         # Of all sessions, by full name:
         self.sessions = OpenSessions()
@@ -53,8 +58,8 @@ class Workspace:
         self.stats = Statistics(clock.time_ns())
         self.on_session_end: Callable[[str], None] = lambda _session_id: None
         # The record of a shared daemon, and what waits until all that was written so far is in it.
-        self.record: RecordStore | None = None
-        self.settle_record: Callable[[], None] = lambda: None
+        self.record: RecordStore | None = None if recorder is None else recorder.store
+        self.settle_record: Callable[[], None] = _nothing if recorder is None else recorder.settle
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -79,5 +84,10 @@ class Workspace:
         if self._plugins is not None:
             self._plugins.close()  # a worker thread may be waiting for one
         self.workers.close()
+        if self.recorder is not None:
+            self.recorder.close()
         self.freshness.close()
         self.history.close()
+
+
+def _nothing() -> None: ...

@@ -51,7 +51,7 @@ class ClientEdits:
         undoer = UndoOperation(
             fs=fs, freshness=workspace.freshness, events=client.events, committer=workspace.committer,
             settings=settings, history=workspace.history, may_undo=self._may_undo,
-            is_of_session=self._is_of_session,
+            is_of_session=self._is_of_session, person=client.person,
         )  # fmt: skip
         self.undoer, self._undoer_of_user = undoer, structs.replace(undoer, fs=workspace.fs)
 

@@ -1,0 +1,96 @@
+"""The record of a shared daemon, as the composition root puts it together: the store, the recorder, its sources.
+
+Imports are deferred: a private daemon records nothing.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fileops.compose.state import Hub
+    from fileops.fs.overlay.filesystem import OverlayFileSystem
+    from fileops.model.record import ByPerson
+    from fileops.record.recorder import Recorder, TypedDocument
+    from fileops.record.store import RecordStore
+    from fileops.service.fileops import FileOps
+
+
+def start_recorder(hub: "Hub", files: "OverlayFileSystem", warn: Callable[[str], None], *, watches: bool) -> "Recorder":
+    """Start the record. Args: warn: gets a sentence if it cannot be kept. watches: see Recorder."""
+    from fileops.record.brackets import Brackets
+    from fileops.record.recorder import Recorder
+    from fileops.record.turns import TurnRegistry
+
+    store = _open_store(warn)
+    brackets, turns = Brackets(), TurnRegistry()
+    brackets.on_change, turns.on_change = store.put_command, store.put_turn
+    turns.resume(counted.turn for counted in store.turns(limit=1000))
+    recorder = Recorder(store, brackets, turns, _Documents(hub, files), watches=watches)
+    files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(hub, editor), text)
+    files.on_closed = recorder.closed
+    recorder.start()
+    return recorder
+
+
+def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> None:
+    """Record the folders of a client from now on, also those that it opens later."""
+
+    def record(folders: Sequence[str]) -> None:
+        for folder in dict.fromkeys(map(os.path.realpath, folders)):
+            recorder.record(folder, client)
+
+    def record_in_background() -> None:
+        thread = threading.Thread(target=record, args=(service.folders,), name="fileops-record-start", daemon=True)
+        thread.start()
+
+    service.when_folders_change(record_in_background)
+    record_in_background()
+
+
+def person_of(hub: "Hub", editor: str) -> "ByPerson":
+    """The user of an editor, by the name of its connection."""
+    from fileops.model.record import ByPerson
+
+    connection = hub.connections.get(editor)
+    return ByPerson(session_id=editor, label="a person" if connection is None else connection.program)
+
+
+def label_of(hub: "Hub", session_id: str) -> str:
+    """What people are shown as the name of a session."""
+    session = hub.sessions.get(session_id)
+    return session_id if session is None else session.label
+
+
+class _Documents:
+    """See recorder.OpenDocuments."""
+
+    def __init__(self, hub: "Hub", files: "OverlayFileSystem") -> None:
+        self._hub, self._files = hub, files
+
+    def documents_at(self, path: str) -> "list[TypedDocument]":
+        from fileops.record.recorder import TypedDocument
+
+        return [
+            TypedDocument(
+                person=person_of(self._hub, document.editor),
+                text=document.text.text,
+                changed=document.changed_ns / 1e9,
+                is_typed=document.is_user_modified is not False,
+            )
+            for document in self._files.last_open_at(path)
+        ]
+
+
+def _open_store(warn: Callable[[str], None]) -> "RecordStore":
+    import sqlite3
+
+    from fileops.record.store import RecordStore, default_folder
+
+    folder = default_folder()
+    try:
+        return RecordStore(folder)
+    except (OSError, sqlite3.Error) as error:
+        warn(f"The record of changes in {folder} cannot be used: {error}. Changes are recorded in memory only.")
+        return RecordStore(None)

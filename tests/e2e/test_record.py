@@ -1,0 +1,258 @@
+"""The record of a shared daemon, end to end: who changed which file, with what evidence."""
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.patience import PATIENCE_S
+from support.shared_daemon import LspClient, SharedDaemon, shared_daemon
+
+Entries = list[dict[str, Any]]
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A repository with three committed files."""
+    path = tmp_path / "p"
+    path.mkdir()
+    for name in ("a.py", "b.py", "c.py"):
+        (path / name).write_text(f"{name}\none\ntwo\n")
+    git(path, "init", "-q", "-b", "main")
+    git(path, "add", "-A")
+    git(path, "commit", "-q", "-m", "one")
+    return path
+
+
+@pytest.fixture
+async def daemon() -> AsyncIterator[SharedDaemon]:
+    async with shared_daemon() as daemon:
+        yield daemon
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run([*GIT, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+async def shell(folder: Path, line: str) -> None:
+    process = await asyncio.create_subprocess_shell(line, cwd=folder)
+    assert await process.wait() == 0
+
+
+async def entries(client: LspClient, **query: object) -> Entries:
+    """The log, oldest first."""
+    return (await client.call("fileops/log", query))["entries"][::-1]
+
+
+async def recording(client: LspClient, *folders: Path) -> None:
+    """Wait until the folders are recorded, and the contents before are known."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            status = (await client.call("fileops/recordStatus", {}))["folders"]
+            ready = {folder["root"] for folder in status if folder["state"] != "starting"}
+            if {str(folder) for folder in folders} <= ready:
+                return
+            await asyncio.sleep(0.01)
+
+
+async def logged(client: LspClient, condition: Callable[[Entries], bool]) -> Entries:
+    """Wait for entries."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition(found := await entries(client)):
+            await asyncio.sleep(0.02)
+    return found
+
+
+def outline(found: Entries) -> list[tuple[str, str, str]]:
+    return [(entry["by"]["kind"], entry["kind"], Path(entry["path"]).name) for entry in found]
+
+
+async def test_edit_by_a_tool_is_its_sessions_and_the_event_of_it_adds_nothing(
+    daemon: SharedDaemon, folder: Path
+) -> None:
+    editor, agent = await daemon.editor(folder), await daemon.agent(folder)
+    await recording(editor, folder)
+    await agent.read(folder / "a.py")
+    edit = await agent.edit(folder / "a.py", "one", "1")
+    await asyncio.sleep(0.2)  # longer than the debounce: the event of the commit has been read
+    (entry,) = await entries(editor)
+    assert (entry["by"]["kind"], entry["by"]["session_id"], entry["evidence"]) == ("session", "bot-1", "commit")
+    assert (entry["edit_id"], entry["added"], entry["removed"]) == (edit["details"]["edit_id"], 1, 1)
+    assert (entry["undoable"], entry["settled"], entry["gap"], entry["kept"]) == (True, True, None, False)
+    shown = await editor.call("fileops/entry", {"entry_id": entry["entry_id"]})
+    assert (shown["before_text"], shown["after_text"]) == ("a.py\none\ntwo\n", "a.py\n1\ntwo\n")
+    assert "-one\n+1\n" in shown["diff"]
+
+
+async def test_changes_by_unknown_programs_are_outside_with_their_contents(daemon: SharedDaemon, folder: Path) -> None:
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    await shell(folder, "sed -i s/one/1/ a.py && rm b.py && echo new > d.py && chmod +x c.py")
+    found = await logged(editor, lambda found: len(found) >= 4)
+    assert sorted(outline(found)) == [
+        ("outside", "create", "d.py"), ("outside", "delete", "b.py"), ("outside", "mode", "c.py"),
+        ("outside", "modify", "a.py"),
+    ]  # fmt: skip
+    texts = {
+        Path(entry["path"]).name: await editor.call("fileops/entry", {"entry_id": entry["entry_id"]}) for entry in found
+    }
+    assert texts["a.py"]["before_text"] == "a.py\none\ntwo\n"
+    assert (texts["b.py"]["before_text"], texts["b.py"]["after_text"]) == ("b.py\none\ntwo\n", None)
+    assert (texts["d.py"]["before_text"], texts["d.py"]["after_text"]) == (None, "new\n")
+
+
+async def test_save_of_an_attached_editor_is_the_persons(daemon: SharedDaemon, folder: Path) -> None:
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    file = folder / "a.py"
+    editor.open(file)
+    editor.change(file, "typed\n", version=2)
+    await editor.call("fileops/tracked", {})
+    file.write_text("typed\n")
+    editor.notify("textDocument/didSave", {"textDocument": {"uri": file.as_uri()}})
+    (entry,) = await logged(editor, lambda found: any(entry["settled"] for entry in found))
+    assert (entry["by"], entry["evidence"]) == (
+        {"kind": "person", "session_id": "nvim-1", "label": "Neovim"}, "save",
+    )  # fmt: skip
+    assert entry["kept"]
+
+
+async def test_edit_of_unsaved_text_follows_an_entry_of_the_person_and_its_save_adds_nothing(
+    daemon: SharedDaemon, folder: Path
+) -> None:
+    editor, agent = await daemon.editor(folder), await daemon.agent(folder)
+    await recording(editor, folder)
+    file = folder / "a.py"
+    editor.open(file)
+    editor.change(file, "typed\n", version=2)
+    document = ["typed\n"]
+
+    async def apply(params: Any) -> Any:
+        (change,) = params["edit"]["documentChanges"]
+        (edit,) = change["edits"]
+        lines = document[0].split("\n")
+        start, end = edit["range"]["start"], edit["range"]["end"]
+        assert start["line"] == end["line"]
+        line = lines[start["line"]]
+        lines[start["line"]] = line[: start["character"]] + edit["newText"] + line[end["character"] :]
+        document[0] = "\n".join(lines)
+        editor.change(file, document[0], version=3)
+        return {"applied": True}
+
+    editor.answers["workspace/applyEdit"] = apply
+    await agent.read(file)
+    result = await agent.edit(file, "typed", "written")
+    assert result["details"]["applied_to"] == "buffer"
+    file.write_text(document[0])
+    editor.notify("textDocument/didSave", {"textDocument": {"uri": file.as_uri()}})
+    await asyncio.sleep(0.2)  # longer than the debounce
+    found = await entries(editor)
+    assert outline(found) == [("person", "modify", "a.py"), ("session", "modify", "a.py")]
+
+
+async def test_drained_command_is_the_author_of_what_it_wrote(daemon: SharedDaemon, folder: Path) -> None:
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    recorder = daemon.state.parts(None, print, "mtime", daemon.state.hub.router).recorder
+    assert recorder is not None
+    await shell(folder, "echo before > before.py")
+    begun: list[Any] = []
+    await recorder.drain(lambda: begun.append(recorder.brackets.begin("codex:1", "codex · sed a.py", (str(folder),))))
+    await shell(folder, "sed -i s/one/1/ a.py; sed -i s/two/2/ a.py; echo t > t.tmp; rm t.tmp; git stash -q")
+    await shell(folder, "git stash pop -q; mkdir -p x/y; echo deep > x/y/z.py")
+    await recorder.drain(lambda: recorder.brackets.end_command(begun[0].command_id))
+    await shell(folder, "echo after > after.py")
+    found = {Path(entry["path"]).name: entry for entry in await logged(editor, lambda found: len(found) >= 4)}
+    assert {name: entry["by"]["kind"] for name, entry in found.items()} == {
+        "before.py": "outside", "a.py": "command", "z.py": "command", "after.py": "outside",
+    }  # fmt: skip
+    assert found["a.py"]["command_id"] == begun[0].command_id
+    assert (found["a.py"]["added"], found["a.py"]["removed"], found["a.py"]["evidence"]) == (2, 2, "bracket")
+
+
+async def test_ignored_files_and_gits_own_are_not_recorded(daemon: SharedDaemon, folder: Path) -> None:
+    (folder / ".gitignore").write_text("*.log\nout/\n")
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    await shell(folder, "echo x > a.log; mkdir out; echo x > out/x.py; git add .gitignore; echo y > y.py")
+    found = await logged(editor, bool)
+    assert outline(found) == [("outside", "create", "y.py")]
+
+
+async def test_protected_and_binary_files_have_entries_without_contents(daemon: SharedDaemon, folder: Path) -> None:
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    await shell(folder, "echo SECRET > .env; echo SECRET > id_rsa; printf 'a\\0b' > x.bin; : > large.txt")
+    with (folder / "large.txt").open("w") as file:
+        file.truncate((2 << 20) + 1)
+    found = await logged(editor, lambda found: len(found) >= 4 and any(e["content"] == "too_large" for e in found))
+    contents = {Path(entry["path"]).name: entry["content"] for entry in found}
+    assert contents == {".env": "protected", "id_rsa": "protected", "x.bin": "binary", "large.txt": "too_large"}
+    assert not any(entry["undoable"] for entry in found)
+    record = b"".join(path.read_bytes() for path in (folder.parent / "state").rglob("record.db*"))
+    assert b"SECRET" not in record
+
+
+async def test_changes_while_no_daemon_ran_are_one_entry_for_each_file(folder: Path) -> None:
+    async with shared_daemon() as first:
+        editor = await first.editor(folder)
+        await recording(editor, folder)
+        (folder / "b.py").write_text("recorded\n")
+        await logged(editor, bool)
+    (folder / "a.py").write_text("x\n")
+    (folder / "a.py").write_text("changed while away\n")
+    (folder / "b.py").unlink()
+    (folder / "new.py").write_text("new\n")
+    async with shared_daemon() as second:
+        editor = await second.editor(folder)
+        found = await logged(editor, lambda found: len(found) >= 4)
+        assert [(entry["kind"], Path(entry["path"]).name, entry["gap"]) for entry in found][:1] == [
+            ("modify", "b.py", None)
+        ]
+        away = {(entry["kind"], Path(entry["path"]).name, entry["gap"], entry["by"]["kind"]) for entry in found[1:]}
+        assert away == {
+            ("modify", "a.py", "away", "outside"), ("delete", "b.py", "away", "outside"),
+            ("create", "new.py", "away", "outside"),
+        }  # fmt: skip
+        (of_a,) = [entry for entry in found if entry["path"].endswith("a.py")]
+        shown = await editor.call("fileops/entry", {"entry_id": of_a["entry_id"]})
+        assert (shown["before_text"], shown["after_text"]) == ("a.py\none\ntwo\n", "changed while away\n")
+
+
+@pytest.mark.parametrize(("option", "wanted"), [("edits", 1), ("off", None)])
+async def test_option_record_restricts_what_is_recorded(
+    daemon: SharedDaemon, folder: Path, option: str, wanted: int | None
+) -> None:
+    editor = await daemon.editor(folder, record=option)
+    await editor.read(folder / "a.py")
+    await editor.edit(folder / "a.py", "one", "1")
+    (folder / "b.py").write_text("by hand\n")
+    assert (await editor.call("fileops/recordStatus", {}))["folders"] == []
+    if wanted is None:
+        with pytest.raises(Exception, match="Nothing is recorded"):
+            await entries(editor)
+    else:
+        assert outline(await entries(editor)) == [("session", "modify", "a.py")]
+
+
+async def test_agent_is_shown_its_own_entries_only(daemon: SharedDaemon, folder: Path) -> None:
+    editor, agent = await daemon.editor(folder), await daemon.agent(folder)
+    await recording(editor, folder)
+    await agent.read(folder / "a.py")
+    await agent.edit(folder / "a.py", "one", "1")
+    (folder / "b.py").write_text("by hand\n")
+    found = await logged(editor, lambda found: len(found) == 2)
+    of_hand = next(entry for entry in found if entry["path"].endswith("b.py"))
+    assert [entry["path"] for entry in await entries(agent)] == [str(folder / "a.py")]
+    shown = await agent.call("fileops/entry", {"entry_id": of_hand["entry_id"]})
+    assert (shown["diff"], shown["before_text"], shown["after_text"]) == ("", None, None)
