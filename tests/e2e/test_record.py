@@ -1,8 +1,14 @@
-"""The record of a shared daemon, end to end: who changed which file, with what evidence."""
+"""The record of a shared daemon, end to end: who changed which file, with what evidence.
+
+R-REC-2 (entries), R-REC-3 (which files), R-BY-2 (unsettled entries, unsaved text), R-BY-3 (`during`), R-BY-5
+(`evidence`), R-LOG-1 (the log), R-LOG-2 (an entry), R-LOG-4 (the status), R-LOG-5 (notifications; what agents see),
+R-RECP-1 (where it is), R-RECP-2 (what is never kept).
+"""
 
 import asyncio
+import itertools
 import subprocess
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,20 +63,26 @@ async def entries(client: LspClient, **query: object) -> Entries:
 async def recording(client: LspClient, *folders: Path) -> None:
     """Wait until the folders are recorded, and the contents before are known."""
     async with asyncio.timeout(PATIENCE_S):
-        while True:
-            status = (await client.call("fileops/recordStatus", {}))["folders"]
-            ready = {folder["root"] for folder in status if folder["state"] != "starting"}
+        async for status in repeated(lambda: client.call("fileops/recordStatus", {})):
+            ready = {folder["root"] for folder in status["folders"] if folder["state"] != "starting"}
             if {str(folder) for folder in folders} <= ready:
                 return
-            await asyncio.sleep(0.01)
 
 
-async def logged(client: LspClient, condition: Callable[[Entries], bool]) -> Entries:
+async def logged(client: LspClient, condition: Callable[[Entries], bool], **query: object) -> Entries:
     """Wait for entries."""
     async with asyncio.timeout(PATIENCE_S):
-        while not condition(found := await entries(client)):
-            await asyncio.sleep(0.02)
-    return found
+        async for found in repeated(lambda: entries(client, **query)):
+            if condition(found):
+                return found
+    raise AssertionError
+
+
+async def repeated(ask: Callable[[], Awaitable[Any]]) -> AsyncIterator[Any]:
+    """The answers to a question that is asked often."""
+    for _ in itertools.count():
+        yield await ask()
+        await asyncio.sleep(0.01)
 
 
 def outline(found: Entries) -> list[tuple[str, str, str]]:
@@ -192,10 +204,8 @@ async def test_ignored_files_and_gits_own_are_not_recorded(daemon: SharedDaemon,
 async def test_protected_and_binary_files_have_entries_without_contents(daemon: SharedDaemon, folder: Path) -> None:
     editor = await daemon.editor(folder)
     await recording(editor, folder)
-    await shell(folder, "echo SECRET > .env; echo SECRET > id_rsa; printf 'a\\0b' > x.bin; : > large.txt")
-    with (folder / "large.txt").open("w") as file:
-        file.truncate((2 << 20) + 1)
-    found = await logged(editor, lambda found: len(found) >= 4 and any(e["content"] == "too_large" for e in found))
+    await shell(folder, "echo SECRET > .env; echo SECRET > id_rsa; printf 'a\\0b' > x.bin; truncate -s 3M large.txt")
+    found = await logged(editor, lambda found: len(found) >= 4)
     contents = {Path(entry["path"]).name: entry["content"] for entry in found}
     assert contents == {".env": "protected", "id_rsa": "protected", "x.bin": "binary", "large.txt": "too_large"}
     assert not any(entry["undoable"] for entry in found)
@@ -256,3 +266,37 @@ async def test_agent_is_shown_its_own_entries_only(daemon: SharedDaemon, folder:
     assert [entry["path"] for entry in await entries(agent)] == [str(folder / "a.py")]
     shown = await agent.call("fileops/entry", {"entry_id": of_hand["entry_id"]})
     assert (shown["diff"], shown["before_text"], shown["after_text"]) == ("", None, None)
+
+
+async def test_editor_that_asks_for_it_is_notified_of_entries(daemon: SharedDaemon, folder: Path) -> None:
+    editor = await daemon.lsp("editor", "nvim")
+    capabilities = {"experimental": {"fileops": {"record": True}}}
+    await editor.initialize(folder, capabilities=capabilities)
+    await recording(editor, folder)
+    (folder / "b.py").write_text("by hand\n")
+    params = await editor.notification("fileops/didRecord")
+    assert [entry["path"] for entry in params["entries"]] == [str(folder / "b.py")]
+    for n in range(101):
+        (folder / f"n{n}.py").write_text("many\n")
+    await editor.notification("fileops/didRecord", lambda params: params.get("n_more", 0) > 100 or params["entries"])
+
+
+async def test_undo_of_an_edit_is_an_entry_of_its_own(daemon: SharedDaemon, folder: Path) -> None:
+    editor, agent = await daemon.editor(folder), await daemon.agent(folder)
+    await recording(editor, folder)
+    await agent.read(folder / "a.py")
+    edit = await agent.edit(folder / "a.py", "one", "1")
+    edit_id = edit["details"]["edit_id"]
+    await editor.call("fileops/undo", {"edit_id": edit_id, "approved": True})
+    first, second = await entries(editor)
+    assert (first["undone_by"], first["undoable"]) == (second["entry_id"], False)
+    assert (second["undoes"], second["by"]["kind"], second["by"]["label"]) == ([first["entry_id"]], "person", "Neovim")
+
+
+async def test_rename_is_two_entries_that_name_each_other(daemon: SharedDaemon, folder: Path) -> None:
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    await shell(folder, "git mv a.py z.py")
+    found = {entry["kind"]: entry for entry in await logged(editor, lambda found: len(found) >= 2)}
+    assert found["delete"]["moved_to"] == str(folder / "z.py")
+    assert found["create"]["moved_from"] == str(folder / "a.py")

@@ -39,7 +39,16 @@ from fileops_client.models import (
     UiExtra,
 )
 from fileops_client.options import EncodingOptions, FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
-from fileops_client.records import Author, Rewind, RewindConflict, RewoundFile
+from fileops_client.records import (
+    Author,
+    Log,
+    RecordedChange,
+    RecordedFolder,
+    RecordEntry,
+    Rewind,
+    RewindConflict,
+    RewoundFile,
+)
 from fileops_client.requests.files import uri_of
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sessions import (
@@ -118,6 +127,7 @@ __all__ = [
     "LineRange",
     "Listener",
     "Location",
+    "Log",
     "Nearest",
     "Notification",
     "OnReviews",
@@ -126,6 +136,9 @@ __all__ = [
     "PendingCall",
     "PreviousDecision",
     "Question",
+    "RecordEntry",
+    "RecordedChange",
+    "RecordedFolder",
     "RecordedRead",
     "RequestHandler",
     "RequestTimeout",

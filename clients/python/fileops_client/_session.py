@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Requests that are about no session; all other `fileops/*` requests take `session_id`.
 WITHOUT_SESSION = frozenset({
     "fileops/tools", "fileops/describe", "fileops/render", "fileops/sessions", "fileops/reviews",
-    "fileops/decideReview", "fileops/rewind",
+    "fileops/decideReview", "fileops/rewind", "fileops/log", "fileops/entry", "fileops/recordStatus",
 })  # fmt: skip
 
 

@@ -71,6 +71,7 @@ class Options(TypedDict, total=False):
     texts: TextOptions
     approval_fallback: Literal["none", "message"]
     history: Literal["memory", "persistent"]
+    record: Literal["on", "edits", "off"]
     code_lens: bool
     filesystems: Sequence[FilesystemOptions]
     encodings: Sequence[EncodingOptions]

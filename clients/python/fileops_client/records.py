@@ -8,6 +8,7 @@ from fileops_client.reviews import LineRange
 
 AuthorKind = Literal["session", "command", "person", "outside", "unsure"]
 EntryKind = Literal["create", "modify", "delete", "mode"]
+ContentKind = Literal["kept", "binary", "too_large", "protected", "gone"]
 RewindOutcome = Literal["modified", "removed", "created", "unchanged"]
 RewindReason = Literal["overlaps", "unknown_before", "recreated", "unsure", "not_kept", "editor"]
 
@@ -21,6 +22,71 @@ class Author:
     session_id: str | None = None
     command_id: str | None = None
     candidates: tuple["Author", ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordEntry:
+    """One change of one file. time: seconds since the epoch. settled: False while `by` may still change.
+
+    gap: "baseline" if the content before is not known, "away" if no daemon recorded the folder then. evidence: why `by`
+    is believed. during: the turns that were open. undone_by, undoes: ids of entries. kept: a person accepted it.
+    """
+
+    entry_id: str
+    time: float
+    path: str
+    kind: EntryKind
+    by: Author
+    turn_id: str | None = None
+    command_id: str | None = None
+    edit_id: str | None = None
+    during: tuple[str, ...] = ()
+    added: int = 0
+    removed: int = 0
+    content: ContentKind = "kept"
+    gap: Literal["baseline", "away"] | None = None
+    found: Literal["event", "scan"] = "event"
+    evidence: Literal["commit", "save", "bracket", "none"] = "none"
+    settled: bool = True
+    moved_from: str | None = None
+    moved_to: str | None = None
+    undoable: bool = False
+    undone_by: str | None = None
+    undoes: tuple[str, ...] = ()
+    rewind_id: str | None = None
+    kept: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """Entries, the newest first. more: there are older ones."""
+
+    entries: tuple[RecordEntry, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedChange:
+    """An entry, and what it changed. The texts are None over 1 MB, and where the content is not kept."""
+
+    entry: RecordEntry
+    diff: str
+    before_text: str | None
+    after_text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedFolder:
+    """How far the recording of a folder is. reason: of `limited`, what is not covered."""
+
+    root: str
+    state: Literal["starting", "on", "limited", "off"]
+    reason: str | None
+    n_files: int
+    n_copied: int
+    n_to_copy: int
+    watched: bool
+    n_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from fileops_client.formats import ToolFormat
 from fileops_client.models import HistoryEntry, ToolDefinition, ToolResult, TrackedFile
 from fileops_client.options import Options, Setup
 from fileops_client.options import SetupOptions as AsyncSetupOptions
-from fileops_client.records import Rewind
+from fileops_client.records import AuthorKind, Log, RecordedChange, RecordedFolder, Rewind
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath
 from fileops_client.requests.sessions import CallStats, Conflict, RecordedRead, SessionFile
@@ -704,6 +704,45 @@ class FileOpsClient(Requests):
                 timeout_s=timeout_s,
             )
         )
+
+    def log(
+        self,
+        *,
+        root: FilePath | None = None,
+        file_path: FilePath | None = None,
+        session_id: str | None = None,
+        turn_id: str | None = None,
+        command_id: str | None = None,
+        by: AuthorKind | None = None,
+        since: float | None = None,
+        limit: int | None = None,
+        before: str | None = None,
+    ) -> Log:
+        """Who changed what, the newest first, by default the newest 100 changes.
+
+        file_path: a file or a folder. since: seconds since the epoch. before: an entry id: only older ones.
+        """
+        return self._portal.call(
+            self._async.log(
+                root=root,
+                file_path=file_path,
+                session_id=session_id,
+                turn_id=turn_id,
+                command_id=command_id,
+                by=by,
+                since=since,
+                limit=limit,
+                before=before,
+            )
+        )
+
+    def entry(self, entry_id: str) -> RecordedChange:
+        """One change, with its diff and texts."""
+        return self._portal.call(self._async.entry(entry_id))
+
+    def record_status(self, root: FilePath | None = None) -> tuple[RecordedFolder, ...]:
+        """Which folders are recorded, and how far that is; with a root the one that contains it."""
+        return self._portal.call(self._async.record_status(root))
 
     def rewind(
         self,

@@ -30,6 +30,7 @@ def start_recorder(hub: "Hub", files: "OverlayFileSystem", warn: Callable[[str],
     recorder = Recorder(store, brackets, turns, _Documents(hub, files), watches=watches)
     files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(hub, editor), text)
     files.on_closed = recorder.closed
+    recorder.writer.on_entries = hub.recorded.publish
     recorder.start()
     return recorder
 

@@ -124,6 +124,7 @@ class Hub:
         """Args: socket: where the daemon listens."""
         from fileops.service.client.unreadable import EditorGlobs
         from fileops.service.hub.approvals import AskedEditors
+        from fileops.service.hub.record_feed import RecordFeed
         from fileops.service.hub.routing import EventRouter
         from fileops.service.hub.sessions import SessionRegistry, Throttle
 
@@ -131,6 +132,7 @@ class Hub:
         self.editor_globs = EditorGlobs()
         self.sessions = SessionRegistry()
         self.connections: dict[str, Connection] = {}
+        self.recorded = RecordFeed()
         self.sessions.on_change = Throttle(self._notify_sessions).request
         self.socket = socket
         self._end_session = end_session
@@ -148,6 +150,7 @@ class Hub:
 
     def leave(self, connection: str) -> None:
         self.router.disconnect(connection)
+        self.recorded.disconnect(connection)
         self.editors.disconnect(connection)
         self.editor_globs.disconnect(connection)
         self.connections.pop(connection, None)

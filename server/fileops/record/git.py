@@ -92,7 +92,7 @@ def listed_files(repository: Repository) -> tuple[list[str], set[str]]:
     others = _run(repository.root, "ls-files", "-z", "--others", "--exclude-standard")
     head = os.fsencode(repository.root) + b"/"
     is_tracked = {os.fsdecode(head + path) for path in tracked.split(b"\0") if path}
-    # An untracked repository inside is listed as a folder. It is a recorded folder of its own.
+    # An untracked repository inside is listed as a folder. That is another recorded folder.
     other = {os.fsdecode(head + path) for path in others.split(b"\0") if path and not path.endswith(b"/")}
     return list(is_tracked), is_tracked | other
 

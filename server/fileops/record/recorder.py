@@ -529,7 +529,7 @@ class Recorder:
             self.writer.own(edit, before, after)
 
     def _note_before(self, folder: Folder, edit: RecordedEdit, before: Known | None) -> None:
-        """Record what somebody else wrote before the daemon did, if it was not read yet."""
+        """Record what others wrote before the daemon did, if it was not read yet."""
         path, known = edit.before.path, folder.files.get(edit.before.path)
         if known is None:
             if before is None or folder.is_starting:

@@ -110,5 +110,9 @@ def entry_view(entry: Entry) -> RecordEntry:
     return RecordEntry(**fields, undoable=entry.is_undoable)
 
 
+def did_record(entries: Iterable[Entry], n_more: int) -> DidRecordParams:
+    return DidRecordParams(entries=list(map(entry_view, entries)), n_more=n_more)
+
+
 def log_result(entries: Iterable[Entry], *, more: bool) -> LogResult:
     return LogResult(entries=list(map(entry_view, entries)), more=more)

@@ -1,4 +1,4 @@
-"""Who wrote an observed change: the table of rules, row by row."""
+"""Who wrote an observed change: the table of rules, row by row (R-BY-1), and processes left behind (R-BY-4)."""
 
 import pytest
 

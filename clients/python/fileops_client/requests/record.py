@@ -5,11 +5,51 @@ from typing import Literal
 
 import msgspec
 
-from fileops_client.records import Rewind
+from fileops_client.records import AuthorKind, Log, RecordedChange, RecordedFolder, Rewind
 from fileops_client.requests.sender import FilePath, Sender, given, path_of
 
 
 class RecordRequests(Sender):
+    async def log(
+        self,
+        *,
+        root: FilePath | None = None,
+        file_path: FilePath | None = None,
+        session_id: str | None = None,
+        turn_id: str | None = None,
+        command_id: str | None = None,
+        by: AuthorKind | None = None,
+        since: float | None = None,
+        limit: int | None = None,
+        before: str | None = None,
+    ) -> Log:
+        """Who changed what, the newest first, by default the newest 100 changes.
+
+        file_path: a file or a folder. since: seconds since the epoch. before: an entry id: only older ones.
+        """
+        params = given(
+            root=None if root is None else path_of(root),
+            file_path=None if file_path is None else path_of(file_path),
+            session_id=session_id,
+            turn_id=turn_id,
+            command_id=command_id,
+            by=by,
+            since=since,
+            limit=limit,
+            before=before,
+        )
+        return msgspec.convert(await self.request("fileops/log", params), Log)
+
+    async def entry(self, entry_id: str) -> RecordedChange:
+        """One change, with its diff and texts."""
+        return msgspec.convert(await self.request("fileops/entry", {"entry_id": entry_id}), RecordedChange)
+
+    async def record_status(self, root: FilePath | None = None) -> tuple[RecordedFolder, ...]:
+        """Which folders are recorded, and how far that is; with a root the one that contains it."""
+        params = given(root=None if root is None else path_of(root))
+        answer = await self.request("fileops/recordStatus", params)
+        return msgspec.convert(answer["folders"], tuple[RecordedFolder, ...])
+
     async def rewind(
         self,
         *,

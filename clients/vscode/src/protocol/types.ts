@@ -112,26 +112,31 @@ export interface BashResult {
   details: BashDetails;
   attachments?: Attachment[];
 }
+/** A program that a session ran. */
 export interface ByCommand {
   kind: 'command';
   session_id: string;
   command_id: string;
   label: string;
 }
+/** A program that no session is known to have started. */
 export interface ByOutside {
   kind: 'outside';
   label?: string;
 }
+/** A person, at an attached editor or the command line. */
 export interface ByPerson {
   kind: 'person';
   session_id: string;
   label: string;
 }
+/** A session by a tool of the daemon, or by commands of its own that cannot be distinguished. */
 export interface BySession {
   kind: 'session';
   session_id: string;
   label: string;
 }
+/** One of the candidates; the daemon cannot know which. */
 export interface ByUnsure {
   kind: 'unsure';
   label: string;
@@ -377,6 +382,12 @@ export interface DidReadParams {
   size: number;
   modified: number;
 }
+/** Entries that were added, or changed their author. */
+export interface DidRecordParams {
+  entries: RecordEntry[];
+  /** How many entries are not listed. */
+  n_more?: number;
+}
 export interface DidSaveParams {
   textDocument: Document;
   text?: string | null;
@@ -483,6 +494,20 @@ export interface EditStep {
 export interface EncodingOptions {
   glob: string;
   encoding: string;
+}
+export interface EntryParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  entry_id: string;
+}
+/** An entry, and what it changed. */
+export interface EntryResult {
+  entry: RecordEntry;
+  diff: string;
+  /** Null over 1 MB, or if it is not kept. */
+  before_text: string | null;
+  /** As `before_text`. */
+  after_text: string | null;
 }
 export interface ErrorStats {
   n: number;
@@ -597,6 +622,7 @@ export interface InitializationOptions {
   agents_approval?: ('auto_edit' | 'default' | 'yolo') | null;
   review_grace_s?: number | null;
   history?: ('memory' | 'persistent') | null;
+  record?: ('edits' | 'off' | 'on') | null;
   code_lens?: boolean | null;
   filesystems?: FilesystemOptions[] | null;
   bash?: boolean | null;
@@ -651,6 +677,28 @@ export interface LineStats {
 export interface Location {
   path: string;
   line: number | null;
+}
+export interface LogParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  /** Absolute: only changes in this folder. */
+  root?: string | null;
+  /** Absolute, a file or a folder. `root` does not count then. */
+  file_path?: string | null;
+  session_id?: string | null;
+  turn_id?: string | null;
+  command_id?: string | null;
+  by?: ('command' | 'outside' | 'person' | 'session' | 'unsure') | null;
+  /** Seconds since the epoch. */
+  since?: number | null;
+  /** 100 by default, 1,000 at most. */
+  limit?: number | null;
+  /** An entry id: only older ones. */
+  before?: string | null;
+}
+export interface LogResult {
+  entries: RecordEntry[];
+  more: boolean;
 }
 export interface MessageAction {
   title: string;
@@ -792,11 +840,70 @@ export interface RebasedEntry {
   changed_by: string;
   n_foreign_hunks: number;
 }
+/** One change of one file. */
+export interface RecordEntry {
+  entry_id: string;
+  /** Seconds since the epoch. */
+  time: number;
+  /** Canonical. */
+  path: string;
+  kind: 'create' | 'delete' | 'mode' | 'modify';
+  by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
+  turn_id: string | null;
+  command_id: string | null;
+  /** Of an edit through the daemon: its id in the history. */
+  edit_id: string | null;
+  /** The turns that were open then, of all sessions. */
+  during: string[];
+  added: number;
+  removed: number;
+  content: 'binary' | 'gone' | 'kept' | 'protected' | 'too_large';
+  /** `baseline`: the content before is not known. `away`: made while no daemon recorded. */
+  gap: ('away' | 'baseline') | null;
+  /** By an event, or by comparing files. */
+  found: 'event' | 'scan';
+  /** Why `by` is believed. */
+  evidence: 'bracket' | 'commit' | 'none' | 'save';
+  /** False while `by` may still change. */
+  settled: boolean;
+  moved_from: string | null;
+  moved_to: string | null;
+  /** It is in force, and both contents are known. */
+  undoable: boolean;
+  /** The entry that undid this one. */
+  undone_by: string | null;
+  /** The entries that this one undid. */
+  undoes: string[];
+  /** Of the rewind that made it. */
+  rewind_id: string | null;
+  /** Whether a person has accepted the change. */
+  kept: boolean;
+}
 export interface RecordReadResult {
   recorded: boolean;
   error: ToolError | null;
   size_bytes: number | null;
   mtime: number | null;
+}
+export interface RecordStatusParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  root?: string | null;
+}
+export interface RecordStatusResult {
+  folders: RecordedFolder[];
+}
+/** A folder whose changes are recorded, and how far the recording is. */
+export interface RecordedFolder {
+  root: string;
+  state: 'limited' | 'off' | 'on' | 'starting';
+  /** Of `limited`: what is not covered. */
+  reason: string | null;
+  n_files: number;
+  n_copied: number;
+  n_to_copy: number;
+  watched: boolean;
+  n_bytes: number;
 }
 /** Why a change of others does not let an edit through. */
 export interface RelevanceDetails {
@@ -1347,6 +1454,18 @@ export interface Requests {
     params: RewindParams;
     result: RewindResult;
   };
+  'fileops/log': {
+    params: LogParams;
+    result: LogResult;
+  };
+  'fileops/entry': {
+    params: EntryParams;
+    result: EntryResult;
+  };
+  'fileops/recordStatus': {
+    params: RecordStatusParams;
+    result: RecordStatusResult;
+  };
   'fileops/bash': {
     params: BashParams;
     result: BashResult;
@@ -1393,4 +1512,5 @@ export interface Notifications {
   'fileops/approvalMode': ApprovalModeParams;
   'fileops/didChangeSessions': SessionsResult;
   'fileops/didChangeReviews': DidChangeReviewsParams;
+  'fileops/didRecord': DidRecordParams;
 }

@@ -45,27 +45,27 @@
 ---@field details fileops.wire.BashDetails
 ---@field attachments? fileops.wire.Attachment[]
 
----@class (exact) fileops.wire.ByCommand
+---@class (exact) fileops.wire.ByCommand A program that a session ran.
 ---@field kind 'command'
 ---@field session_id string
 ---@field command_id string
 ---@field label string
 
----@class (exact) fileops.wire.ByOutside
+---@class (exact) fileops.wire.ByOutside A program that no session is known to have started.
 ---@field kind 'outside'
 ---@field label? string
 
----@class (exact) fileops.wire.ByPerson
+---@class (exact) fileops.wire.ByPerson A person, at an attached editor or the command line.
 ---@field kind 'person'
 ---@field session_id string
 ---@field label string
 
----@class (exact) fileops.wire.BySession
+---@class (exact) fileops.wire.BySession A session by a tool of the daemon, or by commands of its own that cannot be distinguished.
 ---@field kind 'session'
 ---@field session_id string
 ---@field label string
 
----@class (exact) fileops.wire.ByUnsure
+---@class (exact) fileops.wire.ByUnsure One of the candidates; the daemon cannot know which.
 ---@field kind 'unsure'
 ---@field label string
 ---@field candidates (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside)[]
@@ -227,6 +227,10 @@
 ---@field size integer
 ---@field modified number
 
+---@class (exact) fileops.wire.DidRecordParams Entries that were added, or changed their author.
+---@field entries fileops.wire.RecordEntry[]
+---@field n_more? integer How many entries are not listed.
+
 ---@class (exact) fileops.wire.DiffRow
 ---@field kind ' '|'+'|'-'|'hunk'
 ---@field old_line? integer
@@ -307,6 +311,15 @@
 ---@class (exact) fileops.wire.EncodingOptions
 ---@field glob string
 ---@field encoding string
+
+---@class (exact) fileops.wire.EntryParams
+---@field entry_id string
+
+---@class (exact) fileops.wire.EntryResult An entry, and what it changed.
+---@field entry fileops.wire.RecordEntry
+---@field diff string
+---@field before_text? string Null over 1 MB, or if it is not kept.
+---@field after_text? string As `before_text`.
 
 ---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_recorded'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'plan_changed'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_files'|'too_many_reviews'|'undecided'|'undo_conflict'|'unknown_target'|'validation_failed' Why a tool failed.
 
@@ -397,6 +410,7 @@
 ---@field agents_approval? 'auto_edit'|'default'|'yolo' In a shared daemon: for agents' sessions in files of this editor.
 ---@field review_grace_s? number
 ---@field history? 'memory'|'persistent'
+---@field record? 'edits'|'off'|'on'
 ---@field code_lens? boolean
 ---@field filesystems? fileops.wire.FilesystemOptions[]
 ---@field bash? boolean
@@ -431,6 +445,21 @@
 ---@class (exact) fileops.wire.Location
 ---@field path string
 ---@field line? integer
+
+---@class (exact) fileops.wire.LogParams
+---@field root? string Absolute: only changes in this folder.
+---@field file_path? string Absolute, a file or a folder. `root` does not count then.
+---@field session_id? string
+---@field turn_id? string
+---@field command_id? string
+---@field by? 'command'|'outside'|'person'|'session'|'unsure'
+---@field since? number Seconds since the epoch.
+---@field limit? integer 100 by default, 1,000 at most.
+---@field before? string An entry id: only older ones.
+
+---@class (exact) fileops.wire.LogResult
+---@field entries fileops.wire.RecordEntry[]
+---@field more boolean
 
 ---@class (exact) fileops.wire.MultiEditParams
 ---@field session_id? string Without it: the session `default` of the connection.
@@ -504,11 +533,52 @@
 ---@field changed_by string
 ---@field n_foreign_hunks integer
 
+---@class (exact) fileops.wire.RecordEntry One change of one file.
+---@field entry_id string
+---@field time number Seconds since the epoch.
+---@field path string Canonical.
+---@field kind 'create'|'delete'|'mode'|'modify'
+---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure
+---@field turn_id? string
+---@field command_id? string
+---@field edit_id? string Of an edit through the daemon: its id in the history.
+---@field during string[] The turns that were open then, of all sessions.
+---@field added integer
+---@field removed integer
+---@field content 'binary'|'gone'|'kept'|'protected'|'too_large'
+---@field gap? 'away'|'baseline' `baseline`: the content before is not known. `away`: made while no daemon recorded.
+---@field found 'event'|'scan' By an event, or by comparing files.
+---@field evidence 'bracket'|'commit'|'none'|'save' Why `by` is believed.
+---@field settled boolean False while `by` may still change.
+---@field moved_from? string
+---@field moved_to? string
+---@field undoable boolean It is in force, and both contents are known.
+---@field undone_by? string The entry that undid this one.
+---@field undoes string[] The entries that this one undid.
+---@field rewind_id? string Of the rewind that made it.
+---@field kept boolean Whether a person has accepted the change.
+
 ---@class (exact) fileops.wire.RecordReadResult
 ---@field recorded boolean
 ---@field error? fileops.wire.ToolError
 ---@field size_bytes? integer
 ---@field mtime? number
+
+---@class (exact) fileops.wire.RecordStatusParams
+---@field root? string
+
+---@class (exact) fileops.wire.RecordStatusResult
+---@field folders fileops.wire.RecordedFolder[]
+
+---@class (exact) fileops.wire.RecordedFolder A folder whose changes are recorded, and how far the recording is.
+---@field root string
+---@field state 'limited'|'off'|'on'|'starting'
+---@field reason? string Of `limited`: what is not covered.
+---@field n_files integer
+---@field n_copied integer
+---@field n_to_copy integer
+---@field watched boolean
+---@field n_bytes integer
 
 ---@class (exact) fileops.wire.RelevanceDetails Why a change of others does not let an edit through.
 ---@field ranges fileops.wire.LineRange[]
