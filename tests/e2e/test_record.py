@@ -7,6 +7,8 @@ R-RECP-1 (where it is), R-RECP-2 (what is never kept).
 
 import asyncio
 import itertools
+import json
+import os
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -150,14 +152,8 @@ async def test_edit_of_unsaved_text_follows_an_entry_of_the_person_and_its_save_
     document = ["typed\n"]
 
     async def apply(params: Any) -> Any:
-        (change,) = params["edit"]["documentChanges"]
-        (edit,) = change["edits"]
-        lines = document[0].split("\n")
-        start, end = edit["range"]["start"], edit["range"]["end"]
-        assert start["line"] == end["line"]
-        line = lines[start["line"]]
-        lines[start["line"]] = line[: start["character"]] + edit["newText"] + line[end["character"] :]
-        document[0] = "\n".join(lines)
+        assert '"newText": "written"' in json.dumps(params)
+        document[0] = "written\n"
         editor.change(file, document[0], version=3)
         return {"applied": True}
 
@@ -182,7 +178,7 @@ async def test_drained_command_is_the_author_of_what_it_wrote(daemon: SharedDaem
     await recorder.drain(lambda: begun.append(recorder.brackets.begin("codex:1", "codex · sed a.py", (str(folder),))))
     await shell(folder, "sed -i s/one/1/ a.py; sed -i s/two/2/ a.py; echo t > t.tmp; rm t.tmp; git stash -q")
     await shell(folder, "git stash pop -q; mkdir -p x/y; echo deep > x/y/z.py")
-    await recorder.drain(lambda: recorder.brackets.end_command(begun[0].command_id))
+    await recorder.drain(lambda: begun.append(recorder.brackets.end_command(begun[0].command_id)))
     await shell(folder, "echo after > after.py")
     found = {Path(entry["path"]).name: entry for entry in await logged(editor, lambda found: len(found) >= 4)}
     assert {name: entry["by"]["kind"] for name, entry in found.items()} == {
@@ -300,3 +296,49 @@ async def test_rename_is_two_entries_that_name_each_other(daemon: SharedDaemon, 
     found = {entry["kind"]: entry for entry in await logged(editor, lambda found: len(found) >= 2)}
     assert found["delete"]["moved_to"] == str(folder / "z.py")
     assert found["create"]["moved_from"] == str(folder / "a.py")
+
+
+async def test_damaged_record_is_put_aside_and_a_new_one_begins(folder: Path, state_home: Path) -> None:
+    record = state_home / "fileops-server" / "record"
+    record.mkdir(parents=True, mode=0o700)
+    (record / "record.db").write_bytes(b"no database at all" * 100)
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(folder)
+        await recording(editor, folder)
+        (folder / "a.py").write_text("changed\n")
+        assert outline(await logged(editor, bool)) == [("outside", "modify", "a.py")]
+    assert [path.read_bytes()[:11] for path in record.glob("*.damaged-*")] == [b"no database"]
+
+
+async def test_record_goes_on_in_memory_when_it_cannot_be_written(daemon: SharedDaemon, folder: Path) -> None:
+    """The database is made unwritable as a full disk makes it: SQLite fails each write (max_page_count)."""
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    recorder = daemon.state.parts(None, print, "mtime", daemon.state.hub.router).recorder
+    assert recorder is not None
+    (folder / "a.py").write_text("before\n")
+    await logged(editor, bool)
+    (n_pages,) = recorder.store._rows("PRAGMA page_count")[0]  # pyright: ignore[reportPrivateUsage]
+    recorder.store._rows(f"PRAGMA max_page_count = {n_pages}")  # pyright: ignore[reportPrivateUsage]
+    (folder / "b.py").write_bytes(os.urandom(200_000).hex().encode())
+    found = await logged(editor, lambda found: len(found) >= 2)
+    assert outline(found) == [("outside", "modify", "a.py"), ("outside", "modify", "b.py")]
+    (status,) = (await editor.call("fileops/recordStatus", {}))["folders"]
+    assert (status["state"], status["reason"]) == ("limited", "store")
+    await editor.notification("window/showMessage", lambda params: "recorded in memory" in params["message"])
+
+
+async def test_scan_finds_what_no_event_reported(daemon: SharedDaemon, folder: Path) -> None:
+    """R-REC-6."""
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    recorder = daemon.state.parts(None, print, "mtime", daemon.state.hub.router).recorder
+    assert recorder is not None
+    inotify = recorder._inotify  # pyright: ignore[reportPrivateUsage]
+    assert inotify is not None
+    await recorder.drain(lambda: inotify.remove_below(str(folder)))
+    (folder / "a.py").write_text("unseen\n")
+    (folder / "b.py").unlink()
+    await recorder.drain(recorder.scan)
+    found = await logged(editor, lambda found: len(found) >= 2)
+    assert sorted((entry["kind"], entry["found"]) for entry in found) == [("delete", "scan"), ("modify", "scan")]

@@ -27,7 +27,7 @@ def start_recorder(hub: "Hub", files: "OverlayFileSystem", warn: Callable[[str],
     brackets, turns = Brackets(), TurnRegistry()
     brackets.on_change, turns.on_change = store.put_command, store.put_turn
     turns.resume(counted.turn for counted in store.turns(limit=1000))
-    recorder = Recorder(store, brackets, turns, _Documents(hub, files), watches=watches)
+    recorder = Recorder(store, brackets, turns, _Documents(hub, files), watches=watches, warn=warn)
     files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(hub, editor), text)
     files.on_closed = recorder.closed
     recorder.writer.on_entries = hub.recorded.publish
@@ -87,11 +87,18 @@ class _Documents:
 def _open_store(warn: Callable[[str], None]) -> "RecordStore":
     import sqlite3
 
-    from fileops.record.store import RecordStore, default_folder
+    from fileops.record.store import NewerRecord, RecordStore, default_folder, put_aside
 
     folder = default_folder()
     try:
-        return RecordStore(folder)
-    except (OSError, sqlite3.Error) as error:
+        try:
+            return RecordStore(folder)
+        except sqlite3.OperationalError:  # it cannot be opened now
+            raise
+        except sqlite3.DatabaseError as error:
+            aside = put_aside(folder)
+            warn(f"The record of changes is damaged: {error}. It is now {aside}, and a new one begins.")
+            return RecordStore(folder)
+    except (OSError, sqlite3.Error, NewerRecord) as error:
         warn(f"The record of changes in {folder} cannot be used: {error}. Changes are recorded in memory only.")
         return RecordStore(None)

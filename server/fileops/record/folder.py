@@ -210,6 +210,20 @@ class RecordedFolder:
             self.limits.add("watches")
             self.is_watched = False
 
+    def drop_ignored(self) -> list[str]:
+        """Forget the files that a later rule ignores. Returns their paths."""
+        ignored = [path for path in self.files if path not in self._tracked and self._rules.is_ignored(path)]
+        for path in ignored:
+            del self.files[path]
+        return ignored
+
+    def forget_contents(self, path: str | None) -> None:
+        """Forget which contents the files below a path have, because the store does not have them any more."""
+        for file, known in self.files.items():
+            if known.digest is not None and (path is None or file == path or file.startswith(path + "/")):
+                self.files[file] = replace(known, digest=None)
+                self._to_copy.append(file)
+
     # --- copies ------------------------------------------------------------------------------------------------
 
     def copy_next(self) -> tuple[str, ReadFile] | None:

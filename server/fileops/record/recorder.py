@@ -50,6 +50,8 @@ log = logging.getLogger(__name__)
 
 DEBOUNCE_S = 0.05
 SCAN_EVERY_S = 60.0
+PRUNE_EVERY_S = 3600.0
+_PRUNING = ""  # the name of its steps, beside those of folders
 KEPT_S = 3600.0  # a folder without clients
 _INDEX_EVERY_S = 1.0
 _WRITTEN_AT_ONCE = 8  # entries, before messages and events are looked at again
@@ -94,12 +96,16 @@ class Recorder:
         documents: OpenDocuments,
         *,
         watches: bool = True,
+        warn: Callable[[str], None] = log.warning,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Args: watches: whether folders are recorded, and not only the daemon's own edits."""
+        """Args: watches: whether folders are recorded, and not only the daemon's own edits.
+
+        warn: gets a sentence, once, if the record cannot be written any more.
+        """
         self.store, self.brackets, self.turns = store, brackets, turns
         self.writer = EntryWriter(store, brackets, turns)
-        self._documents, self._now = documents, now
+        self._documents, self._warn, self._now = documents, warn, now
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
         self._committing: dict[str, int] = {}  # guarded by _lock: commits of the daemon that are being made
@@ -118,6 +124,7 @@ class Recorder:
         self._steps: dict[str, Iterator[None]] = {}  # of starts and scans, by folder
         self._checked_index_at = 0.0
         self._scanned_at = time.monotonic()
+        self._pruned_at = time.monotonic() - PRUNE_EVERY_S + SCAN_EVERY_S
 
     def start(self) -> None:
         self._thread.start()
@@ -207,6 +214,20 @@ class Recorder:
         self._send(run)
         done.wait(_SETTLED_WITHIN_S)
 
+    def forget(self, path: str | None) -> int:
+        """Remove all entries and contents of a canonical file or folder (None: of all). Returns how many. Blocks."""
+        n_entries: list[int] = []
+        self._wait_for(lambda: n_entries.append(self._forget(path)))
+        return n_entries[0] if n_entries else 0
+
+    def _forget(self, path: str | None) -> int:
+        self._flush()
+        n_entries = self.store.forget(path)
+        for folder in self._folders.values():
+            folder.forget_contents(path)
+            self._steps.setdefault(folder.root, self._copying(folder))
+        return n_entries
+
     def status(self) -> list[RecordedFolder]:
         """Each folder, and how far its recording is. Blocks for the recorder's thread."""
         answer: list[RecordedFolder] = []
@@ -268,7 +289,10 @@ class Recorder:
         self._end_left_folders()
         if time.monotonic() - self._scanned_at >= SCAN_EVERY_S:
             self._scanned_at = time.monotonic()
-            self._scan_all()
+            self.scan()
+        if time.monotonic() - self._pruned_at >= PRUNE_EVERY_S:
+            self._pruned_at = time.monotonic()
+            self._steps[_PRUNING] = self._pruning()
         self._step()
 
     def _timeout_ms(self) -> float:
@@ -364,9 +388,20 @@ class Recorder:
                 self._remember(folder, path, self._kept(found))
             yield
 
-    def _scan_all(self) -> None:
+    def scan(self) -> None:
+        """Compare all files by their stamps, in steps. Belongs to the recorder's thread."""
         for folder in self._folders.values():
             self._steps.setdefault(folder.root, folder.scan(lambda path: self._touch(path, found="scan")))
+
+    def _pruning(self) -> Iterator[None]:
+        """Remove what is too old or too much, and the contents of files that are ignored by now."""
+        for folder in tuple(self._folders.values()):
+            for path in folder.drop_ignored():
+                self.store.drop_contents(path)
+                self.store.set_known(folder.root, [(path, None)])
+                yield
+        while self.store.prune(self._now()):
+            yield
 
     def _step(self) -> None:
         for root, steps in tuple(self._steps.items()):
@@ -381,6 +416,8 @@ class Recorder:
     def _status_of(self, folder: Folder) -> RecordedFolder:
         is_starting = folder.is_starting or folder.n_to_copy > 0
         reasons = sorted(folder.limits) or ([] if folder.is_watched else ["no_events"])
+        if self.store.is_in_memory:
+            reasons.append("store")
         return RecordedFolder(
             root=folder.root,
             state="starting" if is_starting else "limited" if reasons else "on",
@@ -416,7 +453,7 @@ class Recorder:
                         self._touch(inside)
         except EventsLost:
             log.warning("events of changed files were lost; all files are compared")
-            self._scan_all()
+            self.scan()
 
     def _touch(
         self, path: str, *, found: Found = "event", gap: GapKind | None = None, is_complete: bool = False
@@ -481,8 +518,24 @@ class Recorder:
 
     def _write(self, n_entries: int) -> None:
         batch = [self._read.popleft() for _ in range(min(n_entries, len(self._read)))]
-        if not batch:
-            return
+        if batch:
+            self._safely(lambda: self._write_batch(batch))
+
+    def _safely(self, work: Callable[[], None]) -> None:
+        """Do work of one transaction. If the database cannot be written, do it in memory, from now on (R-RECP-4)."""
+        try:
+            work()
+        except sqlite3.Error as error:
+            if self.store.is_in_memory:
+                raise
+            self.store.move_to_memory()
+            self._warn(
+                f"The record of changes cannot be written: {error}. Changes are recorded in memory until the daemon "
+                "ends. Free space on the disk, then restart the daemon."
+            )
+            work()
+
+    def _write_batch(self, batch: Sequence[tuple[Folder, Observed]]) -> None:
         blobs = _blobs_before(batch)
         with self.store.transaction():
             for folder, observed in batch:
@@ -522,6 +575,10 @@ class Recorder:
         root = "" if folder is None else folder.root
         before, after = _known_of_snapshot(edit.before, root), _known_of_snapshot(edit.after, root)
         self._write(len(self._read))  # in the order of the contents
+        self._safely(lambda: self._write_own(folder, edit, before, after))
+
+    def _write_own(self, folder: Folder | None, edit: RecordedEdit, before: Known | None, after: Known | None) -> None:
+        path = edit.before.path
         with self.store.transaction():
             if folder is not None and folder.is_recorded(path):
                 self._note_before(folder, edit, before)

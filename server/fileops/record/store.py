@@ -12,8 +12,9 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -39,6 +40,10 @@ log = logging.getLogger(__name__)
 
 FILE_NAME = "record.db"
 VERSION = 1
+MAX_AGE_S = 30 * 24 * 3600.0
+MAX_BYTES = 1 << 30
+MAX_MEMORY_BYTES = 64 << 20  # while the file cannot be written
+_STEP = 500  # entries or contents that one step of a pruning removes
 _BUSY_MS = 2000  # another daemon of this user writes for milliseconds
 
 _SCHEMA = """
@@ -72,6 +77,21 @@ def default_folder() -> str:
     return os.path.join(base, "fileops-server", "record")
 
 
+def put_aside(folder: str) -> str:
+    """Rename a database that is damaged, so that a new one can begin. Returns its path then. Raises: OSError."""
+    path = os.path.join(folder, FILE_NAME)
+    aside = f"{path}.damaged-{time.time_ns()}"
+    for suffix in ("-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.rename(path + suffix, aside + suffix)
+    os.rename(path, aside)
+    return aside
+
+
+class NewerRecord(Exception):
+    """The database was written by a newer version of the server."""
+
+
 class UnknownId(Exception):
     """No entry, command, turn or rewind has this id. n_found: how many begin with it, if more than one."""
 
@@ -83,7 +103,7 @@ class UnknownId(Exception):
 class RecordStore:
     """A record in one folder. Missing folders are made, accessible to this user only; without a folder it is in memory.
 
-    Raises (of `__init__`): OSError, sqlite3.Error.
+    Raises (of `__init__`): OSError, sqlite3.Error, NewerRecord.
     """
 
     def __init__(self, folder: str | None) -> None:
@@ -104,7 +124,7 @@ class RecordStore:
         with self.transaction():
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
-                raise sqlite3.DatabaseError(f"it was written by a newer version ({version})")
+                raise NewerRecord(f"it was written by a newer version ({version})")
             if version < VERSION:
                 for statement in _SCHEMA.split(";"):
                     self._db.execute(statement)
@@ -134,9 +154,31 @@ class RecordStore:
 
     @property
     def n_bytes(self) -> int:
-        """How large the record is."""
-        ((n_pages,),), ((n_page_bytes,),) = self._rows("PRAGMA page_count"), self._rows("PRAGMA page_size")
-        return n_pages * n_page_bytes
+        """How large the record is, without what is free inside its file."""
+        (n_pages,), (n_free,), (n_page_bytes,) = (
+            self._rows(f"PRAGMA {name}")[0] for name in ("page_count", "freelist_count", "page_size")
+        )
+        return (n_pages - n_free) * n_page_bytes
+
+    def move_to_memory(self) -> None:
+        """Go on in memory, with what was recorded so far if that is not too much: the file cannot be written."""
+        with self._lock:
+            memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            try:
+                if self.n_bytes <= MAX_MEMORY_BYTES:
+                    self._db.backup(memory)
+            except sqlite3.Error as error:
+                log.warning("the record begins anew in memory: %s", error)
+                memory.close()
+                memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            with suppress(sqlite3.Error):
+                self._db.close()
+            self._db, self._n_open, self.path = memory, 0, ":memory:"
+            self._set_up()
+
+    @property
+    def is_in_memory(self) -> bool:
+        return self.path == ":memory:"
 
     # --- entries -----------------------------------------------------------------------------------------------
 
@@ -411,6 +453,77 @@ class RecordStore:
             gone = [row[:2] for row in rows if not row[3]]
             self._db.executemany("DELETE FROM known WHERE root = ? AND path = ?", gone)
 
+    # --- limits ------------------------------------------------------------------------------------------------
+
+    def prune(self, now: float, *, max_age_s: float = MAX_AGE_S, max_bytes: int = MAX_BYTES) -> bool:
+        """Remove a part of what is too old or too much. Returns whether more is to be removed."""
+        with self.transaction():
+            before = self._db.total_changes
+            old = now - max_age_s
+            self._db.execute(
+                "DELETE FROM entry WHERE seq IN (SELECT seq FROM entry WHERE time < ? LIMIT ?)", (old, _STEP)
+            )
+            for table, column in (("turn", "turn_id"), ("command", "command_id")):
+                self._db.execute(
+                    f"DELETE FROM {table} WHERE began < ? AND {column} NOT IN "
+                    f"(SELECT {column} FROM entry WHERE {column} IS NOT NULL)",
+                    (old,),
+                )
+            if self.n_bytes > (MAX_MEMORY_BYTES if self.is_in_memory else max_bytes):
+                self._drop_oldest()
+            self._remove_unused_blobs()
+            return self._db.total_changes != before
+
+    def _drop_oldest(self) -> None:
+        """Remove the contents of the oldest entries that have any; where none has, the oldest entries."""
+        having = "before IS NOT NULL OR after IS NOT NULL"
+        rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE {having} ORDER BY seq LIMIT ?", _STEP)
+        self._drop_contents(map(_entry_of, rows))
+        if not rows:
+            self._db.execute("DELETE FROM entry WHERE seq IN (SELECT seq FROM entry ORDER BY seq LIMIT ?)", (_STEP,))
+
+    def drop_contents(self, path: str) -> None:
+        """Remove the contents of a file from its entries."""
+        with self.transaction():
+            self._drop_contents(self.entries(LogQuery(path=path), is_file=True)[0])
+
+    def _drop_contents(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if entry.content == "kept":
+                self.replace(replace(entry, content="gone", before=_without(entry.before), after=_without(entry.after)))
+
+    def forget(self, path: str | None) -> int:
+        """Remove all entries and contents of a file or folder (None: of all) at once. Returns how many entries."""
+        with self._lock:
+            self._db.execute("PRAGMA secure_delete = ON")
+            with self.transaction():
+                where, values = self._conditions(LogQuery(path=path), is_file=False)
+                n_entries: int = self._db.execute(f"DELETE FROM entry WHERE {where}", values).rowcount
+                where, values = self._conditions(LogQuery(path=path), is_file=False)
+                self._db.execute(f"DELETE FROM known WHERE {where}", values)
+                while self._remove_unused_blobs():
+                    pass
+            self._db.execute("PRAGMA secure_delete = OFF")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return n_entries
+
+    def _remove_unused_blobs(self) -> bool:
+        """Remove some contents that nothing names. A content that is a difference from one of them becomes whole."""
+        unused = self._rows(
+            "SELECT digest FROM blob WHERE digest NOT IN (SELECT before FROM entry WHERE before IS NOT NULL) "
+            "AND digest NOT IN (SELECT after FROM entry WHERE after IS NOT NULL) "
+            "AND digest NOT IN (SELECT digest FROM known WHERE digest IS NOT NULL) LIMIT ?",
+            _STEP,
+        )
+        gone = {digest for (digest,) in unused}
+        for digest in gone:
+            for (dependent,) in self._rows("SELECT digest FROM blob WHERE base = ?", digest):
+                if dependent not in gone and (content := self.content(dependent)) is not None:
+                    row = (blobs.pack(content), dependent)
+                    self._db.execute("UPDATE blob SET base = NULL, n_deltas = 0, packed = ? WHERE digest = ?", row)
+        self._db.executemany("DELETE FROM blob WHERE digest = ?", unused)
+        return bool(gone)
+
     # --- helpers -----------------------------------------------------------------------------------------------
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
@@ -431,6 +544,10 @@ def _entry_of(row: tuple[Any, ...]) -> Entry:
     _, path, moved_from, moved_to, body = row
     entry = msgspec.msgpack.decode(body, type=Entry)
     return replace(entry, path=os.fsdecode(path), moved_from=_decoded(moved_from), moved_to=_decoded(moved_to))
+
+
+def _without(version: FileVersion | None) -> FileVersion | None:
+    return None if version is None else replace(version, digest=None)
 
 
 def _digest_of(version: FileVersion | None) -> bytes | None:

@@ -1,4 +1,7 @@
-"""The store of the record: entries, contents, turns and commands."""
+"""The store of the record: entries, contents, turns and commands.
+
+R-RECP-3 (limits), R-RECP-4 (it goes on in memory).
+"""
 
 import itertools
 import os
@@ -20,13 +23,14 @@ from fileops.model.record import (
     Contents,
     Entry,
     FileVersion,
+    Known,
     LogQuery,
     Turn,
     is_by_agent,
     unsure,
 )
 from fileops.record import blobs
-from fileops.record.store import FILE_NAME, RecordStore, UnknownId
+from fileops.record.store import FILE_NAME, NewerRecord, RecordStore, UnknownId
 
 AGENT = BySession(session_id="claude-code:1", label="claude-code")
 SED = ByCommand(session_id="codex:2", command_id="c-1", label="codex · sed")
@@ -219,5 +223,67 @@ def test_record_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     RecordStore(str(tmp_path)).close()
     with sqlite3.connect(tmp_path / FILE_NAME) as db:
         db.execute("PRAGMA user_version = 99")
-    with pytest.raises(sqlite3.DatabaseError):
+    with pytest.raises(NewerRecord):
         RecordStore(str(tmp_path))
+
+
+def chained(store: RecordStore, n_entries: int) -> list[bytes]:
+    """Entries of one file, each of which appends a line. Returns the contents."""
+    contents = [b"".join(b"line %d\n" % line for line in range(n)) for n in range(n_entries + 1)]
+    for number, (before, after) in enumerate(itertools.pairwise(contents)):
+        added(store, number, before, after)
+    return contents
+
+
+def test_old_entries_go_and_later_contents_that_were_differences_from_theirs_remain(store: RecordStore) -> None:
+    contents = chained(store, 20)
+    while store.prune(1010.0, max_age_s=0.0):
+        pass
+    found = store.entries(LogQuery())[0]
+    assert [entry.entry_id for entry in found] == [f"e-{number:04d}" for number in range(19, 9, -1)]
+    assert [store.contents(entry).after for entry in found] == contents[20:10:-1]
+    assert store.content(content_digest(contents[5])) is None
+
+
+def test_too_large_record_loses_the_oldest_contents_first_and_then_entries(store: RecordStore) -> None:
+    chained(store, 5)
+    n_bytes = store.n_bytes
+    assert not store.prune(0.0, max_bytes=n_bytes)
+    store.prune(0.0, max_bytes=0)
+    found = store.entries(LogQuery())[0]
+    assert [(entry.content, entry.is_undoable) for entry in found] == [("gone", False)] * 5
+    while store.prune(0.0, max_bytes=0):
+        pass
+    assert store.entries(LogQuery())[0] == []
+
+
+def test_content_that_is_known_of_a_file_is_not_pruned(store: RecordStore) -> None:
+    digest = store.put(b"present")
+    store.set_known("/p", [("/p/a", Known(content="kept", digest=digest)), ("/p/b", Known(content="protected"))])
+    while store.prune(9e9):
+        pass
+    assert store.content(digest) == b"present"
+    assert set(store.known("/p")) == {"/p/a", "/p/b"}
+    store.set_known("/p", [("/p/a", None)])
+    store.prune(0.0)
+    assert (store.content(digest), set(store.known("/p"))) == (None, {"/p/b"})
+
+
+def test_forgotten_folder_leaves_no_byte_of_its_contents(store: RecordStore) -> None:
+    secret = os.urandom(64).hex().encode()
+    added(store, 1, None, secret, path="/p/a")
+    added(store, 2, None, b"other", path="/q/a")
+    store.set_known("/p", [("/p/a", Known(content="kept", digest=content_digest(secret)))])
+    assert store.forget("/p") == 1
+    assert (ids(store), store.known("/p"), store.content(content_digest(secret))) == (["e-0002"], {}, None)
+    assert store.forget(None) == 1
+    folder = Path(store.path).parent
+    assert not any(b"/p/a" in path.read_bytes() for path in folder.iterdir())
+
+
+def test_record_that_cannot_be_written_goes_on_in_memory_with_what_it_has(store: RecordStore) -> None:
+    added(store, 1, None, b"text")
+    store.move_to_memory()
+    added(store, 2, b"text", b"more")
+    assert (ids(store), store.is_in_memory) == (["e-0002", "e-0001"], True)
+    assert store.contents(entry_of(1, None, b"text")) == Contents(None, b"text")
