@@ -21,14 +21,14 @@ comments remain, and the change is shown first. It is written after a confirmati
 
 MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
 
-HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini")
+HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode")
 
 FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo"}  # of `mcp`, by the name that the option gives them
 
 # What `mcp` does without its options; the daemon is sent only what differs.
 MCP_DEFAULTS = {
     "approve": "person", "protected": "ask", "freshness": "mtime", "confine": "edits", "notices": "on",
-    "show_diff": "on",
+    "show_diff": "on", "record_titles": "on",
 }  # fmt: skip
 
 ABOUT_REVIEW = """\
@@ -199,6 +199,11 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         "--record", choices=("on", "edits", "off"),
         help="what the shared daemon records, if this host is its first client: every change in the roots (default), "
         "its own edits, or nothing",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--record-titles", choices=("on", "off"), default=MCP_DEFAULTS["record_titles"],
+        help="keep the beginnings of prompts as titles in the record, if this host is the first client of the shared "
+        "daemon (default: on)",
     )  # fmt: skip
     mcp.add_argument(
         "--show-diff", choices=("on", "off"), default=MCP_DEFAULTS["show_diff"],

@@ -227,6 +227,7 @@ def _mcp_options(options: argparse.Namespace) -> dict[str, object]:
         _refuse_mcp("--max-read-bytes must be at least 1.")
     given: dict[str, object] = {
         "roots": roots, "session": options.session, "max_read_bytes": options.max_read_bytes,
+        "record": options.record,
         "further_tools": [tool for name, tool in FURTHER_TOOLS.items() if name in wanted],
         "encodings": [_encoding_rule(rule) for rule in options.encodings],
         "unreadable": [_checked_glob(glob) for glob in options.unreadable],

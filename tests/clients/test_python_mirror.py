@@ -17,7 +17,7 @@ from fileops.core.presentation.titles import Description
 from fileops.model import approval, events, results, statistics
 from fileops.model import record as model_record
 from fileops.model.errors import FAILURES
-from fileops.wire import commands, sessions
+from fileops.wire import commands, sessions, turns
 from fileops.wire import record as wire_record
 from fileops.wire import reviews as wire_reviews
 from fileops.wire import types as wire
@@ -26,6 +26,7 @@ from fileops_client import events as client_events
 from fileops_client._session import WITHOUT_SESSION
 from fileops_client.details import Details
 from fileops_client.requests import sessions as client_sessions
+from fileops_client.requests import turns as client_turns
 from fileops_client.requests import views
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -43,6 +44,8 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [
     (client_sessions.CallStats, statistics.StatsResult),
     (client_sessions.Conflict, results.Conflict),
     (client_sessions.RecordedRead, sessions.RecordReadResult),
+    (client_turns.Turn, turns.Turn),
+    (client_turns.EndedCommand, turns.EndCommandResult),
     (client_sessions.SessionFile, results.SessionFile),
     (views.Description, Description),
     (views.View, View),

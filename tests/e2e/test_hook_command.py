@@ -50,6 +50,8 @@ def event(tool: str, path: str = "/p/a.py", name: str = "PreToolUse") -> str:
         ("codex", event("apply_patch"), EDIT),
         ("codex", event("Write"), WRITE),
         ("codex", event("Bash"), LET_THROUGH),
+        ("opencode", event("bash"), LET_THROUGH),
+        ("opencode", event("edit"), LET_THROUGH),
     ],
 )
 def test_hook_refuses_built_in_tools_only(host: str, stdin: str, reason: str | None) -> None:
@@ -102,8 +104,8 @@ def test_hook_with_unusable_input_prints_nothing_and_lets_the_host_continue(stdi
     assert done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("key", ["tool_name", "tool_input", "session_id", "source"])
-@pytest.mark.parametrize("name", ["PreToolUse", "PostToolUse", "SessionStart", "UserPromptSubmit", "\ud800"])
+@pytest.mark.parametrize("key", ["tool_name", "tool_input", "session_id", "source", "prompt", "tool_use_id", "cwd"])
+@pytest.mark.parametrize("name", ["PreToolUse", "PostToolUse", "SessionStart", "UserPromptSubmit", "Stop", "\ud800"])
 def test_hook_with_any_json_lets_the_host_continue(name: str, key: str) -> None:
     sane: dict[str, object] = {
         "hook_event_name": name,
@@ -116,6 +118,7 @@ def test_hook_with_any_json_lets_the_host_continue(name: str, key: str) -> None:
         for host in ("claude", "gemini"):
             try:
                 hook.answer_to(host, {**sane, key: value})
+                hook.record(host, {**sane, key: value}, deadline=0)
                 hook.shared_answer(host, {**sane, key: value}, deadline=0)
             except hook.Unusable:
                 assert key == "tool_name"

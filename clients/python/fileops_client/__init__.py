@@ -61,6 +61,7 @@ from fileops_client.requests.sessions import (
     SessionFile,
 )
 from fileops_client.requests.tools import AgentTool, Tool, system_prompt
+from fileops_client.requests.turns import EndedCommand, Turn
 from fileops_client.requests.views import Description, DiffRow, DiffView, Location, View, ViewLine
 from fileops_client.reviews import (
     AskingSession,
@@ -112,6 +113,7 @@ __all__ = [
     "DiffView",
     "EditStats",
     "EncodingOptions",
+    "EndedCommand",
     "ErrorCode",
     "ErrorStats",
     "Event",
@@ -162,6 +164,7 @@ __all__ = [
     "ToolFormat",
     "ToolResult",
     "TrackedFile",
+    "Turn",
     "UiExtra",
     "View",
     "ViewLine",

@@ -29,6 +29,7 @@ from fileops_client.requests.reviews import ReviewRequests
 from fileops_client.requests.sender import given
 from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
+from fileops_client.requests.turns import TurnRequests
 from fileops_client.reviews import DidChangeReviews
 from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription, Where
 
@@ -48,6 +49,7 @@ class FileOpsClient(
     CommandRequests,
     ReviewRequests,
     RecordRequests,
+    TurnRequests,
 ):
     """One connection to a server, which runs in one of three ways.
 

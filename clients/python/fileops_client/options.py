@@ -72,6 +72,7 @@ class Options(TypedDict, total=False):
     approval_fallback: Literal["none", "message"]
     history: Literal["memory", "persistent"]
     record: Literal["on", "edits", "off"]
+    record_titles: bool
     code_lens: bool
     filesystems: Sequence[FilesystemOptions]
     encodings: Sequence[EncodingOptions]

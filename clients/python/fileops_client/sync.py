@@ -29,6 +29,7 @@ from fileops_client.records import AuthorKind, Log, RecordedChange, RecordedFold
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath
 from fileops_client.requests.sessions import CallStats, Conflict, RecordedRead, SessionFile
+from fileops_client.requests.turns import EndedCommand, Turn
 from fileops_client.requests.views import Description, View
 from fileops_client.reviews import DecideReviewResult, DecideReviewsResult, DidChangeReviews, Outcome, Review
 from fileops_client.subscriptions import EventContext, Listener, Where
@@ -475,6 +476,57 @@ class Requests:
                 on_output=on_output,
             )
         )
+
+    def begin_turn(
+        self,
+        *,
+        turn_id: str | None = None,
+        title: str | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> str:
+        """Begin a turn of the session, and return its id. Repeating the `turn_id` of the open turn does nothing.
+
+        turn_id: your own id of it. title: the prompt; the beginning of its first line is kept.
+        """
+        return self._portal.call(
+            self._target.begin_turn(turn_id=turn_id, title=title, session_id=session_id, timeout_s=timeout_s)
+        )
+
+    def begin_command(
+        self,
+        label: str | None = None,
+        *,
+        command_id: str | None = None,
+        background: bool | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> str:
+        """Report that a program of the session begins to run, and return the id of the command.
+
+        What is written until its end counts as written by it. label: the command line, of which the program and its
+        first argument are kept. command_id: your own id of it. background: a program may continue after the end.
+        """
+        return self._portal.call(
+            self._target.begin_command(
+                label, command_id=command_id, background=background, session_id=session_id, timeout_s=timeout_s
+            )
+        )
+
+    def end_command(self, command_id: str, *, timeout_s: float | None = None) -> EndedCommand:
+        """Report that a command has ended, by its id or your own, and return what it changed."""
+        return self._portal.call(self._target.end_command(command_id, timeout_s=timeout_s))
+
+    def turns(
+        self,
+        *,
+        session_id: str | None = None,
+        root: FilePath | None = None,
+        limit: int | None = None,
+        timeout_s: float | None = None,
+    ) -> list[Turn]:
+        """Return the turns, the newest first; of all sessions without `session_id`. root: those of one folder."""
+        return self._portal.call(self._target.turns(session_id=session_id, root=root, limit=limit, timeout_s=timeout_s))
 
 
 class FileOpsClient(Requests):

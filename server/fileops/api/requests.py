@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from fileops.api import record, reviews, rewinds, sessions, views
+from fileops.api import record, reviews, rewinds, sessions, turns, views
 from fileops.api.notices import with_notices
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import commands, convert
@@ -19,6 +19,7 @@ from fileops.wire.record import EntryParams, LogParams, RecordStatusParams
 from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
 from fileops.wire.rewinds import RewindParams
 from fileops.wire.sessions import FileParams, SessionFilesParams
+from fileops.wire.turns import BeginCommandParams, BeginTurnParams, EndCommandParams, TurnsParams
 from fileops.wire.views import DescribeParams, RenderParams
 
 if TYPE_CHECKING:
@@ -166,6 +167,10 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/entry", EntryParams, record.entry),
     Request("fileops/recordStatus", RecordStatusParams, record.record_status),
     Request("fileops/bash", commands.BashParams, bash, streams_output=True, needs="bash", details="BashDetails"),
+    Request("fileops/beginTurn", BeginTurnParams, turns.begin_turn),
+    Request("fileops/turns", TurnsParams, turns.list_turns),
+    Request("fileops/beginCommand", BeginCommandParams, turns.begin_command),
+    Request("fileops/endCommand", EndCommandParams, turns.end_command),
     Request("fileops/reviews", ReviewsParams, reviews.list_reviews, needs="user"),
     Request("fileops/decideReview", DecideReviewParams, reviews.decide_review, needs="user"),
     Request("fileops/decideReviews", DecideReviewsParams, reviews.decide_reviews, needs="user"),

@@ -39,6 +39,11 @@ class ClientConnection:
             state.hub.connections[name] = self
 
     @property
+    def name(self) -> str:
+        """See ClientConnection."""
+        return self._name
+
+    @property
     def host(self) -> str:
         """The client's own name, once it has said it; before that, the one of its first line."""
         return self._host
@@ -77,6 +82,14 @@ class ClientConnection:
             return []
         notices = await service.notices(service.names.local(session_id))
         return [notice_text(notice) for notice in notices.others]
+
+    def describe_session(self, session_id: str) -> "tuple[str, tuple[str, ...]]":
+        """See state.Connection."""
+        hub = self._state.hub
+        label = (
+            self.program if hub is None else hub.sessions.meet(session_id, self._name, self.host, self.program).label
+        )
+        return label, self._folders()
 
     def reset(self, session_id: str) -> None:
         if self._service is not None:

@@ -1,16 +1,31 @@
 """The process of a shared daemon, and the state that serves its clients."""
 
+import asyncio
 import gc
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from fileops.compose.lsp_connection import LspConnection
 from fileops.compose.mcp_connection import McpConnection
-from fileops.compose.state import DaemonState, Hub
+from fileops.compose.state import Connection, DaemonState, Hub
+from fileops.daemon.peer import ancestors_of, parent_of
 
 if TYPE_CHECKING:
-    from fileops.attach.handshake import Attachment
+    from fileops.attach.handshake import Attachment, Hook
     from fileops.daemon.process import DaemonOptions
     from fileops.rpc.session import StreamSession
+    from fileops.service.session_work import WorkingSession
+
+# What the hosts of hooks call themselves as clients of MCP, where `mcp hook` calls them otherwise.
+CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
+
+
+class HookedSession(NamedTuple):
+    """The session that a hook is about, and the connection that uses it."""
+
+    connection: Connection
+    session_id: str
 
 
 def serve_daemon(options: "DaemonOptions") -> int:
@@ -65,13 +80,71 @@ class SharedDaemonState(DaemonState):
             for review in self.reviews.waiting()
         ]  # fmt: skip
 
-    async def notices(self, host: str, own_id: str) -> list[str]:
-        session = self.hub.sessions.named(host, own_id)
-        if session is None or (connection := self.hub.connections.get(session.connections[-1])) is None:
-            return []
-        return await connection.notices(session.session_id)
+    async def notices(self, hook: "Hook") -> list[str]:
+        found = await self._session_of(hook)
+        return [] if found is None else await found.connection.notices(found.session_id)
 
-    def reset(self, host: str, own_id: str) -> None:
-        session = self.hub.sessions.named(host, own_id)
+    async def reset(self, hook: "Hook") -> None:
+        found = await self._session_of(hook)
+        if found is not None:
+            found.connection.reset(found.session_id)
+
+    async def record(self, hook: "Hook", report: Mapping[str, object]) -> None:
+        import msgspec
+
+        from fileops.attach.handshake import BadRequest
+        from fileops.service.hub.hooks import HookReport, note_report
+
+        try:
+            checked = msgspec.convert(report, HookReport)
+        except msgspec.ValidationError as fault:
+            raise BadRequest(str(fault)) from None
+        if self._parts is None:
+            return  # without a client there is no folder to record
+        cwd = None if checked.cwd is None else await asyncio.to_thread(os.path.realpath, checked.cwd)
+        session, client = await self._working_session(hook, cwd)
+        await note_report(self._parts.workspace.work, session, checked)
+        if cwd is not None and client is not None and self._parts.recorder is not None:
+            await asyncio.to_thread(self._parts.recorder.record, cwd, client)
+
+    async def _working_session(self, hook: "Hook", cwd: str | None) -> "tuple[WorkingSession, str | None]":
+        """Describe a hook's session, and name the connection that has it.
+
+        A session that no client has works in the folder of the hook.
+        """
+        from fileops.service.hub.names import base_of, program_name
+        from fileops.service.session_work import WorkingSession
+
+        found, folders = await self._session_of(hook), () if cwd is None else (cwd,)
+        if found is None:
+            host = CLIENT_NAMES.get(hook.host, hook.host)
+            name = base_of(host, hook.own_id)
+            return WorkingSession(session_id=name, label=program_name(host), roots=folders), None
+        label, roots = found.connection.describe_session(found.session_id)
+        roots = tuple(dict.fromkeys((*roots, *folders)))
+        return WorkingSession(session_id=found.session_id, label=label, roots=roots), found.connection.name
+
+    async def _session_of(self, hook: "Hook") -> "HookedSession | None":
+        """Find a hook's session by its id, else by its process; None if no client has it.
+
+        By the process, it is that of the client whose parent is the nearest ancestor of the hook that is the parent of
+        one client only. So the session is found after the host has given it another id, and of a host that gives its
+        servers none.
+        """
+        session = self.hub.sessions.named(hook.host, hook.own_id)
         if session is not None and (connection := self.hub.connections.get(session.connections[-1])) is not None:
-            connection.reset(session.session_id)
+            return HookedSession(connection, session.session_id)
+        agents = [agent for agent in self.hub.connections.values() if isinstance(agent, McpConnection)]
+        agent = next((agent for agent in agents if agent.has_session(hook.host, hook.own_id)), None)
+        agent = agent or _agent_of_process(agents, hook.pid)
+        name = None if agent is None else await agent.session_of_hook(hook.host, hook.own_id)
+        return None if agent is None or name is None else HookedSession(agent, name)
+
+
+def _agent_of_process(agents: "list[McpConnection]", pid: int) -> McpConnection | None:
+    """Find the agent whose server is a child of the nearest ancestor of this process that has one such child."""
+    parents = [parent_of(agent.pid) for agent in agents]
+    for ancestor in ancestors_of(pid):
+        if parents.count(ancestor) == 1:
+            return agents[parents.index(ancestor)]
+    return None

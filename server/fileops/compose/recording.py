@@ -22,11 +22,13 @@ def start_recorder(hub: "Hub", files: "OverlayFileSystem", warn: Callable[[str],
     from fileops.record.brackets import Brackets
     from fileops.record.recorder import Recorder
     from fileops.record.turns import TurnRegistry
+    from fileops.service.hub.names import has_host_id
 
     store = _open_store(warn)
     brackets, turns = Brackets(), TurnRegistry()
     brackets.on_change, turns.on_change = store.put_command, store.put_turn
-    turns.resume(counted.turn for counted in store.turns(limit=1000))
+    # The name of a session without an id of its host means another one in each daemon.
+    turns.resume(counted.turn for counted in store.turns(limit=1000) if has_host_id(counted.turn.session_id))
     recorder = Recorder(store, brackets, turns, _Documents(hub, files), watches=watches, warn=warn)
     files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(hub, editor), text)
     files.on_closed = recorder.closed

@@ -32,6 +32,9 @@ class Connection(Protocol):
     @property
     def program(self) -> str: ...
 
+    @property
+    def name(self) -> str: ...
+
     def describe(self) -> dict[str, object]: ...
 
     def notify_sessions(self) -> None:
@@ -44,6 +47,10 @@ class Connection(Protocol):
 
     def reset(self, session_id: str) -> None:
         """Forget what a session of this connection has read."""
+        ...
+
+    def describe_session(self, session_id: str) -> "tuple[str, tuple[str, ...]]":
+        """The label of a session of this connection, and the folders in which it works."""
         ...
 
 
@@ -89,9 +96,9 @@ class DaemonState:
         """Forget a connection and its open documents; its sessions are kept. Called in any thread."""
         with suppress(RuntimeError):  # the loop is closed, and nothing waits any more
             self._loop.call_soon_threadsafe(self._forget_view, name)
-        if self.hub is not None:
-            self.hub.leave(name)
+        left = [] if self.hub is None else self.hub.leave(name)
         if self._parts is not None:
+            self._parts.workspace.work.disconnected(left)
             self._parts.files.disconnect(name)
             if self._parts.recorder is not None:
                 self._parts.recorder.leave(name)
@@ -148,13 +155,14 @@ class Hub:
         self._session_bases.add(name)
         return name
 
-    def leave(self, connection: str) -> None:
+    def leave(self, connection: str) -> list[str]:
+        """Forget a connection. Returns the sessions that it was the last one of."""
         self.router.disconnect(connection)
         self.recorded.disconnect(connection)
         self.editors.disconnect(connection)
         self.editor_globs.disconnect(connection)
         self.connections.pop(connection, None)
-        self.sessions.disconnected(connection)
+        return self.sessions.disconnected(connection)
 
     def end_expired_sessions(self) -> None:
         for session_id in self.sessions.expired():
@@ -197,6 +205,7 @@ class SharedParts:
         saved = files.encoded_files(self.remote or state.disk, rules)
         self.files = OverlayFileSystem(saved)
         self._record = "on" if options is None else options.record or "on"
+        self._keeps_titles = options is None or options.record_titles is not False
         self.recorder = self._start_recorder(state, warn)
         self.workspace: Workspace = files.build_workspace(
             self.files,
@@ -210,6 +219,7 @@ class SharedParts:
             recorder=self.recorder,
             label_of=str if state.hub is None else partial(recording.label_of, state.hub),
         )
+        self.workspace.work.keeps_titles = self._keeps_titles
         if state.hub is not None:
             self.workspace.on_session_end = state.hub.sessions.drop
 
@@ -238,3 +248,5 @@ class SharedParts:
             raise InvalidParams(advice, ".initializationOptions.history")
         if options.record is not None and options.record != self._record:
             raise InvalidParams(advice, ".initializationOptions.record")
+        if options.record_titles is not None and options.record_titles != self._keeps_titles:
+            raise InvalidParams(advice, ".initializationOptions.record_titles")

@@ -30,6 +30,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     max_read_bytes: int | None = None
     encodings: Sequence[EncodingRule] = ()
     record: RecordMode | None = None
+    record_titles: Literal["on", "off"] = "on"
     unreadable: Sequence[str] = ()
 
     @property

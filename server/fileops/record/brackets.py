@@ -19,7 +19,7 @@ from fileops.core.roots import is_inside
 from fileops.model.record import Command
 
 MAX_OPEN_S = 2 * 3600.0  # a host that died says no end
-LINGERING_S = 10.0  # how long a command that ended without its end may go on to write
+LINGERING_S = 10.0  # how long after its end such a program may go on to write
 REMEMBERED_S = 60.0  # after its end: a change is decided some seconds after it was made
 MAX_OPEN = 1000  # of all sessions: a host that never says an end fills nothing
 
@@ -91,7 +91,11 @@ class Brackets:
         """End the commands that have been open for too long, and forget those that ended long ago."""
         with self._lock:
             now = self._now()
-            lost = [self._ended(command, is_lost=True) for command in self.open if now - command.began >= MAX_OPEN_S]
+            lost = [
+                self._ended(command, is_lost=True)
+                for command in self._commands.values()
+                if command.ended is None and now - command.began >= MAX_OPEN_S
+            ]
             self._commands = {
                 command.command_id: command
                 for command in self._commands.values()
@@ -100,6 +104,10 @@ class Brackets:
         for command in lost:
             self.on_change(command)
 
+    def open_with(self, host_id: str, is_of: Callable[[str], bool]) -> Command | None:
+        """The newest open command with this id of the host, of the sessions for which `is_of` holds."""
+        return next((c for c in reversed(self.open) if c.host_id == host_id and is_of(c.session_id)), None)
+
     def get(self, command_id: str) -> Command | None:
         """A command that is open, or ended less than REMEMBERED_S ago."""
         return self._commands.get(command_id)
@@ -107,24 +115,30 @@ class Brackets:
     @property
     def open(self) -> tuple[Command, ...]:
         """The open commands of all sessions, the oldest first."""
-        return tuple(command for command in self._commands.values() if command.ended is None)
+        oldest = self._now() - MAX_OPEN_S
+        return tuple(command for command in self._commands.values() if command.ended is None and command.began > oldest)
 
     def open_during(self, path: str, began: float, ended: float) -> tuple[Command, ...]:
         """The commands that were open at some time from `began` to `ended`, and whose session's roots have `path`."""
         return tuple(
             command
             for command in self._commands.values()
-            if command.began <= ended and (command.ended is None or command.ended >= began) and covers(command, path)
+            if command.began <= ended
+            and began <= (command.began + MAX_OPEN_S if command.ended is None else command.ended)
+            and covers(command, path)
         )
 
-    def lingering(self, path: str, written: float) -> tuple[Command, ...]:
-        """The commands that had ended at `written`, and may have started a program that wrote `path` then."""
+    def lingering(self, path: str, began: float) -> tuple[Command, ...]:
+        """The commands that have ended, and may still have a program that wrote `path` at `began` or since.
+
+        These were started in the background, or their end was not reported.
+        """
         return tuple(
             command
             for command in self._commands.values()
             if (command.is_background or command.is_lost)
             and command.ended is not None
-            and 0 <= written - command.ended <= LINGERING_S
+            and command.ended >= began - LINGERING_S
             and covers(command, path)
         )
 

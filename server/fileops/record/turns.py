@@ -74,6 +74,12 @@ class TurnRegistry:
         self._tell(changed)
         return changed[-1]
 
+    def newest(self, session_id: str) -> Turn | None:
+        """The newest turn of a session, open or not."""
+        with self._lock:
+            session = self._sessions.get(session_id)
+        return None if session is None else session.turn
+
     def end(self, session_id: str) -> Turn | None:
         """End the open turn of a session. None if there is none."""
         with self._lock:

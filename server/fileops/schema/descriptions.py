@@ -33,6 +33,7 @@ TYPES: dict[str, str] = {
     "SharedCapability": "This client's connection to a shared daemon.",
     "StepDetails": "The outcome of one step of a multi-edit.",
     "ToolResult": "What every tool answers, whether it succeeded or failed.",
+    "Turn": "The work of a session between two prompts of its user, and how many entries of the record it has.",
     "UndoParams": "One edit by `edit_id`, or all of a session, the newest first; with `file_path` those of that file.",
     "UndoneFile": "What an undo did to one file.",
     "BySession": "A session by a tool of the daemon, or by several of its commands, which cannot be distinguished.",
@@ -63,6 +64,19 @@ FIELDS: dict[str, dict[str, str]] = {
         "description": "What it is for. The user who is asked reads it.",
         "session_id": _SESSION,
     },
+    "BeginCommandParams": {
+        "command_id": "The client's id of it, at most 200 characters. Repeating the id of an open command begins none.",
+        "label": "The command line, of which the program and its first argument are kept.",
+        "background": "A program may continue after the end.",
+        "session_id": _SESSION,
+    },
+    "BeginCommandResult": {"command_id": "The command's own id."},
+    "BeginTurnParams": {
+        "turn_id": "The client's id of it, at most 200 characters. Repeating the id of the open turn begins none.",
+        "title": "The prompt, of which the beginning of the first line is kept.",
+        "session_id": _SESSION,
+    },
+    "BeginTurnResult": {"turn_id": "The turn's own id."},
     "CommitDetails": {"reason": "Why less is promised than usual."},
     "ConfirmCommandParams": {"description": "As the agent gave it."},
     "ConfirmEditParams": {

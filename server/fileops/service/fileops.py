@@ -26,6 +26,7 @@ from fileops.service.client.folders import WorkspaceFolders, own_folder
 from fileops.service.client.record import ClientRecord
 from fileops.service.client.rewinds import ClientRewinds
 from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
+from fileops.service.client.work import ClientWork
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
 from fileops.service.read import ReadOperation
@@ -102,6 +103,15 @@ class FileOps:
             workspace.recorder, workspace.fs, client.names, self._workers, is_agent=client.is_agent
         )
         self.set_folders(workspace_folders)
+        self.work = ClientWork(
+            workspace.work,
+            self.names,
+            client.asker.info_of,
+            lambda: self.folders,
+            lambda: workspace.record,
+            self.run_on_disk,
+            is_agent=client.is_agent,
+        )
         self._on_work_waits: Callable[[], None] = nothing
         self.bash = self._new_command_runner()  # None if commands are not served
 
@@ -115,7 +125,7 @@ class FileOps:
             executor_at=client.executor_at, approver=client.command_approver, mode_of=self.approval_mode,
             open_session=lambda given: self._sessions.get(self.names.full(given)),
             folders=lambda: self.folders, default_cwd=own_folder(),
-            recheck=self._workspace.freshness.sweep,
+            recheck=self._workspace.freshness.sweep, running=self.work.running,
         )  # fmt: skip
 
     # --- the tools -----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from fileops.service.commit import Committer
 from fileops.service.edit_history import EditHistory
 from fileops.service.hub.modes import SessionModes
 from fileops.service.in_flight import RequestsInFlight
+from fileops.service.session_work import SessionWork
 from fileops.service.sessions import OpenSessions
 from fileops.telemetry.stats import Statistics
 from fileops.tracking.freshness import Freshness
@@ -55,6 +56,11 @@ class Workspace:
         self.modes = SessionModes()
         self.in_flight = RequestsInFlight()
         self.activity = ActivityLog()
+        self.work = (
+            SessionWork()
+            if recorder is None
+            else SessionWork(recorder.brackets, recorder.turns, at_edge=recorder.drain, flush=recorder.flush)
+        )
         self.stats = Statistics(clock.time_ns())
         self.on_session_end: Callable[[str], None] = lambda _session_id: None
         # The record of a shared daemon, and what waits until all that was written so far is in it.
@@ -72,6 +78,7 @@ class Workspace:
         self.freshness.close_session(session_id)
         self.activity.drop_session(session_id)
         self.stats.drop_session(session_id)
+        self.work.session_ended(session_id)
         self.on_session_end(session_id)
 
     @property

@@ -158,6 +158,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     review_grace_s: Annotated[float, Meta(ge=0, le=600)] | None = None
     history: Literal["memory", "persistent"] | None = None
     record: Literal["on", "edits", "off"] | None = None
+    record_titles: bool | None = None
     code_lens: bool | None = None
     filesystems: list[FilesystemOptions] | None = None
     bash: bool | None = None

@@ -95,9 +95,11 @@ def test_end_of_all_ends_the_commands_of_this_session_as_lost(brackets: Brackets
 
 def test_command_without_an_end_ends_after_two_hours(brackets: Brackets, clock: Clock, told: list[Command]) -> None:
     begin(brackets)
+    assert brackets.open_during("/p/a", 1000 + MAX_OPEN_S, 1000 + MAX_OPEN_S)
+    assert not brackets.open_during("/p/a", 1001 + MAX_OPEN_S, 1001 + MAX_OPEN_S)
     clock.now += MAX_OPEN_S
-    brackets.expire()
     assert brackets.open == ()
+    brackets.expire()
     assert told[-1].is_lost
 
 
@@ -109,18 +111,21 @@ def test_command_that_has_ended_is_forgotten_after_a_while(brackets: Brackets, c
     assert brackets.get(command.command_id) is None
 
 
-def test_command_lingers_only_if_it_is_in_the_background_or_lost(brackets: Brackets, clock: Clock) -> None:
+def test_command_lingers_only_if_it_is_in_the_background_or_lost(brackets: Brackets) -> None:
     begin(brackets, "plain:1")
     brackets.end("plain:1", None)
     begin(brackets, "background:1")
     brackets.end("background:1", None, is_background=True)
     begin(brackets, "lost:1")
     brackets.end_all("lost:1")
-    expected = ["background:1", "lost:1"]
-    for written, sessions in ((1000, expected), (1000 + LINGERING_S, expected), (1000.1 + LINGERING_S, [])):
-        assert [command.session_id for command in brackets.lingering("/p/a", written)] == sessions
+    begin(brackets, "open:1")
+    for began, sessions in (
+        (900.0, ["background:1", "lost:1"]),
+        (1000 + LINGERING_S, ["background:1", "lost:1"]),
+        (1000.1 + LINGERING_S, []),
+    ):
+        assert [command.session_id for command in brackets.lingering("/p/a", began)] == sessions
     assert brackets.lingering("/q/a", 1000) == ()
-    assert brackets.lingering("/p/a", 999) == ()
 
 
 def test_commands_without_an_end_are_bounded(brackets: Brackets) -> None:

@@ -112,6 +112,36 @@ export interface BashResult {
   details: BashDetails;
   attachments?: Attachment[];
 }
+export interface BeginCommandParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. */
+  session_id?: string | null;
+  /** The client's id of it, at most 200 characters. Repeating the id of an open command begins none. */
+  command_id?: string | null;
+  /** The command line, of which the program and its first argument are kept. */
+  label?: string | null;
+  /** A program may continue after the end. */
+  background?: boolean | null;
+}
+export interface BeginCommandResult {
+  /** The command's own id. */
+  command_id: string;
+}
+export interface BeginTurnParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. */
+  session_id?: string | null;
+  /** The client's id of it, at most 200 characters. Repeating the id of the open turn begins none. */
+  turn_id?: string | null;
+  /** The prompt, of which the beginning of the first line is kept. */
+  title?: string | null;
+}
+export interface BeginTurnResult {
+  /** The turn's own id. */
+  turn_id: string;
+}
 /** A program that a session ran. */
 export interface ByCommand {
   kind: 'command';
@@ -130,7 +160,7 @@ export interface ByPerson {
   session_id: string;
   label: string;
 }
-/** A session by a tool of the daemon, or by commands of its own that cannot be distinguished. */
+/** A session by a tool of the daemon, or by several of its commands, which cannot be distinguished. */
 export interface BySession {
   kind: 'session';
   session_id: string;
@@ -495,6 +525,16 @@ export interface EncodingOptions {
   glob: string;
   encoding: string;
 }
+export interface EndCommandParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  command_id: string;
+}
+export interface EndCommandResult {
+  command_id: string;
+  entries: string[];
+  unsettled: number;
+}
 export interface EntryParams {
   workDoneToken?: string | number | null;
   partialResultToken?: string | number | null;
@@ -623,6 +663,7 @@ export interface InitializationOptions {
   review_grace_s?: number | null;
   history?: ('memory' | 'persistent') | null;
   record?: ('edits' | 'off' | 'on') | null;
+  record_titles?: boolean | null;
   code_lens?: boolean | null;
   filesystems?: FilesystemOptions[] | null;
   bash?: boolean | null;
@@ -1250,6 +1291,28 @@ export interface TrackedFile {
 export interface TrackedResult {
   files: TrackedFile[];
 }
+/** The work of a session between two prompts of its user, and how many entries of the record it has. */
+export interface Turn {
+  turn_id: string;
+  session_id: string;
+  label: string;
+  title: string | null;
+  began: number;
+  ended: number | null;
+  n_entries: number;
+  n_files: number;
+  n_undone: number;
+}
+export interface TurnsParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  session_id?: string | null;
+  root?: string | null;
+  limit?: number | null;
+}
+export interface TurnsResult {
+  turns: Turn[];
+}
 export interface UiExtra {
   diff: string;
   exact: boolean;
@@ -1469,6 +1532,22 @@ export interface Requests {
   'fileops/bash': {
     params: BashParams;
     result: BashResult;
+  };
+  'fileops/beginTurn': {
+    params: BeginTurnParams;
+    result: BeginTurnResult;
+  };
+  'fileops/turns': {
+    params: TurnsParams;
+    result: TurnsResult;
+  };
+  'fileops/beginCommand': {
+    params: BeginCommandParams;
+    result: BeginCommandResult;
+  };
+  'fileops/endCommand': {
+    params: EndCommandParams;
+    result: EndCommandResult;
   };
   'fileops/reviews': {
     params: ReviewsParams;

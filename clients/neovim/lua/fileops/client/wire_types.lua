@@ -45,6 +45,23 @@
 ---@field details fileops.wire.BashDetails
 ---@field attachments? fileops.wire.Attachment[]
 
+---@class (exact) fileops.wire.BeginCommandParams
+---@field session_id? string Without it: the session `default` of the connection.
+---@field command_id? string The client's id of it, at most 200 characters. Repeating the id of an open command begins none.
+---@field label? string The command line, of which the program and its first argument are kept.
+---@field background? boolean A program may continue after the end.
+
+---@class (exact) fileops.wire.BeginCommandResult
+---@field command_id string The command's own id.
+
+---@class (exact) fileops.wire.BeginTurnParams
+---@field session_id? string Without it: the session `default` of the connection.
+---@field turn_id? string The client's id of it, at most 200 characters. Repeating the id of the open turn begins none.
+---@field title? string The prompt, of which the beginning of the first line is kept.
+
+---@class (exact) fileops.wire.BeginTurnResult
+---@field turn_id string The turn's own id.
+
 ---@class (exact) fileops.wire.ByCommand A program that a session ran.
 ---@field kind 'command'
 ---@field session_id string
@@ -60,7 +77,7 @@
 ---@field session_id string
 ---@field label string
 
----@class (exact) fileops.wire.BySession A session by a tool of the daemon, or by commands of its own that cannot be distinguished.
+---@class (exact) fileops.wire.BySession A session by a tool of the daemon, or by several of its commands, which cannot be distinguished.
 ---@field kind 'session'
 ---@field session_id string
 ---@field label string
@@ -312,6 +329,14 @@
 ---@field glob string
 ---@field encoding string
 
+---@class (exact) fileops.wire.EndCommandParams
+---@field command_id string
+
+---@class (exact) fileops.wire.EndCommandResult
+---@field command_id string
+---@field entries string[]
+---@field unsettled integer
+
 ---@class (exact) fileops.wire.EntryParams
 ---@field entry_id string
 
@@ -411,6 +436,7 @@
 ---@field review_grace_s? number
 ---@field history? 'memory'|'persistent'
 ---@field record? 'edits'|'off'|'on'
+---@field record_titles? boolean
 ---@field code_lens? boolean
 ---@field filesystems? fileops.wire.FilesystemOptions[]
 ---@field bash? boolean
@@ -811,6 +837,25 @@
 
 ---@class (exact) fileops.wire.TrackedResult
 ---@field files fileops.wire.TrackedFile[]
+
+---@class (exact) fileops.wire.Turn The work of a session between two prompts of its user, and how many entries of the record it has.
+---@field turn_id string
+---@field session_id string
+---@field label string
+---@field title? string
+---@field began number
+---@field ended? number
+---@field n_entries integer
+---@field n_files integer
+---@field n_undone integer
+
+---@class (exact) fileops.wire.TurnsParams
+---@field session_id? string
+---@field root? string
+---@field limit? integer
+
+---@class (exact) fileops.wire.TurnsResult
+---@field turns fileops.wire.Turn[]
 
 ---@class (exact) fileops.wire.UiExtra
 ---@field diff string
