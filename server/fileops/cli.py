@@ -71,6 +71,10 @@ def _printing_command(options: argparse.Namespace) -> Callable[[], int] | None:
             from fileops.terminal import command as review_command
 
             return lambda: review_command.main(options)
+        case "log" | "show" | "diff" | "undo" | "rewind" | "blame" | "keep":
+            from fileops.terminal import record
+
+            return lambda: record.main(options)
         case "schema":
             return lambda: _print_schema(as_openrpc=options.openrpc)
         case "status" | "stop":

@@ -59,7 +59,7 @@ RETIRED = {
     "CancelHooks", "until_current", "let_go", "carry_over", "done_with", "Unmatched", "Misquote", "Leftover",
     "AnyBackend", "Standard", "RecentContents", "Ledger", "Measurement", "Numbers", "Seen", "is_seen", "is_behind",
     "speaks", "at_once", "falls_back", "asks_no_more", "together", "lose_client", "heard", "less_work", "why_unusable",
-    "is_touched", "unlooked", "take_back", "places_of", "LoopEvents", "FileOpsServer", "EditorBuffers",
+    "is_touched", "unlooked", "take_back", "changed_places", "LoopEvents", "FileOpsServer", "EditorBuffers",
 }  # fmt: skip
 ORDERED = "Nobody decided about this edit"  # what the model reads of a review, see R-REV-7
 N_BLANKS_OF_A_SENTENCE = 3  # a string with fewer is a name, a key or a part of a format

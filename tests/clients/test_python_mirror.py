@@ -16,10 +16,12 @@ from fileops.core.presentation.render import View
 from fileops.core.presentation.titles import Description
 from fileops.model import approval, events, results, statistics
 from fileops.model import record as model_record
+from fileops.model import rewind as model_rewind
 from fileops.model.errors import FAILURES
 from fileops.wire import commands, sessions, turns
 from fileops.wire import record as wire_record
 from fileops.wire import reviews as wire_reviews
+from fileops.wire import rewinds as wire_rewinds
 from fileops.wire import types as wire
 from fileops_client import callbacks, models, options, records, reviews
 from fileops_client import events as client_events
@@ -53,6 +55,9 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [
     (records.RecordedChange, wire_record.EntryResult),
     (records.RecordedFolder, model_record.RecordedFolder),
     (records.Log, wire_record.LogResult),
+    (records.BlamedLines, model_rewind.BlamedLines),
+    (records.UnkeptFile, model_rewind.UnkeptFile),
+    (records.RecordItem, wire_rewinds.RecordItemResult),
     (reviews.Review, wire_reviews.Review),
     (reviews.DidChangeReviews, wire_reviews.DidChangeReviewsParams),
     (reviews.DecideReviewResult, wire_reviews.DecideReviewResult),
@@ -88,7 +93,12 @@ def test_codes_match_the_server() -> None:
 
 
 def test_requests_without_a_session_are_known() -> None:
-    of_any = {"fileops/rewind", "fileops/log"}  # their `session_id` is one of several targets
+    of_any = {
+        "fileops/rewind",
+        "fileops/log",
+        "fileops/unkept",
+        "fileops/keep",
+    }  # their `session_id` is one of several targets
     fields = {request.method: request.params.__struct_fields__ for request in REQUESTS}
     without = {method for method, names in fields.items() if "session_id" not in names or method in of_any}
     assert without <= WITHOUT_SESSION

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fileops_client.models import ToolError, UiExtra
+from fileops_client.requests.turns import Turn
 from fileops_client.reviews import LineRange
 
 AuthorKind = Literal["session", "command", "person", "outside", "unsure"]
@@ -87,6 +88,76 @@ class RecordedFolder:
     n_to_copy: int
     watched: bool
     n_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedCommand:
+    """A program that a session ran. Times in seconds since the epoch."""
+
+    command_id: str
+    session_id: str
+    label: str
+    began: float
+    turn_id: str | None = None
+    ended: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRewind:
+    """A rewind that was made."""
+
+    rewind_id: str
+    time: float
+    by: Author
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordItem:
+    """What has an id in the record: exactly one of them, with its entries, the newest first, and their diffs."""
+
+    entries: tuple[RecordEntry, ...]
+    diff: str
+    entry: RecordEntry | None = None
+    command: RecordedCommand | None = None
+    turn: Turn | None = None
+    rewind: RecordedRewind | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlamedLines:
+    """Lines of a file that one entry changed last. by, entry_id, time: None of lines older than the record."""
+
+    first_line: int
+    n_lines: int
+    by: Author | None = None
+    entry_id: str | None = None
+    time: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnkeptChange:
+    """A place that changes which are not kept yet have changed. start_line, end_line: of the present file.
+
+    An `end_line` before the `start_line` says that lines were only removed, before `start_line`.
+    """
+
+    change_id: str
+    start_line: int
+    end_line: int
+    removed_text: str
+    by: Author
+    entry_ids: tuple[str, ...]
+    time: float
+    turn_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnkeptFile:
+    """A file with changes that are not kept yet. digest: of the content that the lines are of."""
+
+    file_path: str
+    digest: str
+    changes: tuple[UnkeptChange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,16 @@ from fileops_client.formats import ToolFormat
 from fileops_client.models import HistoryEntry, ToolDefinition, ToolResult, TrackedFile
 from fileops_client.options import Options, Setup
 from fileops_client.options import SetupOptions as AsyncSetupOptions
-from fileops_client.records import AuthorKind, Log, RecordedChange, RecordedFolder, Rewind
+from fileops_client.records import (
+    AuthorKind,
+    BlamedLines,
+    Log,
+    RecordedChange,
+    RecordedFolder,
+    RecordItem,
+    Rewind,
+    UnkeptFile,
+)
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath
 from fileops_client.requests.sessions import CallStats, Conflict, RecordedRead, SessionFile
@@ -796,10 +805,54 @@ class FileOpsClient(Requests):
         """Which folders are recorded, and how far that is; with a root the one that contains it."""
         return self._portal.call(self._async.record_status(root))
 
+    def record_item(self, id: str) -> RecordItem:
+        """Return the entry, command, turn or rewind whose id begins so. Raises: ResponseError, unless there is one."""
+        return self._portal.call(self._async.record_item(id))
+
+    def blame(self, file_path: FilePath) -> tuple[BlamedLines, ...]:
+        """Return which entry changed each line of the present content last, top to bottom."""
+        return self._portal.call(self._async.blame(file_path))
+
+    def unkept(
+        self, *, file_path: FilePath | None = None, session_id: str | None = None, turn_id: str | None = None
+    ) -> tuple[UnkeptFile, ...]:
+        """Return the places that agents changed and that your user has not kept yet."""
+        return self._portal.call(self._async.unkept(file_path=file_path, session_id=session_id, turn_id=turn_id))
+
+    def keep(
+        self,
+        *,
+        entry_ids: Iterable[str] | None = None,
+        change_ids: Iterable[str] | None = None,
+        file_path: FilePath | None = None,
+        turn_id: str | None = None,
+        session_id: str | None = None,
+        all: bool | None = None,
+        kept: bool | None = None,
+    ) -> int:
+        """Say that your user wants these changes, or (`kept=False`) not yet. Return how many entries that concerns."""
+        return self._portal.call(
+            self._async.keep(
+                entry_ids=entry_ids,
+                change_ids=change_ids,
+                file_path=file_path,
+                turn_id=turn_id,
+                session_id=session_id,
+                all=all,
+                kept=kept,
+            )
+        )
+
+    def forget_record(self, *, file_path: FilePath | None = None, all: bool | None = None) -> int:
+        """Remove what is recorded of a file or folder, or all; return how many entries. It cannot be undone then."""
+        return self._portal.call(self._async.forget_record(file_path=file_path, all=all))
+
     def rewind(
         self,
         *,
         entry_id: str | None = None,
+        entry_ids: Iterable[str] | None = None,
+        change_ids: Iterable[str] | None = None,
         command_id: str | None = None,
         turn_id: str | None = None,
         since_turn: str | None = None,
@@ -816,13 +869,15 @@ class FileOpsClient(Requests):
     ) -> Rewind:
         """Undo what one author did, in all files, and keep what others wrote; of a rewind: redo.
 
-        Name exactly one of the ids. plan: of a preview (`dry_run`), which must be as it was. on_conflict: "fail"
-        undoes nothing if something would be left. by_session: the session that asks. approved: your user has
-        requested or confirmed it. Failures are in the result's `error`.
+        Name exactly one target, an id or several. plan: of a preview (`dry_run`), which must be as it was.
+        on_conflict: "fail" undoes nothing if something would be left. by_session: the session that asks. approved:
+        your user has requested or confirmed it. Failures are in the result's `error`.
         """
         return self._portal.call(
             self._async.rewind(
                 entry_id=entry_id,
+                entry_ids=entry_ids,
+                change_ids=change_ids,
                 command_id=command_id,
                 turn_id=turn_id,
                 since_turn=since_turn,

@@ -17,7 +17,14 @@ from fileops.wire import types as wire
 from fileops.wire.events import EVENT_METHODS
 from fileops.wire.record import EntryParams, LogParams, RecordStatusParams
 from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
-from fileops.wire.rewinds import RewindParams
+from fileops.wire.rewinds import (
+    BlameParams,
+    ForgetRecordParams,
+    KeepParams,
+    RecordItemParams,
+    RewindParams,
+    UnkeptParams,
+)
 from fileops.wire.sessions import FileParams, SessionFilesParams
 from fileops.wire.turns import BeginCommandParams, BeginTurnParams, EndCommandParams, TurnsParams
 from fileops.wire.views import DescribeParams, RenderParams
@@ -163,6 +170,11 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/history", wire.HistoryParams, history),
     Request("fileops/undo", wire.UndoParams, undo, details="UndoDetails"),
     Request("fileops/rewind", RewindParams, rewinds.rewind, details="RewindDetails"),
+    Request("fileops/recordItem", RecordItemParams, rewinds.item, needs="user"),
+    Request("fileops/blame", BlameParams, rewinds.blame, needs="user"),
+    Request("fileops/unkept", UnkeptParams, rewinds.unkept, needs="user"),
+    Request("fileops/keep", KeepParams, rewinds.keep, needs="user"),
+    Request("fileops/forgetRecord", ForgetRecordParams, rewinds.forget, needs="user"),
     Request("fileops/log", LogParams, record.log),
     Request("fileops/entry", EntryParams, record.entry),
     Request("fileops/recordStatus", RecordStatusParams, record.record_status),

@@ -1,15 +1,52 @@
-"""Handlers of the requests that undo what the record has, and that keep it."""
+"""Handlers of the requests that undo what the record has, keep it, and explain it."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, TypeVar
 
 from fileops.api.notices import with_notices
-from fileops.wire import types as wire
-from fileops.wire.rewinds import RewindParams, rewind_request, rewind_result, session_of_rewind
+from fileops.core.presentation.failures import failure_message
+from fileops.model.errors import FileOpsError
+from fileops.rpc.decode import InvalidParams
+from fileops.wire import rewinds as wire
+from fileops.wire.types import ToolResult
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
 
+T = TypeVar("T")
 
-async def rewind(service: "FileOps", params: RewindParams) -> wire.ToolResult:
-    result = rewind_result(await service.rewinds.rewind(rewind_request(params)))
-    return await with_notices(service, session_of_rewind(params), result)
+
+async def rewind(service: "FileOps", params: wire.RewindParams) -> ToolResult:
+    result = wire.rewind_result(await service.rewinds.rewind(wire.rewind_request(params)))
+    return await with_notices(service, wire.session_of_rewind(params), result)
+
+
+async def blame(service: "FileOps", params: wire.BlameParams) -> wire.BlameResult:
+    return wire.BlameResult(lines=await _checked(service.rewinds.blame(params.file_path), ".file_path"))
+
+
+async def unkept(service: "FileOps", params: wire.UnkeptParams) -> wire.UnkeptResult:
+    found = service.rewinds.unkept(params.file_path, params.session_id, params.turn_id)
+    return wire.UnkeptResult(files=await _checked(found, ".file_path"))
+
+
+async def keep(service: "FileOps", params: wire.KeepParams) -> wire.NEntriesResult:
+    return wire.NEntriesResult(n_entries=await _checked(service.rewinds.keep(wire.keep_request(params)), ""))
+
+
+async def forget(service: "FileOps", params: wire.ForgetRecordParams) -> wire.NEntriesResult:
+    if (params.file_path is None) != bool(params.all):
+        raise InvalidParams("exactly one of file_path and all is required")
+    return wire.NEntriesResult(n_entries=await _checked(service.rewinds.forget(params.file_path), ".file_path"))
+
+
+async def item(service: "FileOps", params: wire.RecordItemParams) -> wire.RecordItemResult:
+    return wire.item_result(await _checked(service.rewinds.item(params.id), ".id"))
+
+
+async def _checked(answer: Awaitable[T], place: str) -> T:
+    """The answer; a failure is one of the params. Raises: InvalidParams."""
+    try:
+        return await answer
+    except FileOpsError as error:
+        raise InvalidParams(failure_message(error), place) from None

@@ -7,9 +7,11 @@ from msgspec import Struct
 from fileops.model.edits import Change, LineRange
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Source
-from fileops.model.record import By
+from fileops.model.record import By, Command, CountedTurn, Entry
 
-TargetKind = Literal["entry_id", "command_id", "turn_id", "since_turn", "session_id", "rewind_id", "change_ids"]
+TargetKind = Literal[
+    "entry_id", "entry_ids", "command_id", "turn_id", "since_turn", "session_id", "rewind_id", "change_ids"
+]
 RewindOutcome = Literal["modified", "removed", "created", "unchanged"]
 # Why something of a target is left: others changed the text again; the content before is not known; another file is in
 # the place of a deleted one; the author is not known; a content was not kept; the text in an editor is not known.
@@ -17,7 +19,10 @@ LeftReason = Literal["overlaps", "unknown_before", "recreated", "unsure", "not_k
 
 
 class RewindTarget(Struct, frozen=True):
-    """Whose entries are undone. since_turn: that turn and all later ones of its session. ids: one, or changes."""
+    """Whose entries are undone. since_turn: that turn and all later ones of its session. change_ids: see UnkeptChange.
+
+    ids: one, or several of entry_ids and change_ids.
+    """
 
     kind: TargetKind
     ids: tuple[str, ...]
@@ -81,3 +86,68 @@ class RewindResult(Struct, frozen=True, kw_only=True):
     file_path: str | None = None
     still_undone: tuple[str, ...] = ()
     needs_approval: bool | None = None
+
+
+# --- what is not kept yet -------------------------------------------------------------------------------------------
+
+
+class UnkeptChange(Struct, frozen=True, kw_only=True):
+    """A place that entries which are not kept yet have changed. Lines are 1-based, of the present content.
+
+    An end_line before the start_line says that lines were only removed, before start_line. by: of the newest entry.
+    """
+
+    change_id: str
+    start_line: int
+    end_line: int
+    removed_text: str
+    by: By
+    turn_id: str | None
+    entry_ids: tuple[str, ...]
+    time: float
+
+
+class UnkeptFile(Struct, frozen=True, kw_only=True):
+    """A file with changes that are not kept yet, top to bottom. digest: of the content that the lines are of."""
+
+    file_path: str
+    digest: str
+    changes: tuple[UnkeptChange, ...]
+
+
+class KeepRequest(Struct, frozen=True, kw_only=True):
+    """Which changes a person has accepted; `kept=False`: not any more. All there are if none are named."""
+
+    entry_ids: tuple[str, ...] | None = None
+    change_ids: tuple[str, ...] | None = None
+    file_path: str | None = None
+    turn_id: str | None = None
+    session_id: str | None = None
+    kept: bool = True
+
+
+class BlamedLines(Struct, frozen=True, kw_only=True):
+    """Lines of the present content, 1-based, and the newest entry that changed a word of each; None: older than it."""
+
+    first_line: int
+    n_lines: int
+    by: By | None
+    entry_id: str | None
+    time: float | None
+
+
+# --- what has an id in the record -----------------------------------------------------------------------------------
+
+
+class RecordItem(Struct, frozen=True, kw_only=True):
+    """What an id of the record means: exactly one of entry, command, turn and rewind (its id).
+
+    entries: the item's, newest first. diff: of all of them.
+    """
+
+    entries: tuple[Entry, ...]
+    diff: str
+    entry: Entry | None = None
+    command: Command | None = None
+    turn: CountedTurn | None = None
+    rewind_id: str | None = None

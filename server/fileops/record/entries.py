@@ -244,8 +244,6 @@ class EntryWriter:
 
     def own(self, edit: RecordedEdit, before: Known | None, after: Known | None) -> Entry | None:
         """Make the entry of an edit of the daemon; None if it changed nothing. Args: see Observed."""
-        if self._store.entry_of_edit(edit.edit_id) is not None:  # a rewind has noted it
-            return None
         content = _content_kind(before, after)
         versions = _version(before, content), _version(after, content)
         if versions[0] == versions[1] and content == "kept":
@@ -268,9 +266,7 @@ class EntryWriter:
             undone += [found for entry_id in edit.undone if (found := self._store.entry(entry_id)) is not None]
             entry = replace(entry, undoes=tuple(dict.fromkeys(found.entry_id for found in undone)))
             self._store.append(entry, contents)
-            self._store.mark_undone(entry.undoes, entry.entry_id)
-            for found in undone:  # what these had undone is in force again
-                self._store.mark_undone(found.undoes, None)
+            self._store.undo(entry.undoes, entry.entry_id)
         self._recent.append(entry)
         self.on_entries([entry])
         return entry

@@ -66,6 +66,8 @@ CREATE TABLE turn (turn_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, began REA
 CREATE TABLE command (command_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, began REAL NOT NULL, body BLOB NOT NULL);
 CREATE TABLE known (
     root BLOB NOT NULL, path BLOB NOT NULL, digest BLOB, body BLOB NOT NULL, PRIMARY KEY (root, path)) WITHOUT ROWID;
+CREATE TABLE kept_place (change_id TEXT PRIMARY KEY, entry_id TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX kept_place_entry ON kept_place (entry_id);
 CREATE INDEX known_digest ON known (digest) WHERE digest IS NOT NULL;
 """
 _COLUMNS = "seq, path, moved_from, moved_to, body"
@@ -203,7 +205,9 @@ class RecordStore:
     def remove(self, entry_ids: Iterable[str]) -> None:
         """Remove entries; their contents go with the next pruning."""
         with self.transaction():
-            self._db.executemany("DELETE FROM entry WHERE entry_id = ?", [(entry_id,) for entry_id in entry_ids])
+            ids = [(entry_id,) for entry_id in entry_ids]
+            self._db.executemany("DELETE FROM entry WHERE entry_id = ?", ids)
+            self._db.executemany("DELETE FROM kept_place WHERE entry_id = ?", ids)
 
     def entry(self, entry_id: str) -> Entry | None:
         rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE entry_id = ?", entry_id)
@@ -246,9 +250,42 @@ class RecordStore:
         """Say which entry undid these; None: they are in force again."""
         self._change(entry_ids, lambda entry: replace(entry, undone_by=undone_by))
 
+    def undo(self, entry_ids: Iterable[str], undone_by: str | None) -> None:
+        """Say that an entry undid these, or (None) that they are in force again, with what follows from that.
+
+        What an undone entry had undone is in force again, what that had undone is not, and so on: a redo is an undo,
+        which can be undone.
+        """
+        with self.transaction():
+            entries = [entry for entry in map(self.entry, entry_ids) if entry is not None]
+            self.mark_undone([entry.entry_id for entry in entries], undone_by)
+            for entry in entries:
+                self.undo(entry.undoes, None if undone_by is not None else entry.entry_id)
+
     def set_kept(self, entry_ids: Iterable[str], *, kept: bool) -> int:
         """Say whether a person has accepted these. Returns how many of them changed."""
         return self._change(entry_ids, lambda entry: replace(entry, kept=kept))
+
+    def kept_places(self) -> set[str]:
+        """The changes of entries that are not kept as a whole which a person has accepted, by their ids."""
+        return {row[0] for row in self._rows("SELECT change_id FROM kept_place")}
+
+    def set_places_kept(self, places: Iterable[tuple[str, str]], *, kept: bool) -> None:
+        """Say whether a person has accepted single changes. Args: places: ids of changes, each with one of an entry."""
+        sql = "INSERT OR IGNORE INTO kept_place VALUES (?, ?)" if kept else "DELETE FROM kept_place WHERE change_id = ?"
+        with self.transaction():
+            self._db.executemany(sql, [place if kept else place[:1] for place in places])
+
+    def forget(self, path: str | None) -> int:
+        """Remove all entries of a file or folder, or all there are, with their contents. Returns how many entries."""
+        entries, _ = self.entries(LogQuery(path=path))
+        with self._lock:
+            self._db.execute("PRAGMA secure_delete = ON")  # else the texts would remain in free pages of the file
+            with self.transaction():
+                self.remove([entry.entry_id for entry in entries])
+                self.remove_unused_contents()
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return len(entries)
 
     def _change(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> int:
         n_changed = 0
@@ -355,6 +392,23 @@ class RecordStore:
                 row = (digest, None, 0, blobs.pack(content))
             self._db.execute("INSERT INTO blob VALUES (?, ?, ?, ?)", row)
         return digest
+
+    def remove_unused_contents(self) -> None:
+        """Remove the contents that neither an entry nor a known file has."""
+        used = (
+            "SELECT before FROM entry WHERE before IS NOT NULL UNION SELECT after FROM entry WHERE after IS NOT NULL "
+            "UNION SELECT digest FROM known WHERE digest IS NOT NULL"
+        )
+        with self.transaction():
+            # What is kept as the difference from a content that goes is kept whole from now on.
+            for (digest,) in self._rows(f"SELECT digest FROM blob WHERE base NOT IN ({used}) AND digest IN ({used})"):
+                content = self.content(digest)
+                if content is not None:
+                    self._db.execute(
+                        "UPDATE blob SET base = NULL, n_deltas = 0, packed = ? WHERE digest = ?",
+                        (blobs.pack(content), digest),
+                    )
+            self._db.execute(f"DELETE FROM blob WHERE digest NOT IN ({used})")
 
     def _content_of(self, version: FileVersion | None) -> bytes | None:
         return None if version is None or version.digest is None else self.content(version.digest)

@@ -33,7 +33,10 @@ T = TypeVar("T")
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """The plan of one file. is_decided: a user has approved it. modified_by_user: its splices are the user's."""
+    """The plan of one file. is_decided: a user has approved it. modified_by_user: its splices are the user's.
+
+    entry_ids: the entries of the record that it undoes, of a rewind.
+    """
 
     file_path: str
     undone: Undone
@@ -41,6 +44,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     removes: bool
     is_decided: bool = False
     modified_by_user: bool = False
+    entry_ids: tuple[str, ...] = ()
 
     @property
     def has_effect(self) -> bool:
@@ -61,7 +65,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
     """Writes changes for a session (`by_session`, None for a user).
 
     replan: plans a change again, over the present content of its file. revert: plans the undo of a commit.
-    person: the user, for the record.
+    person, rewind_id: for the record: the user, and the rewind that the changes are.
     """
 
     committer: Committer
@@ -72,6 +76,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
     replan: Callable[[FileChange], FileChange]
     revert: Callable[[AppliedEdit], FileChange]
     person: ByPerson = ByPerson(session_id="", label="a person")
+    rewind_id: str | None = None
 
     def write(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
         """Write all files; the results have the order of `files`. Raises: UndoFailed, Cancelled."""
@@ -153,7 +158,9 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
         edit = self.committer.commit(
             file.plan, token, file_path=file.file_path, session_id=self.by_session or "", on_committed=note,
             removes=file.removes, undoes=() if file.modified_by_user else file.undone.edit_ids,
-            marks=RecordMarks(by=self.person if self.by_session is None else None),
+            marks=RecordMarks(
+                by=self.person if self.by_session is None else None, undone=file.entry_ids, rewind_id=self.rewind_id
+            ),
         )  # fmt: skip
         self.events.publish(edit.did_edit)
         snapshot, report = edit.committed.snapshot, edit.committed.report

@@ -1,14 +1,26 @@
-"""Wire types of `fileops/rewind`, and their translation. Loaded at its first use."""
+"""Wire types of the requests that undo what the record has, keep it, and explain it; and their translation."""
 
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from fileops.model.rewind import RewindRequest, RewindResult, RewindTarget, TargetKind
+from fileops.model.record import By, CountedTurn
+from fileops.model.rewind import (
+    BlamedLines,
+    KeepRequest,
+    RecordItem,
+    RewindRequest,
+    RewindResult,
+    RewindTarget,
+    TargetKind,
+    UnkeptFile,
+)
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
 from fileops.wire.convert import session_of, tool_result, ui_extra_of
 from fileops.wire.failures import failure_details, ranges_of
+from fileops.wire.record import RecordEntry, entry_view
+from fileops.wire.turns import Turn
 
 if TYPE_CHECKING:
     from fileops.model.rewind import RewindConflict, RewoundFile
@@ -19,6 +31,8 @@ if TYPE_CHECKING:
 
 class RewindParams(wire.Params, frozen=True, kw_only=True):
     entry_id: str | None = None
+    entry_ids: list[str] | None = None
+    change_ids: list[str] | None = None
     command_id: str | None = None
     turn_id: str | None = None
     since_turn: str | None = None
@@ -33,12 +47,83 @@ class RewindParams(wire.Params, frozen=True, kw_only=True):
     approved: bool | None = None
 
 
-_TARGETS: tuple[TargetKind, ...] = ("entry_id", "command_id", "turn_id", "since_turn", "session_id", "rewind_id")
+_TARGETS: tuple[TargetKind, ...] = (
+    "entry_id", "entry_ids", "change_ids", "command_id", "turn_id", "since_turn", "session_id", "rewind_id",
+)  # fmt: skip
+
+
+class BlameParams(wire.Params, frozen=True, kw_only=True):
+    file_path: str
+
+
+class BlameResult(msgspec.Struct, frozen=True, kw_only=True):
+    lines: list[BlamedLines]
+
+
+class UnkeptParams(wire.Params, frozen=True, kw_only=True):
+    file_path: str | None = None
+    session_id: str | None = None
+    turn_id: str | None = None
+
+
+class UnkeptResult(msgspec.Struct, frozen=True, kw_only=True):
+    files: list[UnkeptFile]
+
+
+class KeepParams(wire.Params, frozen=True, kw_only=True):
+    entry_ids: list[str] | None = None
+    change_ids: list[str] | None = None
+    file_path: str | None = None
+    turn_id: str | None = None
+    session_id: str | None = None
+    all: bool | None = None
+    kept: bool | None = None
+
+
+class ForgetRecordParams(wire.Params, frozen=True, kw_only=True):
+    file_path: str | None = None
+    all: bool | None = None
+
+
+class NEntriesResult(msgspec.Struct, frozen=True, kw_only=True):
+    n_entries: int
+
+
+class RecordItemParams(wire.Params, frozen=True, kw_only=True):
+    id: str
+
+
+class RecordCommand(msgspec.Struct, frozen=True, kw_only=True):
+    command_id: str
+    session_id: str
+    turn_id: str | None
+    label: str
+    began: float
+    ended: float | None
+
+
+class RecordRewind(msgspec.Struct, frozen=True, kw_only=True):
+    rewind_id: str
+    time: float
+    by: By
+
+
+class RecordItemResult(msgspec.Struct, frozen=True, kw_only=True):
+    entries: list[RecordEntry]
+    diff: str
+    entry: RecordEntry | None
+    command: RecordCommand | None
+    turn: Turn | None
+    rewind: RecordRewind | None
 
 
 def rewind_request(params: RewindParams) -> RewindRequest:
     """Raises: InvalidParams."""
-    named = [RewindTarget(kind, (wanted,)) for kind in _TARGETS if (wanted := getattr(params, kind)) is not None]
+    named: list[RewindTarget] = []
+    for kind in _TARGETS:
+        wanted: str | list[str] | None = getattr(params, kind)
+        if wanted is not None:
+            named.append(RewindTarget(kind, (wanted,) if isinstance(wanted, str) else tuple(wanted)))
     if len(named) != 1:
         raise InvalidParams(f"exactly one of {', '.join(_TARGETS)} is required")
     return RewindRequest(
@@ -51,6 +136,47 @@ def rewind_request(params: RewindParams) -> RewindRequest:
         by_session=None if params.approved and params.by_session is None else session_of_rewind(params),
         is_approved=params.approved or False,
     )
+
+
+def keep_request(params: KeepParams) -> KeepRequest:
+    """Raises: InvalidParams."""
+    given = [
+        name for name in ("entry_ids", "change_ids", "file_path", "turn_id", "session_id") if getattr(params, name)
+    ]
+    if len(given) + bool(params.all) != 1:
+        raise InvalidParams("exactly one of entry_ids, change_ids, file_path, turn_id, session_id and all is required")
+    return KeepRequest(
+        entry_ids=None if params.entry_ids is None else tuple(params.entry_ids),
+        change_ids=None if params.change_ids is None else tuple(params.change_ids),
+        file_path=params.file_path,
+        turn_id=params.turn_id,
+        session_id=params.session_id,
+        kept=params.kept is not False,
+    )
+
+
+def item_result(item: RecordItem) -> RecordItemResult:
+    rewind = None
+    if item.rewind_id is not None:
+        oldest = item.entries[-1]
+        rewind = RecordRewind(rewind_id=item.rewind_id, time=oldest.time, by=oldest.by)
+    turn = item.turn
+    return RecordItemResult(
+        entries=list(map(entry_view, item.entries)),
+        diff=item.diff,
+        entry=None if item.entry is None else entry_view(item.entry),
+        command=None if item.command is None else msgspec.convert(item.command, RecordCommand, from_attributes=True),
+        turn=None if turn is None else _turn(turn),
+        rewind=rewind,
+    )
+
+
+def _turn(counted: CountedTurn) -> Turn:
+    turn = counted.turn
+    return Turn(
+        turn_id=turn.turn_id, session_id=turn.session_id, label=turn.label, title=turn.title, began=turn.began,
+        ended=turn.ended, n_entries=counted.n_entries, n_files=counted.n_files, n_undone=counted.n_undone,
+    )  # fmt: skip
 
 
 def session_of_rewind(params: RewindParams) -> str:

@@ -1,80 +1,28 @@
 """A rewind over files in memory, with a record that the test writes."""
 
-import time
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
 from fileops.model.approval import Reject
-from fileops.model.digest import content_digest
 from fileops.model.errors import FileOpsError
 from fileops.model.record import (
     OUTSIDE,
-    By,
-    ByCommand,
     ByPerson,
     BySession,
     Contents,
     Entry,
-    FileVersion,
-    LogQuery,
     Turn,
     unsure,
 )
 from fileops.model.requests import HistoryRequest
-from fileops.model.rewind import RewindRequest, RewindResult, RewindTarget, TargetKind
-from fileops.record.store import RecordStore
+from fileops.model.rewind import RewindRequest, RewindTarget, TargetKind
 from support.in_process import Workbench
+from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording, version_of
 
-AGENT = BySession(session_id="agent", label="Agent")
-OTHER = BySession(session_id="other", label="Other")
-COMMAND = ByCommand(session_id="agent", command_id="c-1", label="Agent · make")
-PERSON = ByPerson(session_id="", label="VS Code")
 A, B = "/w/a", "/w/b"
 OLD = b"one\ntwo\nthree\nfour\nfive\n"
-
-
-class Recording:
-    """A workbench whose files change together with the record."""
-
-    def __init__(self) -> None:
-        self.bench = Workbench()
-        self.store = self.bench.workspace.record = RecordStore(None)
-        self.n_entries = 0
-
-    def write(self, path: str, data: bytes | None, by: By, turn_id: str | None = None, **fields: object) -> str:
-        """Change a file as another program does, and record it. Returns the entry's id."""
-        before = self.bench.on_disk(path)
-        if data is None:
-            self.bench.disk.delete(path)
-        else:
-            self.bench.disk.put(path, data)
-        self.n_entries += 1
-        entry = Entry(
-            entry_id=f"e-{self.n_entries}", time=time.time(), path=path,
-            kind="create" if before is None else "modify" if data is not None else "delete",
-            by=by, before=_version(before), after=_version(data), turn_id=turn_id,
-            command_id=by.command_id if isinstance(by, ByCommand) else None,
-            **fields,  # pyright: ignore[reportArgumentType]
-        )  # fmt: skip
-        self.store.append(entry, Contents(before, data))
-        return entry.entry_id
-
-    async def rewind(self, kind: TargetKind, wanted: str, **options: object) -> RewindResult:
-        request = RewindRequest(
-            target=RewindTarget(kind, (wanted,)),
-            is_approved=True,
-            **options,  # pyright: ignore[reportArgumentType]
-        )
-        return await self.bench.service.rewinds.rewind(request)
-
-    def entries(self, path: str | None = None) -> list[Entry]:
-        return self.store.entries(LogQuery(path=path))[0]
-
-
-def _version(content: bytes | None) -> FileVersion | None:
-    return None if content is None else FileVersion(content_digest(content))
 
 
 @pytest.fixture
@@ -84,7 +32,6 @@ async def recording() -> AsyncGenerator[Recording]:
         recording.bench.disk.put(path, OLD)
     yield recording
     recording.bench.close()
-    recording.store.close()
 
 
 def _changed(content: bytes, old: bytes, new: bytes) -> bytes:
@@ -116,7 +63,7 @@ async def test_rewind_is_recorded_by_the_user_and_marks_what_it_undid(recording:
     result = await recording.rewind("session_id", "agent")
     newest, oldest = recording.entries(A)
     assert (newest.undoes, newest.rewind_id, newest.by, newest.kept) == (
-        (entry_id,), result.rewind_id, ByPerson(session_id="", label="the client"), True,
+        (entry_id,), result.rewind_id, ByPerson(session_id="", label="a person"), True,
     )  # fmt: skip
     assert oldest.undone_by == newest.entry_id
     assert recording.store.contents(newest) == Contents(_changed(OLD, b"two", b"2"), OLD)
@@ -299,7 +246,7 @@ async def test_rewind_that_the_user_approves_undoes_all_files(recording: Recordi
     result = await bench.service.rewinds.rewind(request)
     assert result.error is None, result.output
     assert (bench.on_disk(A), bench.on_disk(B), len(bench.person.questions)) == (OLD, OLD, 1)
-    assert recording.entries(A)[0].by == BySession(session_id="agent", label="Test")
+    assert recording.entries(A)[0].by == BySession(session_id="agent", label="agent")
 
 
 async def test_rewind_of_edit_marks_it_as_undone_in_the_history(recording: Recording) -> None:
@@ -308,8 +255,8 @@ async def test_rewind_of_edit_marks_it_as_undone_in_the_history(recording: Recor
     edit = recording.bench.history.edit(edit_id)
     assert edit is not None
     entry = Entry(
-        entry_id="e-of-edit", time=1.0, path=A, kind="modify", by=AGENT, before=_version(OLD),
-        after=_version(recording.bench.on_disk(A)), edit_id=edit_id,
+        entry_id="e-of-edit", time=1.0, path=A, kind="modify", by=AGENT, before=version_of(OLD),
+        after=version_of(recording.bench.on_disk(A)), edit_id=edit_id,
     )  # fmt: skip
     recording.store.append(entry, Contents(OLD, recording.bench.on_disk(A)))
     assert (await recording.rewind("entry_id", edit_id)).error is None

@@ -142,6 +142,21 @@ export interface BeginTurnResult {
   /** The turn's own id. */
   turn_id: string;
 }
+export interface BlameParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  file_path: string;
+}
+export interface BlameResult {
+  lines: BlamedLines[];
+}
+export interface BlamedLines {
+  first_line: number;
+  n_lines: number;
+  by: (BySession | ByCommand | ByPerson | ByOutside | ByUnsure) | null;
+  entry_id: string | null;
+  time: number | null;
+}
 /** A program that a session ran. */
 export interface ByCommand {
   kind: 'command';
@@ -588,6 +603,12 @@ export interface FoldersEvent {
   added: WorkspaceFolder[];
   removed: WorkspaceFolder[];
 }
+export interface ForgetRecordParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  file_path?: string | null;
+  all?: boolean | null;
+}
 export interface ForgetResult {
   forgotten: boolean;
 }
@@ -688,6 +709,17 @@ export interface InitializeResult {
   serverInfo: ServerInfo;
 }
 export interface InitializedParams {}
+export interface KeepParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  entry_ids?: string[] | null;
+  change_ids?: string[] | null;
+  file_path?: string | null;
+  turn_id?: string | null;
+  session_id?: string | null;
+  all?: boolean | null;
+  kept?: boolean | null;
+}
 /** Milliseconds, without the time that the user or the client's model took to answer. */
 export interface Latency {
   n: number;
@@ -760,6 +792,9 @@ export interface MultiEditParams {
   dry_run?: boolean | null;
   /** `details` has the whole text before and after. */
   include_texts?: boolean | null;
+}
+export interface NEntriesResult {
+  n_entries: number;
 }
 /** The place that a text that was not found most likely meant. A hint, never applied. */
 export interface Nearest {
@@ -881,6 +916,14 @@ export interface RebasedEntry {
   changed_by: string;
   n_foreign_hunks: number;
 }
+export interface RecordCommand {
+  command_id: string;
+  session_id: string;
+  turn_id: string | null;
+  label: string;
+  began: number;
+  ended: number | null;
+}
 /** One change of one file. */
 export interface RecordEntry {
   entry_id: string;
@@ -920,11 +963,29 @@ export interface RecordEntry {
   /** Whether a person has accepted the change. */
   kept: boolean;
 }
+export interface RecordItemParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  id: string;
+}
+export interface RecordItemResult {
+  entries: RecordEntry[];
+  diff: string;
+  entry: RecordEntry | null;
+  command: RecordCommand | null;
+  turn: Turn | null;
+  rewind: RecordRewind | null;
+}
 export interface RecordReadResult {
   recorded: boolean;
   error: ToolError | null;
   size_bytes: number | null;
   mtime: number | null;
+}
+export interface RecordRewind {
+  rewind_id: string;
+  time: number;
+  by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
 }
 export interface RecordStatusParams {
   workDoneToken?: string | number | null;
@@ -1057,6 +1118,8 @@ export interface RewindParams {
   partialResultToken?: string | number | null;
   /** An entry of the record, or the `edit_id` of an edit. */
   entry_id?: string | null;
+  entry_ids?: string[] | null;
+  change_ids?: string[] | null;
   command_id?: string | null;
   turn_id?: string | null;
   /** This turn of its session, and all later ones. */
@@ -1386,6 +1449,31 @@ export interface UndoneFile {
   ui_extra: UiExtra;
   undone: string[];
 }
+export interface UnkeptChange {
+  change_id: string;
+  start_line: number;
+  end_line: number;
+  removed_text: string;
+  by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
+  turn_id: string | null;
+  entry_ids: string[];
+  time: number;
+}
+export interface UnkeptFile {
+  file_path: string;
+  digest: string;
+  changes: UnkeptChange[];
+}
+export interface UnkeptParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  file_path?: string | null;
+  session_id?: string | null;
+  turn_id?: string | null;
+}
+export interface UnkeptResult {
+  files: UnkeptFile[];
+}
 export interface VersionedDocument {
   uri: string;
   version: number;
@@ -1516,6 +1604,26 @@ export interface Requests {
   'fileops/rewind': {
     params: RewindParams;
     result: RewindResult;
+  };
+  'fileops/recordItem': {
+    params: RecordItemParams;
+    result: RecordItemResult;
+  };
+  'fileops/blame': {
+    params: BlameParams;
+    result: BlameResult;
+  };
+  'fileops/unkept': {
+    params: UnkeptParams;
+    result: UnkeptResult;
+  };
+  'fileops/keep': {
+    params: KeepParams;
+    result: NEntriesResult;
+  };
+  'fileops/forgetRecord': {
+    params: ForgetRecordParams;
+    result: NEntriesResult;
   };
   'fileops/log': {
     params: LogParams;

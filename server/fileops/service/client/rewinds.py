@@ -3,8 +3,9 @@
 Belongs to the event loop; worker threads do the work. What is needed is loaded with the first rewind.
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 from msgspec.structs import replace
@@ -13,12 +14,13 @@ from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core.presentation.failures import failure_text
 from fileops.model.errors import NotRecorded
-from fileops.model.record import By, ByPerson, BySession, Entry, session_of
-from fileops.model.rewind import RewindRequest, RewindResult
+from fileops.model.record import By, BySession, Entry, LogQuery, is_by_agent, session_of
+from fileops.model.rewind import BlamedLines, KeepRequest, RecordItem, RewindRequest, RewindResult, UnkeptFile
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.model.settings import Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.approval import ClientApproval
+from fileops.service.rewind.items import is_by, item_of
 from fileops.service.session_files import SessionFiles
 from fileops.service.undo import UndoOperation
 from fileops.service.workspace import Workspace
@@ -26,6 +28,9 @@ from fileops.telemetry.calls import note_outcome
 
 if TYPE_CHECKING:
     from fileops.service.rewind.operation import RewindOperation
+    from fileops.service.rewind.places import RecordPlaces
+
+T = TypeVar("T")
 
 
 class ClientRewinds:
@@ -71,6 +76,70 @@ class ClientRewinds:
             self._files.note_undo(by_session, result.files)
         return result
 
+    # --- what is not kept yet, and who wrote what ------------------------------------------------------------------
+
+    async def blame(self, file_path: str) -> "list[BlamedLines]":
+        """Who changed each line last. Raises: NotRecorded and the failures of reading."""
+        return await self._run(lambda places: places.blame(file_path))
+
+    async def unkept(self, file_path: str | None, session_id: str | None, turn_id: str | None) -> "list[UnkeptFile]":
+        """What this client's user has not accepted yet. Raises: NotRecorded and the failures of resolving."""
+        of = None if session_id is None else self._client.names.resolve(session_id)
+
+        def look(places: "RecordPlaces") -> "list[UnkeptFile]":
+            paths = None if file_path is None else [places.fs.resolve(file_path)]
+            return places.unkept(paths, session_id=of, turn_id=turn_id)
+
+        return await self._run(look)
+
+    async def keep(self, request: KeepRequest) -> int:
+        """Accept changes, or not. Returns how many entries are kept now, or not any more. Raises: as `unkept`."""
+        of = None if request.session_id is None else self._client.names.resolve(request.session_id)
+
+        def work(places: "RecordPlaces") -> int:
+            if request.change_ids is not None:
+                return places.keep_places(request.change_ids, kept=request.kept)
+            if request.entry_ids is not None:
+                return places.store.set_kept(request.entry_ids, kept=request.kept)
+            path = None if request.file_path is None else places.fs.resolve(request.file_path)
+            query = LogQuery(path=path, turn_id=request.turn_id, kept=not request.kept)
+            entries, _ = places.store.entries(query)
+            chosen = [
+                entry.entry_id for entry in entries if is_by(entry, of) and (request.kept or is_by_agent(entry.by))
+            ]
+            return places.store.set_kept(chosen, kept=request.kept)
+
+        return await self._run(work)
+
+    async def forget(self, file_path: str | None) -> int:
+        """Remove what is recorded of a file or folder, None: all. Raises: as `unkept`."""
+
+        def work(places: "RecordPlaces") -> int:
+            return places.store.forget(None if file_path is None else places.fs.resolve(file_path))
+
+        return await self._run(work)
+
+    async def item(self, beginning: str) -> RecordItem:
+        """What has the id that begins so. Raises: NotRecorded, UnknownTarget."""
+        return await self._run(lambda places: item_of(places.store, beginning))
+
+    async def _run(self, work: "Callable[[RecordPlaces], T]") -> T:
+        """Work on the record as it is after all that was written so far. Raises: NotRecorded."""
+        from fileops.service.rewind.places import RecordPlaces
+
+        store = self._workspace.record
+        if store is None:
+            raise NotRecorded
+        places = RecordPlaces(store, self._workspace.fs)
+
+        def settled() -> T:
+            self._workspace.settle_record()
+            return work(places)
+
+        return await self._workers.run_apart(CancelToken(), settled)
+
+    # --- helpers -----------------------------------------------------------------------------------------------
+
     def _operation(self) -> "RewindOperation | None":
         from fileops.service.rewind.operation import RewindOperation
 
@@ -81,6 +150,7 @@ class ClientRewinds:
             fs=self._undoer.fs, freshness=workspace.freshness, events=self._client.events,
             committer=workspace.committer, settings=self._settings, history=workspace.history, store=workspace.record,
             may_rewind=self._may_rewind, settle=workspace.settle_record,
+            person=self._client.person,
             revert=lambda edit, policy: self._undoer.plan_of([edit], policy),
         )  # fmt: skip
 
@@ -99,7 +169,5 @@ class ClientRewinds:
     def _author(self, by_session: str | None) -> By:
         """Who is recorded as the author. by_session: a full name; None: the client's user."""
         if by_session is not None:
-            return BySession(session_id=by_session, label=self._client.asker.info_of(by_session).label)
-        reviews = self._client.reviews
-        label = "the client" if reviews is None else reviews.person.client
-        return ByPerson(session_id=self._client.place, label=label)
+            return BySession(session_id=by_session, label=self._workspace.committer.label_of(by_session))
+        return self._client.person

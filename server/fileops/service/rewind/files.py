@@ -27,11 +27,11 @@ class FileRewind(Struct, frozen=True, kw_only=True):
 def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], present: bytes | None) -> FileRewind:
     """Plan the rewind of the chosen entries of one file, which are given newest first."""
     conflicts = _unknown(path, chosen)
-    usable = {entry.entry_id: entry for entry in chosen if _is_usable(entry)}
-    history = _history(store, path, usable)
-    steps = _steps(store, history, usable)
+    usable = {entry.entry_id: entry for entry in chosen if is_usable(entry)}
+    history = history_of(store, path, usable)
+    steps = steps_of(store, history, usable)
     known = {step.entry_id for step in steps}
-    rewound = rewind_file(steps, known & usable.keys(), present, _cancelled(history))
+    rewound = rewind_file(steps, known & usable.keys(), present, cancelled_of(history))
     without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry)}
     undone = (*rewound.undone, *without_effect)
     left = dict[LeftReason, dict[str, list[LineRange]]]()
@@ -58,7 +58,7 @@ def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], prese
     )
 
 
-def _is_usable(entry: Entry) -> bool:
+def is_usable(entry: Entry) -> bool:
     return entry.content == "kept" and entry.gap != "baseline" and entry.kind != "mode"
 
 
@@ -71,13 +71,13 @@ def _unknown(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
     """The entries that cannot be undone, because a content is not known."""
     unknown: dict[LeftReason, list[str]] = {}
     for entry in chosen:
-        if not _is_usable(entry):
+        if not is_usable(entry):
             reason: LeftReason = "unknown_before" if entry.gap == "baseline" else "not_kept"
             unknown.setdefault(reason, []).append(entry.entry_id)
     return [RewindConflict(file_path=path, entries=tuple(ids), reason=reason) for reason, ids in unknown.items()]
 
 
-def _history(store: RecordStore, path: str, chosen: Collection[str]) -> list[Entry]:
+def history_of(store: RecordStore, path: str, chosen: Collection[str]) -> list[Entry]:
     """All entries of the file, oldest first, from the oldest chosen one on."""
     entries, _ = store.entries(LogQuery(path=path), is_file=True)
     entries.reverse()
@@ -85,7 +85,7 @@ def _history(store: RecordStore, path: str, chosen: Collection[str]) -> list[Ent
     return entries[first:]
 
 
-def _steps(store: RecordStore, history: Sequence[Entry], chosen: Collection[str]) -> list[FileStep]:
+def steps_of(store: RecordStore, history: Sequence[Entry], chosen: Collection[str]) -> list[FileStep]:
     """The changes of the file whose contents are known, oldest first, within MAX_CONTENT_BYTES."""
     loaded: list[FileStep] = []
     n_bytes = 0
@@ -108,7 +108,7 @@ def _steps(store: RecordStore, history: Sequence[Entry], chosen: Collection[str]
     return loaded[::-1]
 
 
-def _cancelled(history: Sequence[Entry]) -> set[str]:
+def cancelled_of(history: Sequence[Entry]) -> set[str]:
     """The rewinds that were redone, and their redos: together they change nothing.
 
     A rewind and the entries that it undid do not count as that, because it may have undone parts of others, too.

@@ -31,12 +31,12 @@ from fileops.model.errors import (
     Rejected,
     TooManyFiles,
     UndoConflict,
+    UnknownTarget,
 )
 from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
-from fileops.model.record import By, Entry
-from fileops.model.results import UndoneFile
+from fileops.model.record import By, ByPerson, Entry
 from fileops.model.review import ReviewChange
 from fileops.model.rewind import (
     RewindConflict,
@@ -51,8 +51,9 @@ from fileops.record.store import RecordStore
 from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFailed, planned_change
 from fileops.service.commit import Committer
 from fileops.service.policy import Policy, question_about
-from fileops.service.rewind.entries import RewindEntries
+from fileops.service.rewind.entries import note_unchanged
 from fileops.service.rewind.files import FileRewind, rewind_of_file
+from fileops.service.rewind.places import RecordPlaces, entry_of_change
 from fileops.service.rewind.targets import MayRewind, entries_of
 from fileops.tracking.freshness import Freshness
 
@@ -97,8 +98,8 @@ RewindStep = RewindResult | PendingRewind
 class RewindOperation(Struct, frozen=True, kw_only=True):
     """See the module.
 
-    may_rewind: whether this client may undo an entry. settle: waits until what was written so far is recorded.
-    revert: plans the undo of a commit, which is rolled back.
+    may_rewind: whether this client may undo an entry. person: its user, as the record calls them. settle: waits until
+    what was written so far is recorded. revert: plans the undo of a commit, which is rolled back.
     """
 
     fs: FileSystem
@@ -110,6 +111,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     store: RecordStore
     may_rewind: MayRewind
     settle: Callable[[], None]
+    person: ByPerson
     revert: Callable[[AppliedEdit, Policy], FileChange]
 
     def start(self, request: RewindRequest, by: By, policy: Policy, token: CancelToken) -> RewindStep:
@@ -174,14 +176,21 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         """Raises: UnknownTarget, TooManyFiles, UndoFailed."""
         paths = tuple(self.fs.resolve(path) for path in request.paths)
         groups: dict[str, list[Entry]] = {}
-        for entry in entries_of(self.store, replace(request, paths=paths), self.may_rewind):
+        request = replace(request, paths=paths)
+        if request.target.kind == "change_ids":
+            entries = [entry for entry in map(self.store.entry, map(entry_of_change, request.target.ids)) if entry]
+        else:
+            entries = entries_of(self.store, request, self.may_rewind)
+        for entry in entries:
             groups.setdefault(entry.path, []).append(entry)
+        if not groups:
+            raise UnknownTarget(explanation="these changes are no longer there")
         if len(groups) > MAX_FILES:
             raise TooManyFiles(n_files=len(groups), max_files=MAX_FILES)
         files, conflicts = list[PlannedFile](), list[RewindConflict]()
         for path, chosen in sorted(groups.items()):
             try:
-                file = self._planned_file(path, chosen, policy)
+                file = self._planned_file(request, path, chosen, policy)
             except DocumentUnknown:
                 ids = tuple(entry.entry_id for entry in chosen)
                 conflicts.append(RewindConflict(file_path=path, entries=ids, reason="editor"))
@@ -193,7 +202,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 files.append(file)
         return PlannedRewind(files=tuple(files), conflicts=tuple(conflicts), plan=_plan_id(files, conflicts))
 
-    def _planned_file(self, path: str, chosen: Sequence[Entry], policy: Policy) -> PlannedFile:
+    def _planned_file(self, request: RewindRequest, path: str, chosen: Sequence[Entry], policy: Policy) -> PlannedFile:
         """Raises: the failures of reading."""
         if policy.roots is not None:
             policy.roots.require_inside(path, path)
@@ -203,17 +212,22 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             raise UndoConflict(explanation="the path leads elsewhere now") from None
         if snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
             raise BinaryFile
-        rewind = rewind_of_file(self.store, path, chosen, snapshot.data if snapshot.exists else None)
-        change = self._change(snapshot, rewind.content, [entry.edit_id for entry in rewind.undone])
+        if request.target.kind == "change_ids":
+            rewind = RecordPlaces(self.store, self.fs).rewind_of(path, snapshot, request.target.ids)
+        else:
+            rewind = rewind_of_file(self.store, path, chosen, snapshot.data if snapshot.exists else None)
+        change = self._change(snapshot, rewind.content, rewind.undone)
         return PlannedFile(chosen=tuple(chosen), rewind=rewind, change=change)
 
-    def _change(self, snapshot: Snapshot, content: bytes | None, edit_ids: Sequence[str | None]) -> FileChange:
+    def _change(self, snapshot: Snapshot, content: bytes | None, undone_entries: Sequence[Entry]) -> FileChange:
+        edit_ids = [entry.edit_id for entry in undone_entries]
         known = tuple(edit_id for edit_id in edit_ids if edit_id is not None and self.history.edit(edit_id) is not None)
         splices: tuple[Splice, ...] = ()
         if snapshot.exists and content is not None:
             splices = splices_between(snapshot.data, content, text.detect_format(snapshot.data))
         undone = Undone(content=content, splices=splices, edit_ids=known)
-        return planned_change(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
+        change = planned_change(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
+        return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
 
     # --- decide and write --------------------------------------------------------------------------------------
 
@@ -246,7 +260,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         def replan(change: FileChange) -> FileChange:
             """A file that has changed since the preview is planned again; what was previewed must not change."""
             before = of_path[change.file_path]
-            file = self._planned_file(change.file_path, before.chosen, policy)
+            file = self._planned_file(request, change.file_path, before.chosen, policy)
             is_same = [entry.entry_id for entry in file.rewind.undone] == [
                 entry.entry_id for entry in before.rewind.undone
             ] and file.change.plan.change.hunks == before.change.plan.change.hunks
@@ -255,18 +269,18 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             of_path[change.file_path] = file
             return replace(file.change, is_decided=change.is_decided)
 
+        rewind_id = f"w-{os.urandom(6).hex()}"
         writer = ChangeSetCommitter(
             committer=self.committer, freshness=self.freshness, events=self.events, history=self.history,
             by_session=request.by_session, replan=replan, revert=lambda edit: self.revert(edit, policy),
+            person=self.person, rewind_id=rewind_id,
         )  # fmt: skip
-        written = writer.write([file.change for file in planned.files], token)
-        rewind_id = f"w-{os.urandom(6).hex()}"
-        entries = RewindEntries(self.store, self.history, by, rewind_id)
         files: list[RewoundFile] = []
-        for done in written:
+        for done in writer.write([file.change for file in planned.files], token):
             file = of_path[done.file_path]
-            entries.note(file.rewind, file.change, done.edit_id)
-            files.append(_after_writing(file, done))
+            if not file.change.has_effect:
+                note_unchanged(self.store, file.change, by, rewind_id)
+            files.append(replace(_before_writing(file), applied_to=done.applied_to, edit_id=done.edit_id))
         return _result(request, planned, files, rewind_id)
 
 
@@ -346,10 +360,6 @@ def _before_writing(file: PlannedFile) -> RewoundFile:
         applied_to=file.change.plan.snapshot.source,
         change=file.change.plan.change,
     )
-
-
-def _after_writing(file: PlannedFile, done: UndoneFile) -> RewoundFile:
-    return replace(_before_writing(file), applied_to=done.applied_to, edit_id=done.edit_id)
 
 
 def _result(

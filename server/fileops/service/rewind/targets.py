@@ -20,7 +20,7 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     if not known:
         raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries")
     # A rewind is undone by its own id only: an agent's rewind of its turn is no part of that turn.
-    own_kinds = {"entry_id", "rewind_id"}
+    own_kinds = {"entry_id", "entry_ids", "rewind_id"}
     in_force = [
         entry
         for entry in known.values()
@@ -36,6 +36,7 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
 
 _NAMES = {
     "entry_id": "entry",
+    "entry_ids": "entry",
     "command_id": "command",
     "turn_id": "turn",
     "since_turn": "turn",
@@ -57,6 +58,8 @@ def _named(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
             entry = store.entry(wanted) or store.entry_of_edit(wanted)
             if entry is not None:
                 yield entry
+        case "entry_ids":
+            yield from (entry for entry in map(store.entry, target.ids) if entry is not None)
         case "command_id":
             yield from (
                 entry for entry in _entries(store, LogQuery(command_id=wanted)) if isinstance(entry.by, ByCommand)

@@ -62,6 +62,19 @@
 ---@class (exact) fileops.wire.BeginTurnResult
 ---@field turn_id string The turn's own id.
 
+---@class (exact) fileops.wire.BlameParams
+---@field file_path string
+
+---@class (exact) fileops.wire.BlameResult
+---@field lines fileops.wire.BlamedLines[]
+
+---@class (exact) fileops.wire.BlamedLines
+---@field first_line integer
+---@field n_lines integer
+---@field by? fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure
+---@field entry_id? string
+---@field time? number
+
 ---@class (exact) fileops.wire.ByCommand A program that a session ran.
 ---@field kind 'command'
 ---@field session_id string
@@ -370,6 +383,10 @@
 ---@field url string
 ---@field options? table<string, any>
 
+---@class (exact) fileops.wire.ForgetRecordParams
+---@field file_path? string
+---@field all? boolean
+
 ---@class (exact) fileops.wire.ForgetResult
 ---@field forgotten boolean
 
@@ -443,6 +460,15 @@
 ---@field encodings? fileops.wire.EncodingOptions[]
 ---@field unreadable? string[]
 
+---@class (exact) fileops.wire.KeepParams
+---@field entry_ids? string[]
+---@field change_ids? string[]
+---@field file_path? string
+---@field turn_id? string
+---@field session_id? string
+---@field all? boolean
+---@field kept? boolean
+
 ---@class (exact) fileops.wire.Latency Milliseconds, without the time that the user or the client's model took to answer.
 ---@field n integer
 ---@field p50 number
@@ -493,6 +519,9 @@
 ---@field edits fileops.wire.EditStep[] At least one edit operation is required
 ---@field dry_run? boolean
 ---@field include_texts? boolean `details` has the whole text before and after.
+
+---@class (exact) fileops.wire.NEntriesResult
+---@field n_entries integer
 
 ---@class (exact) fileops.wire.Nearest The place that a text that was not found most likely meant. A hint, never applied.
 ---@field start_line integer
@@ -559,6 +588,14 @@
 ---@field changed_by string
 ---@field n_foreign_hunks integer
 
+---@class (exact) fileops.wire.RecordCommand
+---@field command_id string
+---@field session_id string
+---@field turn_id? string
+---@field label string
+---@field began number
+---@field ended? number
+
 ---@class (exact) fileops.wire.RecordEntry One change of one file.
 ---@field entry_id string
 ---@field time number Seconds since the epoch.
@@ -584,11 +621,27 @@
 ---@field rewind_id? string Of the rewind that made it.
 ---@field kept boolean Whether a person has accepted the change.
 
+---@class (exact) fileops.wire.RecordItemParams
+---@field id string
+
+---@class (exact) fileops.wire.RecordItemResult
+---@field entries fileops.wire.RecordEntry[]
+---@field diff string
+---@field entry? fileops.wire.RecordEntry
+---@field command? fileops.wire.RecordCommand
+---@field turn? fileops.wire.Turn
+---@field rewind? fileops.wire.RecordRewind
+
 ---@class (exact) fileops.wire.RecordReadResult
 ---@field recorded boolean
 ---@field error? fileops.wire.ToolError
 ---@field size_bytes? integer
 ---@field mtime? number
+
+---@class (exact) fileops.wire.RecordRewind
+---@field rewind_id string
+---@field time number
+---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure
 
 ---@class (exact) fileops.wire.RecordStatusParams
 ---@field root? string
@@ -694,6 +747,8 @@
 
 ---@class (exact) fileops.wire.RewindParams Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone.
 ---@field entry_id? string An entry of the record, or the `edit_id` of an edit.
+---@field entry_ids? string[]
+---@field change_ids? string[]
 ---@field command_id? string
 ---@field turn_id? string
 ---@field since_turn? string This turn of its session, and all later ones.
@@ -912,6 +967,29 @@
 ---@field outcome 'created'|'modified'|'removed'
 ---@field ui_extra fileops.wire.UiExtra
 ---@field undone string[]
+
+---@class (exact) fileops.wire.UnkeptChange
+---@field change_id string
+---@field start_line integer
+---@field end_line integer
+---@field removed_text string
+---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure
+---@field turn_id? string
+---@field entry_ids string[]
+---@field time number
+
+---@class (exact) fileops.wire.UnkeptFile
+---@field file_path string
+---@field digest string
+---@field changes fileops.wire.UnkeptChange[]
+
+---@class (exact) fileops.wire.UnkeptParams
+---@field file_path? string
+---@field session_id? string
+---@field turn_id? string
+
+---@class (exact) fileops.wire.UnkeptResult
+---@field files fileops.wire.UnkeptFile[]
 
 ---@class (exact) fileops.wire.ViewLine
 ---@field number? integer
