@@ -276,17 +276,6 @@ class RecordStore:
         with self.transaction():
             self._db.executemany(sql, [place if kept else place[:1] for place in places])
 
-    def forget(self, path: str | None) -> int:
-        """Remove all entries of a file or folder, or all there are, with their contents. Returns how many entries."""
-        entries, _ = self.entries(LogQuery(path=path))
-        with self._lock:
-            self._db.execute("PRAGMA secure_delete = ON")  # else the texts would remain in free pages of the file
-            with self.transaction():
-                self.remove([entry.entry_id for entry in entries])
-                self.remove_unused_contents()
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return len(entries)
-
     def _change(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> int:
         n_changed = 0
         with self.transaction():
@@ -392,23 +381,6 @@ class RecordStore:
                 row = (digest, None, 0, blobs.pack(content))
             self._db.execute("INSERT INTO blob VALUES (?, ?, ?, ?)", row)
         return digest
-
-    def remove_unused_contents(self) -> None:
-        """Remove the contents that neither an entry nor a known file has."""
-        used = (
-            "SELECT before FROM entry WHERE before IS NOT NULL UNION SELECT after FROM entry WHERE after IS NOT NULL "
-            "UNION SELECT digest FROM known WHERE digest IS NOT NULL"
-        )
-        with self.transaction():
-            # What is kept as the difference from a content that goes is kept whole from now on.
-            for (digest,) in self._rows(f"SELECT digest FROM blob WHERE base NOT IN ({used}) AND digest IN ({used})"):
-                content = self.content(digest)
-                if content is not None:
-                    self._db.execute(
-                        "UPDATE blob SET base = NULL, n_deltas = 0, packed = ? WHERE digest = ?",
-                        (blobs.pack(content), digest),
-                    )
-            self._db.execute(f"DELETE FROM blob WHERE digest NOT IN ({used})")
 
     def _content_of(self, version: FileVersion | None) -> bytes | None:
         return None if version is None or version.digest is None else self.content(version.digest)
@@ -576,6 +548,7 @@ class RecordStore:
                     row = (blobs.pack(content), dependent)
                     self._db.execute("UPDATE blob SET base = NULL, n_deltas = 0, packed = ? WHERE digest = ?", row)
         self._db.executemany("DELETE FROM blob WHERE digest = ?", unused)
+        self._db.execute("DELETE FROM kept_place WHERE entry_id NOT IN (SELECT entry_id FROM entry)")
         return bool(gone)
 
     # --- helpers -----------------------------------------------------------------------------------------------

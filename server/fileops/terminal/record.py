@@ -27,7 +27,7 @@ from fileops.terminal.record_lines import (
     turn_line,
     when,
 )
-from fileops_client import FileOpsClient, RecordItem, Rewind, RewoundFile
+from fileops_client import FileOpsClient, RecordItem, ResponseError, Rewind, RewoundFile
 
 LEFT = 3  # exit status: done, but conflicts were left
 STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder whose recording begins
@@ -126,7 +126,8 @@ async def _forget(client: FileOpsClient, options: argparse.Namespace) -> int:
         n_entries = await client.forget_record(all=True)
     else:
         n_entries = await client.forget_record(file_path=_path(options.forget))
-    return _print(options, {"n_entries": n_entries}, [plain(f"{n_entries} changes were removed from the record.")])
+    removed = "1 change was" if n_entries == 1 else f"{n_entries} changes were"
+    return _print(options, {"n_entries": n_entries}, [plain(f"{removed} removed from the record.")])
 
 
 async def _show(client: FileOpsClient, options: argparse.Namespace) -> int:
@@ -330,8 +331,11 @@ async def _item(client: FileOpsClient, given: str) -> _Found:
     """What has the id that begins so. Raises: NotDone."""
     try:
         return _Found(await client.record_item(given), given)
-    except UNREACHABLE as fault:
-        raise NotDone(f"{visible(given)}: {fault}. `fileops-server log` lists the ids.") from None
+    except ResponseError:
+        raise NotDone(
+            f"{visible(given)} is not the id of a change, command, turn or rewind, or several ids begin so. "
+            "`fileops-server log` lists them."
+        ) from None
 
 
 async def _session(client: FileOpsClient, options: argparse.Namespace) -> str | None:
@@ -339,7 +343,8 @@ async def _session(client: FileOpsClient, options: argparse.Namespace) -> str | 
     given: str | None = options.session
     if given is None:
         return None
-    known = {turn.session_id: turn.label for turn in await client.turns(limit=MAX_ENTRIES)}
+    log = await client.log(root=options.root, limit=MAX_ENTRIES)
+    known = {by.session_id: by.label.partition(" · ")[0] for entry in log.entries if (by := entry.by).session_id}
     if given in known:
         return given
     found = [name for name, label in known.items() if name.startswith(given) or label.lower() == given.lower()]
@@ -404,12 +409,23 @@ def _print(
     options: argparse.Namespace, answer: object, lines: "Sequence[Line] | object" = (), otherwise: str = ""
 ) -> int:
     if options.json:
-        text = msgspec.json.format(msgspec.json.encode(answer)).decode()
+        text = msgspec.json.format(msgspec.json.encode(_as_sent(msgspec.to_builtins(answer)))).decode()
         sys.stdout.write(text + "\n")
         return DONE
     shown = list(cast("Sequence[Line]", lines))
     print_lines(shown or ([plain(otherwise)] if otherwise else []))
     return DONE
+
+
+def _as_sent(value: Any) -> Any:
+    """The answer as the daemon sent it: an author has only the keys of its kind."""
+    if isinstance(value, list):
+        return [_as_sent(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, Any]", value)
+    is_author = {"kind", "label", "candidates"} <= fields.keys()
+    return {name: _as_sent(item) for name, item in fields.items() if not is_author or item or name == "session_id"}
 
 
 def _failed(options: argparse.Namespace, sentence: str, status: int) -> int:

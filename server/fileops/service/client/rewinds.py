@@ -113,9 +113,12 @@ class ClientRewinds:
 
     async def forget(self, file_path: str | None) -> int:
         """Remove what is recorded of a file or folder, None: all. Raises: as `unkept`."""
+        recorder = self._workspace.recorder
+        if recorder is None:
+            raise NotRecorded
 
         def work(places: "RecordPlaces") -> int:
-            return places.store.forget(None if file_path is None else places.fs.resolve(file_path))
+            return recorder.forget(None if file_path is None else places.fs.resolve(file_path))
 
         return await self._run(work)
 
