@@ -5,7 +5,8 @@ how many entries are written at once. With WAL and `synchronous=normal` a transa
 process or of the machine; a loss of power may lose the last ones.
 
 Contents are kept by their digest, each once, as deltas (record.blobs). Paths are bytes, because a name need not be
-UTF-8. Nothing in this module decides what is recorded.
+UTF-8. Nothing in this module decides what is recorded. It is one module because every table is guarded by
+one lock, and each change of one is a transaction with others.
 """
 
 import logging
