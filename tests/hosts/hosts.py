@@ -1,6 +1,8 @@
 """How each agent host is started: its command line, its environment, and where its configuration goes.
 
 The configuration is what `fileops-server mcp config HOST` prints, plus what points the host at the scripted model.
+The scripted model is also the proxy of each host, and refuses: nothing that a host wants from elsewhere leaves the
+machine, and a machine without a network fails it as fast as one with a slow network.
 """
 
 import json
@@ -16,6 +18,7 @@ from typing import Any, NoReturn
 import pytest
 
 from hosts.scripted_model import CallOfHost, Patch, Step
+from support.patience import FULL_S
 
 PREFIX = Path(os.environ.get("FILEOPS_HOSTS") or Path.home() / ".cache" / "fileops-hosts")
 PROGRAMS = Path(os.environ.get("FILEOPS_HOSTS_SERVER") or Path(sys.executable).parent)  # `fileops-server` is here
@@ -28,6 +31,9 @@ case "$1 $2" in
 esac
 """
 PROMPT = "Please edit a.txt"
+# A start and a dozen calls, up to 30 s on a busy machine. One event needs less, so the bound of an event may shrink
+# after a failure elsewhere (support/patience.py); this one does not.
+CONVERSATION_S = FULL_S
 
 
 def missing(what: str) -> NoReturn:
@@ -74,6 +80,8 @@ class Place:
             "HOME": str(self.home),
             "PATH": f"{self._private_server()}{os.pathsep}{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
             "NO_PROXY": "127.0.0.1,localhost",
+            "HTTP_PROXY": self.url,
+            "HTTPS_PROXY": self.url,
             **more,
         }
 
@@ -94,6 +102,7 @@ class Host:
     options: tuple[str, ...] = ()
     reads_whole: bool = True  # 60,000 characters, as configured
     refusal: str = ""  # what the model reads when it calls the host's own edit tool
+    wants: frozenset[str] = frozenset()  # of the internet, without a setting to switch it off; refused
 
 
 def printed_config(host: str, *options: str) -> dict[str, str]:
@@ -175,7 +184,8 @@ def _start_written_codex(place: Place, options: list[str]) -> Start:
 
 
 def _codex_exec(codex: str, place: Place, *options: str) -> Start:
-    arguments = [codex, "exec", "--skip-git-repo-check", "--json", *options, PROMPT]
+    offline = ["--disable", "plugins", "--disable", "apps"]
+    arguments = [codex, "exec", "--skip-git-repo-check", "--json", *offline, *options, PROMPT]
     return Start(arguments, place.environment(CODEX_HOME=str(place.home / ".codex")))
 
 
@@ -195,7 +205,7 @@ def _start_opencode(place: Place, options: list[str]) -> Start:
         "provider": {"mock": provider},
     }
     documents = printed_config("opencode", *options)
-    place.put({"opencode.json": _with_settings(documents["opencode.json"], settings)})
+    place.put({**documents, "opencode.json": _with_settings(documents["opencode.json"], settings)})
     quiet = {
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
@@ -232,23 +242,56 @@ def start_gemini_acp(place: Place) -> Start:
     return _gemini(place, {}, "--acp")
 
 
-def _start_claude(place: Place, options: list[str]) -> Start:
-    claude = shutil.which("claude")
-    if claude is None:
-        pytest.skip("Claude Code is not installed; it is proprietary, so that nothing installs it")
+CLAUDE_KEY = "sk-fake"
+
+
+def start_claude(place: Place, options: list[str]) -> Start:
     place.put(printed_config("claude", *options))
-    environment = place.environment(
+    # A folder that nobody trusted yet has no servers and rules of the project, so they are given on the command line.
+    given = ["--mcp-config", ".mcp.json", "--strict-mcp-config", "--settings", ".claude/settings.json"]
+    return _claude_print(place, *given)
+
+
+def _start_claude_plugin(place: Place, options: list[str]) -> Start:
+    documents = printed_config("claude-plugin", *options)
+    place.put({f"~/plugin/{name}": text for name, text in documents.items()})
+    allowed = "mcp__plugin_fileops_fileops"  # of the plugin's server; a plugin cannot allow its own tools
+    # Edit is allowed as well, so that the hook alone keeps it out.
+    return _claude_print(place, "--plugin-dir", str(place.home / "plugin"), "--allowedTools", f"{allowed},Edit")
+
+
+def _claude_print(place: Place, *options: str) -> Start:
+    printing = ["-p", PROMPT, "--output-format", "stream-json", "--verbose"]
+    return Start([claude_code(), *printing, *options], claude_environment(place))
+
+
+def start_claude_screen(place: Place) -> Start:
+    """Claude Code as a person starts it who has been through its first questions, and trusts the folder."""
+    place.put(printed_config("claude"))
+    known = {
+        "hasCompletedOnboarding": True,
+        "customApiKeyResponses": {"approved": [CLAUDE_KEY]},
+        "projects": {str(place.project): {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["fileops"]}},
+    }
+    place.put({"~/.claude/.claude.json": json.dumps(known)})
+    return Start([claude_code()], claude_environment(place))
+
+
+def claude_code() -> str:
+    return program("claude", "claude")
+
+
+def claude_environment(place: Place) -> dict[str, str]:
+    return place.environment(
         CLAUDE_CONFIG_DIR=str(place.home / ".claude"),
         ANTHROPIC_BASE_URL=place.url,
-        ANTHROPIC_API_KEY="sk-fake",
+        ANTHROPIC_API_KEY=CLAUDE_KEY,
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
         DISABLE_AUTOUPDATER="1",
         DISABLE_TELEMETRY="1",
         DISABLE_ERROR_REPORTING="1",
+        CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL="1",
     )
-    # A folder that nobody trusted yet has no servers and rules of the project, so they are given on the command line.
-    given = ["--mcp-config", ".mcp.json", "--strict-mcp-config", "--settings", ".claude/settings.json"]
-    return Start([claude, "-p", PROMPT, *given, "--output-format", "stream-json", "--verbose"], environment)
 
 
 def _edit_of_host(tool: str, **names: str) -> Callable[[Path], Step]:
@@ -262,6 +305,8 @@ def _edit_of_host(tool: str, **names: str) -> Callable[[Path], Step]:
 def patch_of_codex(path: Path) -> Step:
     return Patch(f"*** Begin Patch\n*** Update File: {path}\n@@\n-hello again\n+built-in again\n*** End Patch\n")
 
+
+_EDIT_OF_CLAUDE = _edit_of_host("Edit", file_path="path", old_string="old", new_string="new")
 
 HOSTS = [
     Host("codex", start_codex, patch_of_codex, reads_whole=False, refusal="Use mcp__fileops__Edit."),
@@ -279,6 +324,7 @@ HOSTS = [
         _edit_of_host("edit", filePath="path", oldString="old", newString="new"),
         reads_whole=False,
         refusal="unavailable tool 'edit'",
+        wants=frozenset({"registry.npmjs.org:443"}),  # types for plugins
     ),
     Host(
         "gemini",
@@ -286,5 +332,6 @@ HOSTS = [
         _edit_of_host("replace", file_path="path", instruction="change", old_string="old", new_string="new"),
         refusal='Tool "replace" not found',
     ),
-    Host("claude", _start_claude, _edit_of_host("Edit", file_path="path", old_string="old", new_string="new")),
+    Host("claude", start_claude, _EDIT_OF_CLAUDE, refusal="No such tool available: Edit"),
+    Host("claude-plugin", _start_claude_plugin, _EDIT_OF_CLAUDE, refusal="Use mcp__plugin_fileops_fileops__Edit."),
 ]

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The agent hosts that tests/hosts drives, at pinned versions, beside the system and never in it.
 #   install.sh [PREFIX]      default: $FILEOPS_HOSTS, else ~/.cache/fileops-hosts
-# Gives PREFIX/codex, PREFIX/opencode and PREFIX/gemini (about 250 MB of downloads). Run it again at will: what is
-# complete is kept; where Node is too old for Gemini CLI, PREFIX/node is one more. PREFIX is what a CI caches between runs. Claude Code is proprietary: it is tested only where a
-# `claude` is on the PATH already.
+# Gives PREFIX/claude, PREFIX/codex, PREFIX/opencode and PREFIX/gemini (about 430 MB of downloads). Run it again at will:
+# what is complete is kept; where Node is too old for Gemini CLI, PREFIX/node is one more. PREFIX is what a CI caches
+# between runs. Claude Code is proprietary, and its licence is Anthropic's: it is downloaded from the npm registry like
+# any user does, and never passed on.
 set -euo pipefail
 PREFIX=${1:-${FILEOPS_HOSTS:-$HOME/.cache/fileops-hosts}}
-CODEX=0.169.0 OPENCODE=1.18.34 GEMINI=0.61.0
+CLAUDE=2.1.330 CODEX=0.169.0 OPENCODE=1.18.34 GEMINI=0.61.0
 NODE=22.23.3  # for Gemini CLI, where the system's Node is older than 20
 mkdir -p "$PREFIX"; PREFIX=$(cd "$PREFIX" && pwd)
 
@@ -34,6 +35,7 @@ package() { # DEST NAME@VERSION: npm checks the registry's digest of what it pac
   echo "installed: $dest ($name)"
 }
 
+package claude "@anthropic-ai/claude-code-$platform@$CLAUDE"
 package codex "@openai/codex@$CODEX-$platform"
 package opencode "opencode-$platform@$OPENCODE"
 node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' || package node "node-$platform@$NODE"

@@ -2,6 +2,8 @@
 
 The number of tool results in a request is the number of steps that were played; so the model holds no conversation, and
 a host may repeat a request. Requests without tools (titles, routing) get a short text.
+
+As an HTTP proxy the model refuses every connection, and remembers which were wanted.
 """
 
 import json
@@ -12,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+NOT_OFFERED = "TOOL-NOT-OFFERED"
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,9 @@ class Request:
 class ScriptedModel:
     script: Sequence[Step]
     requests: list[Request] = field(default_factory=list[Request])
+    wanted: set[str] = field(default_factory=set[str])  # HOST:PORT, or a URL of http
     port: int = 0
+    n_not_offered: int = 0  # requests without the tool of their step
     _n_begun: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -76,6 +82,10 @@ class ScriptedModel:
     def results(self) -> list[Result]:
         """The results of all calls, in the order of the script."""
         return max((request.results for request in self.requests), key=len, default=list[Result]())
+
+    @property
+    def has_begun(self) -> bool:
+        return self._n_begun > 0
 
     @property
     def tools_at_first(self) -> list[str]:
@@ -87,10 +97,14 @@ class ScriptedModel:
             if not request.tools:
                 return Say("A title")
             n = min(len(request.results), len(self.script) - 1)
+            step = self.script[n]
+            if isinstance(step, Call) and offered_name(request.tools, step.tool) is None:
+                self.n_not_offered += 1
+                return Say(NOT_OFFERED)  # a host on a screen takes a prompt before its servers are connected
             if n >= self._n_begun:
                 self._n_begun = n + 1
-                self.script[n].before()
-            return self.script[n]
+                step.before()
+            return step
 
 
 @contextmanager
@@ -111,10 +125,10 @@ def serving(model: ScriptedModel) -> Generator[ScriptedModel]:
         server.server_close()
 
 
-def name_of_tool(tools: Sequence[str], tool: str) -> str:
-    """Return the name by which a host offers a tool of fileops-server; the bare name if it does not."""
+def offered_name(tools: Sequence[str], tool: str) -> str | None:
+    """Return the name by which a host offers a tool of fileops-server; None if it does not."""
     pattern = re.compile(rf".*fileops[^A-Za-z]*(?:fileops[^A-Za-z]*)?{tool}")
-    return next((name for name in tools if pattern.fullmatch(name)), tool)
+    return next((name for name in tools if pattern.fullmatch(name)), None)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -123,6 +137,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         pass  # a test's output is its own
+
+    def parse_request(self) -> bool:
+        if not super().parse_request():
+            return False
+        if self.command != "CONNECT" and "://" not in self.path:
+            return True
+        self.played.wanted.add(self.path)
+        self.send_error(403)
+        return False
 
     def do_HEAD(self) -> None:
         self._answer(b"", "text/plain")
@@ -186,7 +209,9 @@ class _Handler(BaseHTTPRequestHandler):
 def _as_call(step: Step, request: Request) -> tuple[str, dict[str, Any]] | None:
     match step:
         case Call():
-            return name_of_tool(request.tools, step.tool), step.arguments
+            name = offered_name(request.tools, step.tool)
+            assert name is not None  # see next_step
+            return name, step.arguments
         case CallOfHost():
             return step.tool, step.arguments
         case Patch():

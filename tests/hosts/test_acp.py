@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hosts.hosts import Place, start_gemini_acp
+from hosts.hosts import CONVERSATION_S, Place, start_gemini_acp
 from hosts.scripted_model import CallOfHost, Say, ScriptedModel, serving
 from support.editor_client import editor_client
 from support.examples import example
@@ -44,6 +44,6 @@ async def test_gemini_reads_an_unsaved_buffer_and_writes_without_clobbering(tmp_
             run = example("acp_client").run(
                 str(project), "Please edit a.txt", start.arguments, files=editor.client, env=start.environment
             )
-            assert await asyncio.wait_for(run, PATIENCE_S) == "end_turn"
+            assert await asyncio.wait_for(run, CONVERSATION_S) == "end_turn"
         assert editor.text(path) == "hello y\nlast, typed meanwhile\n", [result.text for result in model.results]
     assert path.read_text() == "saved\n"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from hosts.hosts import HOSTS, Host, Place
-from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, name_of_tool, serving
+from hosts.hosts import CONVERSATION_S, HOSTS, Host, Place
+from hosts.scripted_model import Call, Result, Say, ScriptedModel, Step, offered_name, serving
 from support.patience import PATIENCE_S
 from support.pictures import picture
 
@@ -28,13 +28,13 @@ CODE = "".join(f"line {number}\n" for number in range(1, 13))
 
 @dataclass(frozen=True)
 class Story:
-    """What the model was offered and got, and what the files were at the end."""
+    """What the model was offered and got, what `a.txt` was at the end, and what the host wanted of the internet."""
 
     host: Host
     tools: list[str]
     results: dict[str, Result]
     text: str
-    output: str
+    wanted: set[str]
 
 
 @contextmanager
@@ -121,16 +121,16 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     script = steps(folder / "project", host)
     model = ScriptedModel(list(script.values()))
     with placed(folder, model) as place, running(host, place) as (process, log):
-        process.wait(PATIENCE_S)
+        process.wait(CONVERSATION_S)
         output = log.read_text(encoding="utf-8", errors="replace")
         assert len(model.results) == len(script) - 1, f"the conversation ended early: {output[-3000:]}"
         results = dict(zip(script, model.results, strict=False))
         text = (place.project / "a.txt").read_text(encoding="utf-8")
-        yield Story(host, model.tools_at_first, results, text, output)
+        yield Story(host, model.tools_at_first, results, text, model.wanted)
 
 
 def test_host_offers_all_tools_immediately(story: Story) -> None:
-    offered = [tool for tool in TOOLS if name_of_tool(story.tools, tool) in story.tools]
+    offered = [tool for tool in TOOLS if offered_name(story.tools, tool) is not None]
     assert offered == list(TOOLS), story.tools
 
 
@@ -179,13 +179,17 @@ def test_own_edit_tool_of_host_changes_nothing(story: Story) -> None:
     assert story.host.refusal in story.results["own edit"].text
 
 
+def test_host_wants_nothing_of_the_internet_but_what_is_known(story: Story) -> None:
+    assert story.wanted <= story.host.wants
+
+
 @pytest.mark.parametrize("host", HOSTS, ids=name_of)
 def test_server_ends_when_its_host_is_killed(host: Host, tmp_path: Path) -> None:
     reached, killed = threading.Event(), threading.Event()
 
     def hold() -> None:
         reached.set()
-        killed.wait(PATIENCE_S)
+        killed.wait(CONVERSATION_S)
 
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "a.txt").write_text("hello x\n", encoding="utf-8")
@@ -193,7 +197,7 @@ def test_server_ends_when_its_host_is_killed(host: Host, tmp_path: Path) -> None
     model = ScriptedModel([Call("Read", read), Call("Read", read, before=hold), Say("ALL-DONE")])
     with placed(tmp_path, model) as place, running(host, place) as (process, log):
         try:
-            assert reached.wait(PATIENCE_S), log.read_text(encoding="utf-8", errors="replace")[-3000:]
+            assert reached.wait(CONVERSATION_S), log.read_text(encoding="utf-8", errors="replace")[-3000:]
             family = descendants(process.pid)
             servers = {pid for pid in family if is_server(pid)}
             assert servers != set()

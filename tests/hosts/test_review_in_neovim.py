@@ -12,7 +12,7 @@ import pytest
 from clients.neovim.scene import NO_FLOATS, Scene, scene
 from clients.neovim.terminal import DARK, picture
 from clients.neovim.world import REPOSITORY, neovim
-from hosts.hosts import Place, codex_at
+from hosts.hosts import CONVERSATION_S, Place, codex_at
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
 from hosts.test_hosts import running
 from support.daemon_process import place_of_test
@@ -61,7 +61,7 @@ def test_edit_of_codex_is_reviewed_in_neovim(socket: str, tmp_path: Path) -> Non
                 shop.terminal.shows("Review cart.py", "Codex")
                 shop.terminal.command("Fileops review")
                 shop.terminal.keys("a")
-                process.wait(PATIENCE_S)
+                process.wait(CONVERSATION_S)
                 output = log.read_text(encoding="utf-8", errors="replace")
         assert len(model.results) == 3, output[-3000:]
         read, rejected, accepted = model.results

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fileops.compose.lsp_connection import LspConnection
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fileops.rpc.session import StreamSession
     from fileops.service.session_work import WorkingSession
 
+MAX_STRAYS = 64  # sessions of hooks that wait for their client
 # What the hosts of hooks call themselves as clients of MCP, where `mcp hook` calls them otherwise.
 CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
 
@@ -40,6 +41,15 @@ def serve_daemon(options: "DaemonOptions") -> int:
     return process.serve_daemon(options, SharedDaemonState)
 
 
+class Stray(NamedTuple):
+    """A hook's session that no client has, or not yet: some hosts call hooks before they start their servers."""
+
+    hook: "Hook"
+    ancestors: Sequence[int]
+    cwd: str | None
+    session: "WorkingSession"
+
+
 class SharedDaemonState(DaemonState):
     """See daemon.shared_service.SharedService."""
 
@@ -47,6 +57,8 @@ class SharedDaemonState(DaemonState):
         """Args: socket: where the daemon listens."""
         super().__init__()
         self._hub = Hub(socket, self.end_session)
+        self._strays: dict[str, Stray] = {}  # by the names of their sessions
+        self._finding: set[asyncio.Task[None]] = set()
 
     @property
     def hub(self) -> Hub:
@@ -59,14 +71,19 @@ class SharedDaemonState(DaemonState):
         from fileops.attach.handshake import BadRequest
         from fileops.rpc.decode import InvalidParams
 
-        connection = LspConnection if attachment.protocol == "lsp" else McpConnection
+        connection = (LspConnection if attachment.protocol == "lsp" else McpConnection)(self, attachment, name)
         try:
-            return connection(self, attachment, name).serve(for_reading, for_writing)
+            session = connection.serve(for_reading, for_writing)
         except msgspec.ValidationError as fault:
             raise BadRequest(f"options: {fault}") from None
         except InvalidParams as fault:
             option = fault.path.rpartition(".")[2]
             raise BadRequest(f"The option {option} {fault.reason}") from None
+        if self._strays and isinstance(connection, McpConnection):
+            finding = asyncio.get_running_loop().create_task(self._find_strays(connection))
+            self._finding.add(finding)
+            finding.add_done_callback(self._finding.discard)
+        return session
 
     def describe(self) -> list[dict[str, object]]:
         return [connection.describe() for connection in tuple(self.hub.connections.values())]
@@ -81,11 +98,11 @@ class SharedDaemonState(DaemonState):
         ]  # fmt: skip
 
     async def notices(self, hook: "Hook") -> list[str]:
-        found = await self._session_of(hook)
+        found = await self._session_of(hook, ancestors_of(hook.pid))
         return [] if found is None else await found.connection.notices(found.session_id)
 
     async def reset(self, hook: "Hook") -> None:
-        found = await self._session_of(hook)
+        found = await self._session_of(hook, ancestors_of(hook.pid))
         if found is not None:
             found.connection.reset(found.session_id)
 
@@ -101,30 +118,44 @@ class SharedDaemonState(DaemonState):
             raise BadRequest(str(fault)) from None
         if self._parts is None:
             return  # without a client there is no folder to record
+        ancestors = ancestors_of(hook.pid)  # before the hook can end
         cwd = None if checked.cwd is None else await asyncio.to_thread(os.path.realpath, checked.cwd)
-        session, client = await self._working_session(hook, cwd)
-        await note_report(self._parts.workspace.work, session, checked)
-        if cwd is not None and client is not None and self._parts.recorder is not None:
-            await asyncio.to_thread(self._parts.recorder.record, cwd, client)
+        stray = _stray_of(hook, ancestors, cwd)
+        found = await self._session_of(hook, ancestors)
+        if found is None:
+            self._strays[stray.session.session_id] = stray
+            while len(self._strays) > MAX_STRAYS:
+                del self._strays[next(iter(self._strays))]
+            await note_report(self._parts.workspace.work, stray.session, checked)
+            return
+        self._find_stray(stray, found)
+        await note_report(self._parts.workspace.work, self._working_session(found, cwd), checked)
+        if cwd is not None and self._parts.recorder is not None:
+            await asyncio.to_thread(self._parts.recorder.record, cwd, found.connection.name)
 
-    async def _working_session(self, hook: "Hook", cwd: str | None) -> "tuple[WorkingSession, str | None]":
-        """Describe a hook's session, and name the connection that has it.
-
-        A session that no client has works in the folder of the hook.
-        """
-        from fileops.service.hub.names import base_of, program_name
+    def _working_session(self, found: "HookedSession", cwd: str | None) -> "WorkingSession":
+        """Describe a hook's session. It works in the folder of the hook, too."""
         from fileops.service.session_work import WorkingSession
 
-        found, folders = await self._session_of(hook), () if cwd is None else (cwd,)
-        if found is None:
-            host = CLIENT_NAMES.get(hook.host, hook.host)
-            name = base_of(host, hook.own_id)
-            return WorkingSession(session_id=name, label=program_name(host), roots=folders), None
         label, roots = found.connection.describe_session(found.session_id)
-        roots = tuple(dict.fromkeys((*roots, *folders)))
-        return WorkingSession(session_id=found.session_id, label=label, roots=roots), found.connection.name
+        roots = tuple(dict.fromkeys((*roots, *(() if cwd is None else (cwd,)))))
+        return WorkingSession(session_id=found.session_id, label=label, roots=roots)
 
-    async def _session_of(self, hook: "Hook") -> "HookedSession | None":
+    def _find_stray(self, stray: "Stray", found: "HookedSession") -> None:
+        """Give the session, now that it is found, the turn that began before its client attached."""
+        known = self._strays.pop(stray.session.session_id, None)
+        if known is not None and self._parts is not None and known.session.session_id != found.session_id:
+            session = self._working_session(found, stray.cwd)
+            self._parts.workspace.work.move_turn(known.session.session_id, session)
+
+    async def _find_strays(self, agent: McpConnection) -> None:
+        """Find the sessions of the hooks that were called before this client attached."""
+        for stray in tuple(self._strays.values()):
+            found = await self._session_of(stray.hook, stray.ancestors)
+            if found is not None and found.connection is agent:
+                self._find_stray(stray, found)
+
+    async def _session_of(self, hook: "Hook", ancestors: Sequence[int]) -> "HookedSession | None":
         """Find a hook's session by its id, else by its process; None if no client has it.
 
         By the process, it is that of the client whose parent is the nearest ancestor of the hook that is the parent of
@@ -136,15 +167,27 @@ class SharedDaemonState(DaemonState):
             return HookedSession(connection, session.session_id)
         agents = [agent for agent in self.hub.connections.values() if isinstance(agent, McpConnection)]
         agent = next((agent for agent in agents if agent.has_session(hook.host, hook.own_id)), None)
-        agent = agent or _agent_of_process(agents, hook.pid)
+        agent = agent or _agent_of_process(agents, ancestors)
         name = None if agent is None else await agent.session_of_hook(hook.host, hook.own_id)
         return None if agent is None or name is None else HookedSession(agent, name)
 
 
-def _agent_of_process(agents: "list[McpConnection]", pid: int) -> McpConnection | None:
-    """Find the agent whose server is a child of the nearest ancestor of this process that has one such child."""
+def _agent_of_process(agents: "list[McpConnection]", ancestors: Sequence[int]) -> McpConnection | None:
+    """Find the agent whose server is a child of the nearest of these processes that has one such child."""
     parents = [parent_of(agent.pid) for agent in agents]
-    for ancestor in ancestors_of(pid):
+    for ancestor in ancestors:
         if parents.count(ancestor) == 1:
             return agents[parents.index(ancestor)]
     return None
+
+
+def _stray_of(hook: "Hook", ancestors: Sequence[int], cwd: str | None) -> "Stray":
+    """Describe a hook's session as long as no client has it. It works in the folder of the hook."""
+    from fileops.service.hub.names import base_of, program_name
+    from fileops.service.session_work import WorkingSession
+
+    host = CLIENT_NAMES.get(hook.host, hook.host)
+    session = WorkingSession(
+        session_id=base_of(host, hook.own_id), label=program_name(host), roots=() if cwd is None else (cwd,)
+    )
+    return Stray(hook, ancestors, cwd, session)

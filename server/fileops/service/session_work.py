@@ -114,6 +114,11 @@ class SessionWork:
         finally:
             await self.end_command(command.command_id)
 
+    def move_turn(self, stray_id: str, session: WorkingSession) -> None:
+        """Give the turn of a session that no client had to the session that it was found to be."""
+        self.brackets.end_all(stray_id)
+        self.turns.move(stray_id, session.session_id, session.label, session.roots)
+
     def session_ended(self, session_id: str) -> None:
         """End what is open of a session that has ended, and its turn."""
         self.brackets.end_all(session_id)

@@ -233,17 +233,19 @@ def _gemini(command: str) -> list[Document]:
 
 
 # opencode waits for what `tool.execute.before` and `after` return, so both ends of a command are reported in time.
+# `opencode run` ends with the last turn and waits for nothing, so the end of a turn is reported before it can.
 # opencode makes a session for each subagent, whose prompts are the agent's and begin no turn.
 OPENCODE_PLUGIN = """\
 /* Reports turns and shell commands to fileops-server. Written by `fileops-server mcp config opencode`. */
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 
 const COMMAND = %s
+const ARGUMENTS = ["mcp", "hook", "opencode"]
 const PATIENCE_MS = 1000
 
 function report(event) {
   return new Promise((resolve) => {
-    const hook = spawn(COMMAND, ["mcp", "hook", "opencode"], { stdio: ["pipe", "ignore", "ignore"] })
+    const hook = spawn(COMMAND, ARGUMENTS, { stdio: ["pipe", "ignore", "ignore"] })
     const timer = setTimeout(resolve, PATIENCE_MS)
     const done = () => {
       clearTimeout(timer)
@@ -258,8 +260,8 @@ function report(event) {
 
 export const FileopsRecord = async ({ directory }) => {
   const subagents = new Set()
-  const send = (name, session, more) =>
-    report({ hook_event_name: name, session_id: session, cwd: directory, ...more })
+  const describe = (name, session, more) => ({ hook_event_name: name, session_id: session, cwd: directory, ...more })
+  const send = (name, session, more) => report(describe(name, session, more))
   const sendShell = async (name, input, args) => {
     if (input.tool === "bash") {
       const more = { tool_name: input.tool, tool_input: { command: args?.command }, tool_use_id: input.callID }
@@ -279,7 +281,8 @@ export const FileopsRecord = async ({ directory }) => {
       if (event.type === "session.created" && event.properties.info?.parentID) {
         subagents.add(event.properties.info.id)
       } else if (event.type === "session.idle" && !subagents.has(event.properties.sessionID)) {
-        await send("Stop", event.properties.sessionID)
+        const input = JSON.stringify(describe("Stop", event.properties.sessionID))
+        spawnSync(COMMAND, ARGUMENTS, { input, stdio: ["pipe", "ignore", "ignore"], timeout: PATIENCE_MS })
       }
     },
   }

@@ -136,6 +136,26 @@ async def test_hook_that_is_called_before_the_server_has_named_its_host_waits(da
     assert opened(daemon)[-1] == ("gemini-cli-1", "Gemini CLI · python fix.py")
 
 
+@pytest.mark.parametrize("is_found_by_a_hook", [True, False])
+async def test_turn_that_began_before_the_server_attached_is_the_sessions(
+    daemon: SharedDaemon, file: Path, *, is_found_by_a_hook: bool
+) -> None:
+    """opencode starts its servers after the first prompt."""
+    await daemon.agent(file.parent)
+    hook = Hook("opencode", "ses_1", HERE)
+    await daemon.state.record(hook, {"what": "begin_turn", "turn_id": "1", "title": "fix it", "cwd": str(file.parent)})
+    opencode = await daemon.host(file.parent, "opencode")
+    if is_found_by_a_hook:
+        await daemon.state.record(hook, BEGIN)
+        assert opened(daemon) == [("opencode-1", "opencode · python fix.py")]
+    else:
+        await opencode.tool("Read", file_path=str(file))
+    turn = work_of(daemon).turns.newest("opencode-1")
+    assert turn is not None
+    assert (turn.title, turn.session_id, turn.ended) == ("fix it", "opencode-1", None)
+    assert work_of(daemon).turns.newest("opencode:ses_1") is None
+
+
 async def test_turn_that_a_call_of_codex_names_begins_once(daemon: SharedDaemon, file: Path) -> None:
     codex = await daemon.host(file.parent, "codex-mcp-client")
     begun: list[str | None] = []
