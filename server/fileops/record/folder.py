@@ -9,6 +9,7 @@ shows in the stamp. All others are copied, and until then their first change has
 """
 
 import os
+import re
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +27,9 @@ MAX_COPIED_FILES = 20_000
 MAX_COPIED_BYTES = 256 << 20
 _NO_ENTRIES: Mapping[str, git.IndexEntry] = {}
 _STEP_FILES = 200  # between two looks at the events: some milliseconds
+
+
+_OWN_FILE = re.compile(r"/\.fileops-[^/]*\.(?:tmp|journal)$")  # see fs/local/own_files.py
 
 
 class GitFacts(Struct, frozen=True, kw_only=True):
@@ -101,6 +105,8 @@ class RecordedFolder:
 
     def is_recorded(self, path: str) -> bool:
         """Whether changes of a file are recorded."""
+        if _OWN_FILE.search(path):
+            return False
         return path in self.files or path in self._tracked or not self._rules.is_ignored(path)
 
     def enters(self, folder: str) -> bool:
@@ -132,7 +138,7 @@ class RecordedFolder:
                     self._to_copy.append(path)
             elif is_resumed:  # it is new
                 changed.append(path)
-            else:
+            elif path not in self.files:  # else the daemon has written it since, and knows its content
                 self._start_file(path, status, entries.get(path[head:]))
                 fresh.append((path, self.files[path]))
             if n % _STEP_FILES == 0:

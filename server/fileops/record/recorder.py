@@ -346,11 +346,11 @@ class Recorder:
             return
         folder = Folder(root, facts, self._inotify)
         self._folders[root] = folder
-        self._steps[root] = self._starting(folder)
+        # What is known now decides whether the folder was recorded before: commits are noted from now on.
+        self._steps[root] = self._starting(folder, self.store.known(root))
         log.info("changes in %s are recorded from now on; --record=edits or off turns this off", root)
 
-    def _starting(self, folder: Folder) -> Iterator[None]:
-        earlier = self.store.known(folder.root)
+    def _starting(self, folder: Folder, earlier: dict[str, Known]) -> Iterator[None]:
         started = self._now()
         for fresh in folder.start(earlier, lambda path: self._touch(path, found="scan", gap="away")):
             if fresh:
