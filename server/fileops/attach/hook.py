@@ -12,10 +12,7 @@ import os
 import select
 import sys
 import time
-from typing import TYPE_CHECKING, Any, TypeGuard
-
-if TYPE_CHECKING:
-    import argparse
+from typing import Any, TypeGuard
 
 STDIN, STDOUT = 0, 1
 MAX_WAIT_S = 0.9  # the host's user waits, so a hook ends within a second
@@ -61,14 +58,14 @@ class Unusable(Exception):
     """The host's input cannot be answered, or its output cannot be written; the message says why."""
 
 
-def main(options: "argparse.Namespace") -> int:
+def main(host: str) -> int:
     """The exit status. It is always 0: other ones stop some hosts. What went wrong is one line on stderr."""
     try:
         deadline = time.monotonic() + MAX_WAIT_S
         event = _parsed(_read_input(STDIN, deadline))
-        if (answer := answer_to(options.host, event)) is None:
-            record(options.host, event, deadline)
-            answer = shared_answer(options.host, event, deadline)
+        if (answer := answer_to(host, event)) is None:
+            record(host, event, deadline)
+            answer = shared_answer(host, event, deadline)
         if answer is not None:
             _print(json.dumps(answer).encode("ascii") + b"\n")
     except Unusable as error:
