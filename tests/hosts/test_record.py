@@ -13,7 +13,7 @@ import pytest
 from fileops_client import RecordEntry, Turn
 from fileops_client.sync import FileOpsClient
 from hosts.hosts import CONVERSATION_S, HOSTS, PROGRAMS, PROMPT, Host, Place, Start
-from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, serving
+from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, Step, serving
 from hosts.test_hosts import running
 from support import daemon_process
 from support.patience import PATIENCE_S, wait_until
@@ -150,3 +150,52 @@ def test_edit_by_a_tool_belongs_to_the_same_session_and_turn(story: Story) -> No
     (turn,) = story.turns
     assert (story.edit.by.kind, story.edit.by.session_id) == ("session", turn.session_id)
     assert story.edit.turn_id == turn.turn_id
+
+
+def script_of(host: Host, project: Path, old: str) -> list[Step]:
+    """The agent edits its line of a.txt by a tool, and by its shell changes its line of b.txt and makes a file."""
+    tool, key = SHELLS[host.name]
+    line = f"cd . && sed -i 's/{old}/{host.name}/' b.txt && echo mine > {host.name}.txt"
+    edit = {"file_path": str(project / "a.txt"), "old_string": old, "new_string": host.name}
+    return [
+        Call("Read", {"file_path": str(project / "a.txt")}),
+        Call("Edit", edit),
+        CallOfHost(tool, {key: line, "description": "change"}),
+        Say("ALL-DONE"),
+    ]
+
+
+def test_user_undoes_what_codex_did_and_nothing_of_claude_code(tmp_path: Path) -> None:
+    """With both in one project: the tools of Codex and its shell commands, exactly."""
+    hosts = {host.name: host for host in TELLING}
+    codex, claude = hosts["codex"], hosts["claude"]
+    project = tmp_path.resolve() / "project"
+    project.mkdir()
+    text = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
+    for name in ("a.txt", "b.txt"):
+        (project / name).write_text(text, encoding="utf-8")
+    with daemon_process.place() as daemon:
+        daemon.start()
+        with FileOpsClient.attach(socket=daemon.socket, role="editor", host="observer", root=project) as editor:
+            wait_until(lambda: is_recorded(editor, project))
+            for host, old in ((claude, "two"), (codex, "eight")):
+                home = tmp_path / f"home of {host.name}"
+                home.mkdir()
+                model = ScriptedModel(script_of(host, project, old))
+                with serving(model):
+                    place = SharedPlace(home, project, model.port, daemon)
+                    with running(allowing_shell(host), place) as (process, log):
+                        process.wait(CONVERSATION_S)
+                        output = log.read_text(encoding="utf-8", errors="replace")
+                assert len(model.results) == len(model.script) - 1, output[-3000:]
+            changed = text.replace("two", "claude").replace("eight", "codex")
+            assert {(project / name).read_text(encoding="utf-8") for name in ("a.txt", "b.txt")} == {changed}
+
+            (turn,) = [turn for turn in editor.turns() if turn.label == "Codex"]
+            done = editor.rewind(since_turn=turn.turn_id, approved=True)
+
+            assert (done.error, done.conflicts, done.n_undone, done.n_left) == (None, (), 3, 0)
+            for name in ("a.txt", "b.txt"):
+                assert (project / name).read_text(encoding="utf-8") == text.replace("two", "claude")
+            assert (project / "claude.txt").exists()
+            assert not (project / "codex.txt").exists()
