@@ -125,7 +125,7 @@ async def test_changes_by_unknown_programs_are_outside_with_their_contents(daemo
     assert (texts["d.py"]["before_text"], texts["d.py"]["after_text"]) == (None, "new\n")
 
 
-async def test_save_of_an_attached_editor_is_the_persons(daemon: SharedDaemon, folder: Path) -> None:
+async def test_save_of_an_attached_editor_is_its_users(daemon: SharedDaemon, folder: Path) -> None:
     editor = await daemon.editor(folder)
     await recording(editor, folder)
     file = folder / "a.py"
@@ -141,7 +141,7 @@ async def test_save_of_an_attached_editor_is_the_persons(daemon: SharedDaemon, f
     assert entry["kept"]
 
 
-async def test_edit_of_unsaved_text_follows_an_entry_of_the_person_and_its_save_adds_nothing(
+async def test_edit_of_unsaved_text_follows_an_entry_of_the_user_and_its_save_adds_nothing(
     daemon: SharedDaemon, folder: Path
 ) -> None:
     editor, agent = await daemon.editor(folder), await daemon.agent(folder)
@@ -186,6 +186,23 @@ async def test_drained_command_is_the_author_of_what_it_wrote(daemon: SharedDaem
     }  # fmt: skip
     assert found["a.py"]["command_id"] == begun[0].command_id
     assert (found["a.py"]["added"], found["a.py"]["removed"], found["a.py"]["evidence"]) == (2, 2, "bracket")
+
+
+async def test_content_before_is_known_after_a_file_was_touched_or_was_binary(
+    daemon: SharedDaemon, folder: Path
+) -> None:
+    (folder / "c.py").write_bytes(b"a\0b")
+    editor = await daemon.editor(folder)
+    await recording(editor, folder)
+    (folder / "a.py").touch()
+    (folder / "c.py").write_text("text now\n")
+    await logged(editor, bool)
+    await shell(folder, "echo more >> a.py; echo more >> c.py; sleep 0.1")
+    found = await logged(editor, lambda found: len(found) >= 2 and found[-1]["added"] == 1)
+    for entry in found[-2:]:
+        shown = await editor.call("fileops/entry", {"entry_id": entry["entry_id"]})
+        if entry["content"] == "kept":
+            assert shown["before_text"] in {"a.py\none\ntwo\n", "text now\n"}
 
 
 async def test_ignored_files_and_gits_own_are_not_recorded(daemon: SharedDaemon, folder: Path) -> None:
@@ -277,7 +294,7 @@ async def test_editor_that_asks_for_it_is_notified_of_entries(daemon: SharedDaem
     await editor.notification("fileops/didRecord", lambda params: params.get("n_more", 0) > 100 or params["entries"])
 
 
-async def test_undo_of_an_edit_is_an_entry_of_its_own(daemon: SharedDaemon, folder: Path) -> None:
+async def test_undo_of_an_edit_is_another_entry(daemon: SharedDaemon, folder: Path) -> None:
     editor, agent = await daemon.editor(folder), await daemon.agent(folder)
     await recording(editor, folder)
     await agent.read(folder / "a.py")
@@ -310,7 +327,7 @@ async def test_damaged_record_is_put_aside_and_a_new_one_begins(folder: Path, st
     assert [path.read_bytes()[:11] for path in record.glob("*.damaged-*")] == [b"no database"]
 
 
-async def test_record_goes_on_in_memory_when_it_cannot_be_written(daemon: SharedDaemon, folder: Path) -> None:
+async def test_record_continues_in_memory_when_it_cannot_be_written(daemon: SharedDaemon, folder: Path) -> None:
     """The database is made unwritable as a full disk makes it: SQLite fails each write (max_page_count)."""
     editor = await daemon.editor(folder)
     await recording(editor, folder)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fileops.core.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
 from fileops.model.record import ByCommand, ByOutside, ByPerson, BySession, ByUnsure, Command
+from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
 
 LENGTH_S = 8.0
 PERSON = "person"

@@ -21,7 +21,7 @@ def played(rules: Rules) -> Counter[str]:
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(n_files=40, n_agents=1), Rules(n_files=40, n_agents=2)], ids=str)
-def test_words_of_a_person_are_never_called_an_agents(rules: Rules) -> None:
+def test_words_that_a_user_typed_are_never_called_an_agents(rules: Rules) -> None:
     outcome = played(rules)
     assert outcome["entries"] > 10 * N_GAMES
     assert outcome["right person"] > N_GAMES

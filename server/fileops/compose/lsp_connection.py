@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fileops import __version__
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
-from fileops.compose.recording import person_of, record_folders
+from fileops.compose.recording import record_folders
 from fileops.compose.state import Hub, SharedParts
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class LspConnection(ClientConnection):
             place=self._place, warn=warn if state.is_on_disk else ignore,
         )  # fmt: skip
         if hub is not None:
-            adapters = replace(adapters, all_sessions=hub.sessions.all, person=person_of(hub, self._name))
+            adapters = replace(adapters, all_sessions=hub.sessions.all, person=hub.person_of(self._name))
         if own is not None and own.image_detector is not None:
             adapters = replace(adapters, image_detector=own.image_detector)
         if self.is_editor:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fileops.compose.state import Hub
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.model.record import ByPerson
     from fileops.record.recorder import Recorder, TypedDocument
@@ -17,8 +16,17 @@ if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
 
 
-def start_recorder(hub: "Hub", files: "OverlayFileSystem", warn: Callable[[str], None], *, watches: bool) -> "Recorder":
-    """Start the record. Args: warn: gets a sentence if it cannot be kept. watches: see Recorder."""
+def start_recorder(
+    files: "OverlayFileSystem",
+    person_of: "Callable[[str], ByPerson]",
+    warn: Callable[[str], None],
+    *,
+    watches: bool,
+) -> "Recorder":
+    """Start the record. Args: person_of: the user of an editor, by the name of its connection. watches: see Recorder.
+
+    warn: gets a sentence if the record cannot be kept.
+    """
     from fileops.record.brackets import Brackets
     from fileops.record.recorder import Recorder
     from fileops.record.turns import TurnRegistry
@@ -26,14 +34,11 @@ def start_recorder(hub: "Hub", files: "OverlayFileSystem", warn: Callable[[str],
 
     store = _open_store(warn)
     brackets, turns = Brackets(), TurnRegistry()
-    brackets.on_change, turns.on_change = store.put_command, store.put_turn
+    recorder = Recorder(store, brackets, turns, _Documents(files, person_of), watches=watches, warn=warn)
     # The name of a session without an id of its host means another one in each daemon.
     turns.resume(counted.turn for counted in store.turns(limit=1000) if has_host_id(counted.turn.session_id))
-    recorder = Recorder(store, brackets, turns, _Documents(hub, files), watches=watches, warn=warn)
-    files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(hub, editor), text)
+    files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
     files.on_closed = recorder.closed
-    recorder.writer.on_entries = hub.recorded.publish
-    recorder.start()
     return recorder
 
 
@@ -52,32 +57,18 @@ def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> Non
     record_in_background()
 
 
-def person_of(hub: "Hub", editor: str) -> "ByPerson":
-    """The user of an editor, by the name of its connection."""
-    from fileops.model.record import ByPerson
-
-    connection = hub.connections.get(editor)
-    return ByPerson(session_id=editor, label="a person" if connection is None else connection.program)
-
-
-def label_of(hub: "Hub", session_id: str) -> str:
-    """What people are shown as the name of a session."""
-    session = hub.sessions.get(session_id)
-    return session_id if session is None else session.label
-
-
 class _Documents:
     """See recorder.OpenDocuments."""
 
-    def __init__(self, hub: "Hub", files: "OverlayFileSystem") -> None:
-        self._hub, self._files = hub, files
+    def __init__(self, files: "OverlayFileSystem", person_of: "Callable[[str], ByPerson]") -> None:
+        self._files, self._person_of = files, person_of
 
     def documents_at(self, path: str) -> "list[TypedDocument]":
         from fileops.record.recorder import TypedDocument
 
         return [
             TypedDocument(
-                person=person_of(self._hub, document.editor),
+                person=self._person_of(document.editor),
                 text=document.text.text,
                 changed=document.changed_ns / 1e9,
                 is_typed=document.is_user_modified is not False,

@@ -7,7 +7,6 @@ Imports are deferred until they are needed.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from fileops.compose import files, recording
@@ -16,6 +15,7 @@ from fileops.concurrency import shares
 if TYPE_CHECKING:
     from fileops.compose.embedding import OwnParts
     from fileops.fs.remote.router import RouterFileSystem
+    from fileops.model.record import ByPerson
     from fileops.model.settings import FreshnessRule
     from fileops.ports import EventSink, FileSystem
     from fileops.record.recorder import Recorder
@@ -164,6 +164,18 @@ class Hub:
         self.connections.pop(connection, None)
         return self.sessions.disconnected(connection)
 
+    def person_of(self, editor: str) -> "ByPerson":
+        """The user of an editor, by the name of its connection."""
+        from fileops.model.record import ByPerson
+
+        connection = self.connections.get(editor)
+        return ByPerson(session_id=editor, label="a person" if connection is None else connection.program)
+
+    def label_of(self, session_id: str) -> str:
+        """What people are shown as the name of a session."""
+        session = self.sessions.get(session_id)
+        return session_id if session is None else session.label
+
     def end_expired_sessions(self) -> None:
         for session_id in self.sessions.expired():
             self._end_session(session_id)
@@ -217,7 +229,7 @@ class SharedParts:
             saved=saved,
             has_many_clients=state.hub is not None,
             recorder=self.recorder,
-            label_of=str if state.hub is None else partial(recording.label_of, state.hub),
+            label_of=str if state.hub is None else state.hub.label_of,
         )
         self.workspace.work.keeps_titles = self._keeps_titles
         if state.hub is not None:
@@ -227,7 +239,10 @@ class SharedParts:
         """None if nothing is recorded: in a private daemon the history of edits is all that there is."""
         if state.hub is None or self._record == "off" or not state.is_on_disk:
             return None
-        return recording.start_recorder(state.hub, self.files, warn, watches=self._record == "on")
+        recorder = recording.start_recorder(self.files, state.hub.person_of, warn, watches=self._record == "on")
+        recorder.writer.on_entries = state.hub.recorded.publish
+        recorder.start()
+        return recorder
 
     def close_sinks(self) -> None:
         for sink in self._telemetry:

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import text
-from fileops.core.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
 from fileops.core.diff.contents import splices_between
 from fileops.core.diff.unified import change_of
 from fileops.model.digest import content_digest
@@ -35,6 +34,7 @@ from fileops.model.record import (
     is_by_agent,
 )
 from fileops.model.settings import Limits
+from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
 from fileops.record.brackets import Brackets
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry

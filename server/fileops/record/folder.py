@@ -254,12 +254,12 @@ class RecordedFolder:
             return path, found
         return None
 
-    def update_index(self, index: git.Index, is_touched: Callable[[str], bool]) -> None:
+    def update_index(self, index: git.Index, has_events: Callable[[str], bool]) -> None:
         """Copy the files whose blobs a rewritten index does not name: git may remove these blobs now."""
         self._index = index
         head = len(self.root) + 1
         for path, known in self.files.items():
-            if known.oid is None or is_touched(path):
+            if known.oid is None or has_events(path):
                 continue
             entry = index.entries.get(path[head:])
             if entry is None or entry.oid != known.oid:

@@ -25,19 +25,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.core.attribution import Save
 from fileops.core.roots import is_inside
 from fileops.core.text import decode, detect_format
 from fileops.model.digest import content_digest
 from fileops.model.files import Snapshot
-from fileops.model.record import ByPerson, Command, Found, GapKind, Known, RecordedEdit, RecordedFolder
+from fileops.model.record import ByPerson, Command, Found, GapKind, Known, RecordedEdit, RecordedFolder, Turn
 from fileops.platform.inotify import EventsLost, Inotify
 from fileops.record import git
+from fileops.record.attribution import Save
 from fileops.record.brackets import Brackets
 from fileops.record.content import ReadFile, is_secret, kind_of_content, read_file
 from fileops.record.entries import EntryWriter, Observed
@@ -47,6 +47,7 @@ from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 DEBOUNCE_S = 0.05
 QUIET_S = 0.025  # after the first event; an edit is answered by then
@@ -107,6 +108,7 @@ class Recorder:
         """
         self.store, self.brackets, self.turns = store, brackets, turns
         self.writer = EntryWriter(store, brackets, turns)
+        brackets.on_change, turns.on_change = self._keep_command, self._keep_turn
         self._documents, self._warn, self._now = documents, warn, now
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
@@ -116,6 +118,7 @@ class Recorder:
         self._inotify = _opened_inotify() if watches else None
         self._watches = watches
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._is_closed = False  # guarded by _lock: no message is taken any more
         self._is_closing = False
         self._n_unsettled = 0  # as the recorder's thread has counted last
         self._thread = threading.Thread(target=self._run, name="fileops-record", daemon=True)
@@ -125,6 +128,7 @@ class Recorder:
         self._read: deque[tuple[Folder, Observed]] = deque()
         self._steps: dict[str, Iterator[None]] = {}  # of starts and scans, by folder
         self._checked_index_at = 0.0
+        self._is_writing = False
         self._scanned_at = time.monotonic()
         self._pruned_at = time.monotonic() - PRUNE_EVERY_S + SCAN_EVERY_S
 
@@ -135,6 +139,8 @@ class Recorder:
         """Write what was observed, and end. Blocks."""
         if self._thread.is_alive():
             self._send(self._stop)
+            with self._lock:
+                self._is_closed = True
             self._thread.join()
         self.store.close()
 
@@ -171,6 +177,12 @@ class Recorder:
                     if not clients:
                         self._left_at[root] = time.monotonic()
 
+    def _keep_command(self, command: Command) -> None:
+        self._send(lambda: self._safely(lambda: self.store.put_command(command)))
+
+    def _keep_turn(self, turn: Turn) -> None:
+        self._send(lambda: self._safely(lambda: self.store.put_turn(turn)))
+
     def begin_commit(self, path: str) -> None:
         """The daemon is about to write a file. Until its end is known, the record does not read it."""
         with self._lock:
@@ -178,11 +190,10 @@ class Recorder:
 
     def end_commit(self, path: str, edit: RecordedEdit | None) -> None:
         """The daemon has written a file, or could not (None)."""
-        self._messages.append(lambda: self._note_commit(path, edit))
         with self._lock:
             is_watched = self._inotify is not None and any(is_inside(root, path) for root in self._clients)
-        if not is_watched:  # else the event wakes the thread, and the edit is not delayed by it
-            os.eventfd_write(self._wake_fd, 1)
+        # The event of the commit wakes the thread, later: the edit is not delayed by it.
+        self._send(lambda: self._note_commit(path, edit), is_urgent=not is_watched)
 
     def saved(self, path: str, person: ByPerson, text: str) -> None:
         """An editor has reported that its user saved the text of a document."""
@@ -217,8 +228,8 @@ class Recorder:
             finally:
                 done.set()
 
-        self._send(run)
-        done.wait(_SETTLED_WITHIN_S)
+        if self._send(run):
+            done.wait(_SETTLED_WITHIN_S)
 
     def forget(self, path: str | None) -> int:
         """Remove all entries and contents of a canonical file or folder (None: of all). Returns how many. Blocks."""
@@ -255,12 +266,21 @@ class Recorder:
                 with contextlib.suppress(RuntimeError):  # the loop is closed
                     loop.call_soon_threadsafe(finish)
 
-        self._send(run)
-        await done
+        if self._send(run):
+            await done
 
-    def _send(self, message: Callable[[], None]) -> None:
-        self._messages.append(message)
-        os.eventfd_write(self._wake_fd, 1)
+    def _send(self, message: Callable[[], None], *, is_urgent: bool = True) -> bool:
+        """Leave a message for the thread. False if it has ended, or is about to."""
+        if threading.current_thread() is self._thread:  # it takes the message before it ends
+            self._messages.append(message)
+            return True
+        with self._lock:
+            if self._is_closed:
+                return False
+            self._messages.append(message)
+            if is_urgent:
+                os.eventfd_write(self._wake_fd, 1)
+        return True
 
     # --- the thread --------------------------------------------------------------------------------------------
 
@@ -281,6 +301,8 @@ class Recorder:
                 self._turn()
             except (OSError, sqlite3.Error) as error:
                 log.error("a part of the record was lost: %s", error)
+        while self._messages:
+            self._messages.popleft()()
         os.close(self._wake_fd)
         if self._inotify is not None:
             self._inotify.close()
@@ -307,7 +329,7 @@ class Recorder:
         due = [path for path, touch in self._touched.items() if touch.is_complete or now - touch.since >= DEBOUNCE_S]
         self._observe(due)
         self._write(_WRITTEN_AT_ONCE)
-        self.writer.settle(self._now())
+        self._safely(lambda: self.writer.settle(self._now()))
         self._n_unsettled = self.writer.n_unsettled
         self._look_at_indexes()
         self._end_left_folders()
@@ -354,7 +376,7 @@ class Recorder:
         started = self._now()
         for fresh in folder.start(earlier, lambda path: self._touch(path, found="scan", gap="away")):
             if fresh:
-                self.store.set_known(folder.root, fresh)
+                self._safely(lambda known=fresh: self.store.set_known(folder.root, known))
             yield
         log.debug("%s: %d files are known after %.1f s", folder.root, len(folder.files), self._now() - started)
         while (copied := folder.copy_next()) is not None:
@@ -365,15 +387,15 @@ class Recorder:
 
     def _kept(self, found: ReadFile) -> Known:
         """What is known of a file that was read, with its content in the store."""
-        digest = None if found.data is None else self.store.put(found.data)
-        return _known_of(found, digest)
+        data = found.data
+        return _known_of(found, None if data is None else self._safely(lambda: self.store.put(data)))
 
     def _remember(self, folder: Folder, path: str, known: Known | None) -> None:
         if known is None:
             folder.files.pop(path, None)
         else:
             folder.files[path] = known
-        self.store.set_known(folder.root, [(path, known)])
+        self._safely(lambda: self.store.set_known(folder.root, [(path, known)]))
 
     def _end_left_folders(self) -> None:
         with self._lock:
@@ -545,10 +567,13 @@ class Recorder:
         if batch:
             self._safely(lambda: self._write_batch(batch))
 
-    def _safely(self, work: Callable[[], None]) -> None:
+    def _safely(self, work: Callable[[], T]) -> T:
         """Do work of one transaction. If the database cannot be written, do it in memory, from now on (R-RECP-4)."""
+        if self._is_writing:  # a part of a larger transaction, which is made again as a whole
+            return work()
+        self._is_writing = True
         try:
-            work()
+            return work()
         except sqlite3.Error as error:
             if self.store.is_in_memory:
                 raise
@@ -557,7 +582,9 @@ class Recorder:
                 f"The record of changes cannot be written: {error}. Changes are recorded in memory until the daemon "
                 "ends. Free space on the disk, then restart the daemon."
             )
-            work()
+            return work()
+        finally:
+            self._is_writing = False
 
     def _write_batch(self, batch: Sequence[tuple[Folder, Observed]]) -> None:
         blobs = _blobs_before(batch)
@@ -566,6 +593,9 @@ class Recorder:
                 change = self._with_blob(folder, observed, blobs)
                 if change is not None:
                     self.writer.write(change)
+                # It is the content before the next change, also if this one made no entry with contents.
+                if observed.after_data is not None:
+                    self.store.put(observed.after_data)
                 self.store.set_known(folder.root, [(observed.path, observed.after)])
 
     def _with_blob(self, folder: Folder, change: Observed, blobs: dict[bytes, bytes]) -> Observed | None:
@@ -608,6 +638,8 @@ class Recorder:
                 self._note_before(folder, edit, before)
                 self._remember(folder, path, after)
             self.writer.own(edit, before, after)
+            if after is not None and after.digest is not None:
+                self.store.put(edit.after.data)
 
     def _note_before(self, folder: Folder, edit: RecordedEdit, before: Known | None) -> None:
         """Record what others wrote before the daemon did, if it was not read yet."""

@@ -4,6 +4,8 @@ Thread-safe: one connection, guarded by one lock. A method is one transaction; `
 how many entries are written at once. With WAL and `synchronous=normal` a transaction is whole after a crash of the
 process or of the machine; a loss of power may lose the last ones.
 
+This is one module because all of it is about one connection and one schema: what a statement touches is seen here.
+
 Contents are kept by their digest, each once, as deltas (record.blobs). Paths are bytes, because a name need not be
 UTF-8. Nothing in this module decides what is recorded. It is one module because every table is guarded by
 one lock, and each change of one is a transaction with others.
@@ -171,7 +173,7 @@ class RecordStore:
                 if self.n_bytes <= MAX_MEMORY_BYTES:
                     self._db.backup(memory)
             except sqlite3.Error as error:
-                log.warning("the record begins anew in memory: %s", error)
+                log.warning("the record begins again in memory: %s", error)
                 memory.close()
                 memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             with suppress(sqlite3.Error):

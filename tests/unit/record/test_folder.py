@@ -128,7 +128,7 @@ def test_folder_outside_of_git_is_copied_without_what_programs_build(tmp_path: P
     assert set(copied(folder)) == {"a.py", "b.py", ".gitignore"}
 
 
-def test_submodule_and_second_work_tree_are_folders_of_their_own(root: Path, tmp_path: Path) -> None:
+def test_submodule_and_second_work_tree_are_other_folders(root: Path, tmp_path: Path) -> None:
     committed(root, a_py=b"a\n")
     run(root, "worktree", "add", "-q", str(root / "tree"))
     inner = root / "inner"

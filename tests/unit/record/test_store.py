@@ -281,7 +281,7 @@ def test_forgotten_folder_leaves_no_byte_of_its_contents(store: RecordStore) -> 
     assert not any(b"/p/a" in path.read_bytes() for path in folder.iterdir())
 
 
-def test_record_that_cannot_be_written_goes_on_in_memory_with_what_it_has(store: RecordStore) -> None:
+def test_record_that_cannot_be_written_continues_in_memory_with_what_it_has(store: RecordStore) -> None:
     added(store, 1, None, b"text")
     store.move_to_memory()
     added(store, 2, b"text", b"more")

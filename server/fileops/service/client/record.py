@@ -12,14 +12,11 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core import text
-from fileops.core.diff.contents import splices_between
-from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.roots import is_inside
-from fileops.model.edits import Splice
 from fileops.model.errors import FileOpsError
-from fileops.model.record import Contents, Entry, LogQuery, RecordedFolder, session_of
-from fileops.model.settings import Limits
+from fileops.model.record import Entry, LogQuery, RecordedFolder, session_of
 from fileops.ports import FileSystem
+from fileops.record.diffs import diff_of
 from fileops.service.hub.names import SessionNames
 
 if TYPE_CHECKING:
@@ -145,25 +142,6 @@ class ClientRecord:
 
     async def _run(self, work: Callable[[], T]) -> T:
         return await self._workers.run(CancelToken(), work)
-
-
-def diff_of(entry: Entry, contents: Contents) -> str:
-    """The unified diff of an entry; "" where a content is not kept."""
-    is_whole = (contents.before is not None) == (entry.before is not None) and (
-        (contents.after is not None) == (entry.after is not None)
-    )
-    if not is_whole or entry.gap == "baseline" or entry.content != "kept":
-        return ""
-    before, after = contents.before or b"", contents.after or b""
-    fmt = text.detect_format(before or after)
-    splices = (Splice(0, 0, after),) if not before else splices_between(before, after, fmt)
-    change = change_of(
-        before, fmt, splices, file_path=entry.path, operation="create" if entry.before is None else "modify",
-        limits=Limits(), with_snippet=False,
-    )  # fmt: skip
-    if entry.after is None:
-        return unified_diff(change.hunks, file_path=entry.path, removes=True)
-    return change.unified
 
 
 def _text(content: bytes | None) -> str | None:

@@ -17,7 +17,7 @@ Send = Callable[[Sequence[Entry], int], None]
 
 
 class _Editor(Struct, frozen=True):
-    """send: gets entries, or none and how many there are. concerns: whether a path is open there, or in a folder."""
+    """An editor. send: gets entries, or none and their number. concerns: whether a path is open or in a folder."""
 
     send: Send
     concerns: Callable[[str], bool]

@@ -3,8 +3,8 @@
 from fileops.model.errors import UnknownTarget
 from fileops.model.record import ByUnsure, CountedTurn, Entry, LogQuery, session_of
 from fileops.model.rewind import RecordItem
+from fileops.record.diffs import diff_of
 from fileops.record.store import RecordStore, UnknownId
-from fileops.service.client.record import diff_of
 
 MAX_ENTRIES = 1000  # of one item
 

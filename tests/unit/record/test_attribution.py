@@ -2,16 +2,23 @@
 
 import pytest
 
-from fileops.core.attribution import Observation, Part, Save, attribute
 from fileops.model.record import OUTSIDE, ByCommand, ByPerson, BySession, Command, unsure
+from fileops.record.attribution import Observation, Part, Save, attribute
 
 ANA = ByPerson(session_id="vscode-1", label="VS Code")
 
 
-def command(name: str, session_id: str = "codex:1", ended: float | None = None, **more: bool) -> Command:
+def command(
+    name: str,
+    session_id: str = "codex:1",
+    ended: float | None = None,
+    *,
+    is_background: bool = False,
+    is_lost: bool = False,
+) -> Command:
     return Command(
         command_id=name, session_id=session_id, label=f"{session_id[:-2]} · {name}", began=0.0, roots=("/p",),
-        ended=ended, **more,
+        ended=ended, is_background=is_background, is_lost=is_lost,
     )  # fmt: skip
 
 
