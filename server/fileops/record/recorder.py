@@ -25,6 +25,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -57,6 +58,7 @@ PRUNE_EVERY_S = 3600.0
 _PRUNING = ""  # the name of its steps, beside those of folders
 KEPT_S = 3600.0  # a folder without clients
 _INDEX_EVERY_S = 1.0
+_BLOBS_AT_ONCE = 200
 _WRITTEN_AT_ONCE = 8  # entries, before messages and events are looked at again
 _MAX_FOLDERS = 200
 _SETTLED_WITHIN_S = 5.0  # a recorder that is busy for longer is not waited for
@@ -129,6 +131,8 @@ class Recorder:
         self._steps: dict[str, Iterator[None]] = {}  # of starts and scans, by folder
         self._checked_index_at = 0.0
         self._is_writing = False
+        self._flushes: list[Callable[[], None]] = []  # called when all that was read is written
+        self._blobs: dict[bytes, bytes] = {}  # that the next changes replaced, by object id
         self._scanned_at = time.monotonic()
         self._pruned_at = time.monotonic() - PRUNE_EVERY_S + SCAN_EVERY_S
 
@@ -210,12 +214,26 @@ class Recorder:
 
     async def flush(self) -> None:
         """Wait until all that was written until now has its entries in the store. Some may not be settled."""
-        await self._sent(self._flush)
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+
+        def finish() -> None:
+            if not done.done():
+                done.set_result(None)
+
+        def tell_loop() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(finish)
+
+        if self._send(lambda: self._begin_flush(tell_loop)):
+            await done
 
     def settle(self) -> None:
         """Wait until all that was written until now has entries with certain authors. Blocks: call it in a thread."""
         deadline = time.monotonic() + _SETTLED_WITHIN_S
-        self._wait_for(self._flush)
+        done = threading.Event()
+        if self._send(lambda: self._begin_flush(done.set)):
+            done.wait(_SETTLED_WITHIN_S)
         while self._n_unsettled and time.monotonic() < deadline and self._thread.is_alive():
             time.sleep(_SETTLES_EVERY_S)
 
@@ -303,6 +321,7 @@ class Recorder:
                 log.error("a part of the record was lost: %s", error)
         while self._messages:
             self._messages.popleft()()
+        self._end_flushes()
         os.close(self._wake_fd)
         if self._inotify is not None:
             self._inotify.close()
@@ -331,6 +350,8 @@ class Recorder:
         self._write(_WRITTEN_AT_ONCE)
         self._safely(lambda: self.writer.settle(self._now()))
         self._n_unsettled = self.writer.n_unsettled
+        if not self._read:
+            self._end_flushes()
         self._look_at_indexes()
         self._end_left_folders()
         if time.monotonic() - self._scanned_at >= SCAN_EVERY_S:
@@ -354,6 +375,17 @@ class Recorder:
         self._read_events()
         self._observe_all()
         then()
+
+    def _begin_flush(self, done: Callable[[], None]) -> None:
+        """Call `done` once all that was written until now has its entries. Ends of commands are not kept waiting."""
+        self._read_events()
+        self._observe_all()
+        self._flushes.append(done)
+
+    def _end_flushes(self) -> None:
+        flushes, self._flushes = self._flushes, []
+        for done in flushes:
+            done()
 
     def _flush(self) -> None:
         self._read_events()
@@ -587,7 +619,7 @@ class Recorder:
             self._is_writing = False
 
     def _write_batch(self, batch: Sequence[tuple[Folder, Observed]]) -> None:
-        blobs = _blobs_before(batch)
+        blobs = self._blobs_of(batch)
         with self.store.transaction():
             for folder, observed in batch:
                 change = self._with_blob(folder, observed, blobs)
@@ -597,6 +629,16 @@ class Recorder:
                 if observed.after_data is not None:
                     self.store.put(observed.after_data)
                 self.store.set_known(folder.root, [(observed.path, observed.after)])
+
+    def _blobs_of(self, batch: Sequence[tuple[Folder, Observed]]) -> dict[bytes, bytes]:
+        """The contents of git's blobs that the changes replaced, read by one process for many batches.
+
+        A checkout changes thousands of files, and a start of git costs as much as writing ten entries.
+        """
+        oids = {change.before.oid for _, change in batch if change.before is not None}
+        if not oids - {None} <= self._blobs.keys():
+            self._blobs = _blobs_before([*batch, *islice(self._read, _BLOBS_AT_ONCE)])
+        return self._blobs
 
     def _with_blob(self, folder: Folder, change: Observed, blobs: dict[bytes, bytes]) -> Observed | None:
         """The change with the content before, if git has it. None if that is the content after, too."""
@@ -628,7 +670,8 @@ class Recorder:
             return
         root = "" if folder is None else folder.root
         before, after = _known_of_snapshot(edit.before, root), _known_of_snapshot(edit.after, root)
-        self._write(len(self._read))  # in the order of the contents
+        if any(observed.path == path for _, observed in self._read):
+            self._write(len(self._read))  # in the order of the contents
         self._safely(lambda: self._write_own(folder, edit, before, after))
 
     def _write_own(self, folder: Folder | None, edit: RecordedEdit, before: Known | None, after: Known | None) -> None:
