@@ -47,7 +47,11 @@ _UNDO_DESCRIPTION = (
 _UNDO_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
-        "file_path": {"type": "string", "description": "The absolute path of the file whose last edit is undone"}
+        "file_path": {"type": "string", "description": "The absolute path of the file whose last edit is undone"},
+        "turn": {
+            "type": "boolean",
+            "description": "Undo all that you changed since the user's last prompt, by tools and by shell commands",
+        },
     },
     "additionalProperties": False,
 }
@@ -88,6 +92,7 @@ class WriteArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 class UndoArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     file_path: str | None = None
+    turn: bool = False
 
 
 Arguments = ReadArguments | EditArguments | MultiEditArguments | WriteArguments | UndoArguments
@@ -165,6 +170,8 @@ async def _undo(service: "FileOps", call: ToolCall) -> Outcome:
 
     arguments, session_id = call.arguments, call.session_id
     assert isinstance(arguments, UndoArguments)
+    if arguments.turn:
+        return Outcome(await _turn_undone(service, session_id, arguments.file_path))
     request = UndoRequest(session_id=session_id, by_session=session_id)
     if (path := arguments.file_path) is not None:
         if not path.startswith("/"):
@@ -176,6 +183,20 @@ async def _undo(service: "FileOps", call: ToolCall) -> Outcome:
         else:
             request = UndoRequest(edit_id=edit_id, by_session=session_id)
     return Outcome(undo_result(await service.edits.undo(request)))
+
+
+async def _turn_undone(service: "FileOps", session_id: str, file_path: str | None) -> ToolResult:
+    """Undo all that the session did since its last prompt, by tools and by commands."""
+    from fileops.model.rewind import RewindRequest, RewindTarget
+    from fileops.wire.rewinds import rewind_result
+
+    turn_id = await service.rewinds.newest_turn(session_id)
+    request = RewindRequest(
+        target=RewindTarget("turn_id", (turn_id or "",)),
+        paths=() if file_path is None else (file_path,),
+        by_session=session_id,
+    )
+    return rewind_result(await service.rewinds.rewind(request))
 
 
 def _edited(result: EditResult, file_path: str) -> Outcome:

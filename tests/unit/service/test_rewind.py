@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fileops.mcp.tools import FURTHER_TOOLS, ToolCall, UndoArguments
 from fileops.model.approval import Reject
 from fileops.model.errors import FileOpsError
 from fileops.model.record import (
@@ -273,3 +274,27 @@ async def test_rewind_of_text_that_is_gone_undoes_without_writing(recording: Rec
     again = await recording.rewind("session_id", "agent")
     assert again.error is not None
     assert "undone before" in again.output
+
+
+async def test_undo_tool_with_turn_undoes_tools_and_commands_of_the_newest_turn(recording: Recording) -> None:
+    """R-REW-8."""
+    for turn_id, began in (("t-1", 1.0), ("t-2", 2.0)):
+        recording.store.put_turn(Turn(turn_id=turn_id, session_id="agent", label="Agent", began=began))
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT, "t-1")
+    recording.write(B, _changed(OLD, b"two", b"2"), AGENT, "t-2")
+    recording.write("/w/new", b"made\n", COMMAND, "t-2")
+    call = ToolCall(arguments=UndoArguments(turn=True), session_id="agent")
+    outcome = await FURTHER_TOOLS["Undo"].run(recording.bench.service, call)
+    assert outcome.result.status == "success", outcome.result.output
+    assert "2 changes in 2 files have been undone." in outcome.result.output
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(B)) == (_changed(OLD, b"two", b"2"), OLD)
+    assert recording.bench.on_disk("/w/new") is None
+
+
+async def test_undo_tool_with_turn_without_a_record_is_refused() -> None:
+    bench = Workbench()
+    call = ToolCall(arguments=UndoArguments(turn=True), session_id="agent")
+    outcome = await FURTHER_TOOLS["Undo"].run(bench.service, call)
+    assert outcome.result.error is not None
+    assert outcome.result.error.code == "not_recorded"
+    bench.close()

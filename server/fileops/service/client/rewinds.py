@@ -76,6 +76,19 @@ class ClientRewinds:
             self._files.note_undo(by_session, result.files)
         return result
 
+    async def newest_turn(self, session_id: str) -> str | None:
+        """The newest turn of a session with changes in force, None if there is none or nothing is recorded."""
+        store, full_name = self._workspace.record, self._client.names.full(session_id)
+        if store is None:
+            return None
+
+        def look() -> str | None:
+            self._workspace.settle_record()
+            turns = store.turns(session_ids=(full_name,))
+            return next((counted.turn.turn_id for counted in turns if counted.n_entries > counted.n_undone), None)
+
+        return await self._workers.run_apart(CancelToken(), look)
+
     # --- what is not kept yet, and who wrote what ------------------------------------------------------------------
 
     async def blame(self, file_path: str) -> "list[BlamedLines]":
