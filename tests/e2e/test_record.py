@@ -141,8 +141,9 @@ async def test_save_of_an_attached_editor_is_its_users(daemon: SharedDaemon, fol
     assert entry["kept"]
 
 
+@pytest.mark.parametrize("is_dropped", [False, True])
 async def test_edit_of_unsaved_text_follows_an_entry_of_the_user_and_its_save_adds_nothing(
-    daemon: SharedDaemon, folder: Path
+    daemon: SharedDaemon, folder: Path, *, is_dropped: bool
 ) -> None:
     editor, agent = await daemon.editor(folder), await daemon.agent(folder)
     await recording(editor, folder)
@@ -161,6 +162,18 @@ async def test_edit_of_unsaved_text_follows_an_entry_of_the_user_and_its_save_ad
     await agent.read(file)
     result = await agent.edit(file, "typed", "written")
     assert result["details"]["applied_to"] == "buffer"
+    recorder = daemon.state.parts(None, print, "mtime", daemon.state.hub.router).recorder
+    assert recorder is not None
+    await recorder.drain(recorder.scan)  # the file on the disk has neither text, and did not change
+    await asyncio.sleep(0.2)
+    assert len(await entries(editor)) == 2
+    if is_dropped:
+        editor.notify("textDocument/didClose", {"textDocument": {"uri": file.as_uri()}})
+        found = await logged(editor, lambda found: len(found) >= 3)
+        assert outline(found)[2] == ("person", "modify", "a.py")
+        shown = await editor.call("fileops/entry", {"entry_id": found[2]["entry_id"]})
+        assert (shown["before_text"], shown["after_text"]) == ("written\n", "a.py\none\ntwo\n")
+        return
     file.write_text(document[0])
     editor.notify("textDocument/didSave", {"textDocument": {"uri": file.as_uri()}})
     await asyncio.sleep(0.2)  # longer than the debounce

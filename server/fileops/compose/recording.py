@@ -38,7 +38,7 @@ def start_recorder(
     # The name of a session without an id of its host means another one in each daemon.
     turns.resume(counted.turn for counted in store.turns(limit=1000) if has_host_id(counted.turn.session_id))
     files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
-    files.on_closed = recorder.closed
+    files.on_closed = lambda editor, path: recorder.closed(path, person_of(editor))
     return recorder
 
 

@@ -131,6 +131,7 @@ class Recorder:
         self._steps: dict[str, Iterator[None]] = {}  # of starts and scans, by folder
         self._checked_index_at = 0.0
         self._is_writing = False
+        self._dropped_by: dict[str, ByPerson] = {}  # whose unsaved text is gone, by the path of its file
         self._flushes: list[Callable[[], None]] = []  # called when all that was read is written
         self._blobs: dict[bytes, bytes] = {}  # that the next changes replaced, by object id
         self._scanned_at = time.monotonic()
@@ -204,9 +205,9 @@ class Recorder:
         save = Save(person=person, time=self._now(), text=text)
         self._send(lambda: self.writer.save(path, save))
 
-    def closed(self, path: str) -> None:
+    def closed(self, path: str, person: ByPerson) -> None:
         """A document was closed, perhaps with changes that its user dropped."""
-        self._send(lambda: self._drop_unsaved(path))
+        self._send(lambda: self._drop_unsaved(path, person))
 
     async def drain(self, then: Callable[[], None] = lambda: None) -> None:
         """Read what was written until now, then call `then` in the recorder's thread, before anything else is read."""
@@ -584,10 +585,11 @@ class Recorder:
         commands = {**touch.commands}
         for command in self.brackets.open_during(path, touch.since, now):
             commands.setdefault(command.command_id, command)
+        typist = self._dropped_by.pop(path, None) or _typist_of(documents, found, touch.since)
         observed = Observed(
             path=path, before=before, after=after, before_data=None, after_data=None if found is None else found.data,
             began=touch.since, read=now, commands=() if touch.gap == "away" else tuple(commands.values()),
-            typed_by=_typist_of(documents, found, touch.since), is_open=bool(documents), found=touch.found,
+            typed_by=typist, is_open=bool(documents), found=touch.found,
             gap=touch.gap,
         )  # fmt: skip
         self._read.append((folder, observed))
@@ -707,11 +709,12 @@ class Recorder:
         if found is not None and (found.before is None or found.before.digest is not None):
             self.writer.write(found)
 
-    def _drop_unsaved(self, path: str) -> None:
+    def _drop_unsaved(self, path: str, person: ByPerson) -> None:
         folder = self._folder_of(path)
         known = None if folder is None else folder.files.get(path)
         if folder is not None and known is not None and known.is_unsaved and not self._documents.documents_at(path):
             folder.files[path] = replace(known, is_unsaved=False, mtime_ns=0)
+            self._dropped_by[path] = person
             self._touch(path, is_complete=True)
 
 

@@ -41,9 +41,9 @@ class OverlayFileSystem:
         self._delegate = delegate
         self._verify_s = verify_s
         self.on_change: Callable[[str], None] = lambda _path: None
-        # Called on the event loop. on_saved: with the editor's name, the path and the saved text; on_closed: the path.
+        # Called with the editor's name, the path, and what was saved; on_closed also when an editor is gone.
         self.on_saved: Callable[[str, str, str], None] = lambda _editor, _path, _text: None
-        self.on_closed: Callable[[str], None] = lambda _path: None
+        self.on_closed: Callable[[str, str], None] = lambda _editor, _path: None
         self._documents: DocumentStore | None = None  # until `load`, on the event loop
         self._editor_commit: EditorCommit | None = None  # with them
         self._unloaded: Mapping[DocumentKey, str] = {}  # until then: path of what was opened; never mutated
@@ -59,7 +59,10 @@ class OverlayFileSystem:
         self._editors.pop(name, None)
         self._unloaded = {key: path for key, path in self._unloaded.items() if key.editor != name}
         if self._documents is not None:
-            self._report_all(self._documents.dropped(name))
+            paths = self._documents.dropped(name)
+            self._report_all(paths)
+            for path in paths:
+                self.on_closed(name, path)
 
     def load(self) -> "DocumentStore":
         """Raises: ImportError, OSError."""
@@ -114,7 +117,7 @@ class OverlayFileSystem:
             path = self._documents.closed(key)
             self._report(path)
             if path is not None:
-                self.on_closed(path)
+                self.on_closed(key.editor, path)
 
     def _loaded(self, opened: Mapping[DocumentKey, str]) -> "DocumentStore | None":
         """Load the documents. None if that fails; then what is opened is remembered."""
