@@ -122,7 +122,7 @@ async def test_entries_name_their_turn_and_turns_are_listed_with_counts(
     assert (await other.call("fileops/turns", {}))["turns"] == []  # R-HUB-1
 
 
-async def test_titles_are_not_kept_if_the_first_client_says_so(daemon: SharedDaemon, folder: Path) -> None:
+async def test_titles_are_not_kept_with_the_option_of_the_first_client(daemon: SharedDaemon, folder: Path) -> None:
     """R-TURN-3: `record_titles`."""
     agent = await daemon.agent(folder, record_titles=False)
     await agent.call("fileops/beginTurn", {"title": "secret"})
@@ -204,3 +204,25 @@ async def test_user_undoes_what_codex_did_since_lunch_shell_commands_too(
     assert (folder / "b.py").read_text() == "one\ntwo\nthree\nfour\nfive\nclaude\n"
     assert (folder / "c.py").read_text() == "one\ntwo\nthree\nfour\nfive\nsix\n"
     assert not (folder / "new.py").exists()
+
+
+async def test_session_without_an_id_of_its_host_is_another_one_in_the_next_daemon(folder: Path) -> None:
+    """R-HUB-4: what the first `gemini-cli-1` did is not undone with the second one, nor listed as its turn."""
+    texts: list[str] = []
+    for new in ("first", "second"):
+        async with shared_daemon() as daemon:
+            person = await daemon.editor(folder)
+            gemini = await daemon.host(folder, "gemini-cli")
+            await edit(gemini, None, folder / "a.py", "one" if new == "first" else "six", new)
+            session_id = (await entries(person))[-1]["by"]["session_id"]
+            assert session_id == "gemini-cli-1"
+            texts.append((folder / "a.py").read_text())
+            turns = (await person.call("fileops/turns", {}))["turns"]
+            own_turns = (await person.call("fileops/turns", {"session_id": session_id}))["turns"]
+            assert (len(turns), len(own_turns)) == (len(texts), 1)
+            if new == "second":
+                assert len(await entries(person, session_id=session_id)) == 1
+                since = {"since_turn": turns[-1]["turn_id"], "approved": True, "dry_run": True}
+                assert (await person.call("fileops/rewind", since))["details"]["n_undone"] == 1
+                await person.call("fileops/rewind", {"session_id": session_id, "approved": True})
+    assert (folder / "a.py").read_text() == texts[0]

@@ -5,6 +5,7 @@ Imports are deferred: a private daemon records nothing.
 
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,15 +28,16 @@ def start_recorder(
 
     warn: gets a sentence if the record cannot be kept.
     """
+    from fileops.model.sessions import has_host_id
     from fileops.record.brackets import Brackets
     from fileops.record.recorder import Recorder
     from fileops.record.turns import TurnRegistry
-    from fileops.service.hub.names import has_host_id
 
     store = _open_store(warn)
     brackets, turns = Brackets(), TurnRegistry()
     recorder = Recorder(store, brackets, turns, _Documents(files, person_of), watches=watches, warn=warn)
     # The name of a session without an id of its host means another one in each daemon.
+    store.named_since = time.time()
     turns.resume(counted.turn for counted in store.turns(limit=1000) if has_host_id(counted.turn.session_id))
     files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
     files.on_closed = lambda editor, path: recorder.closed(path, person_of(editor))

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from fileops.model.host_names import host_name
-from fileops.service.hub.names import SessionNames, base_in, base_of, has_host_id, is_of_host
+from fileops.model.sessions import base_in, has_host_id
+from fileops.service.hub.names import SessionNames, base_of, is_of_host
 
 UNKNOWN_HOST = "mcp"
 CODEX_METADATA = "x-codex-turn-metadata"  # of each call of Codex

@@ -36,6 +36,7 @@ from fileops.model.record import (
     kind_of,
     session_of,
 )
+from fileops.model.sessions import has_host_id
 from fileops.platform.private_files import require_private_folder
 from fileops.record import blobs
 
@@ -73,6 +74,8 @@ CREATE TABLE kept_place (change_id TEXT PRIMARY KEY, entry_id TEXT NOT NULL) WIT
 CREATE INDEX kept_place_entry ON kept_place (entry_id);
 CREATE INDEX known_digest ON known (digest) WHERE digest IS NOT NULL;
 """
+# See model.sessions.has_host_id.
+_HAS_HOST_ID = "instr(substr({0}, 1, instr({0} || '/', '/') - 1), ':') > 0"
 _COLUMNS = "seq, path, moved_from, moved_to, body"
 
 
@@ -112,6 +115,8 @@ class RecordStore:
     """
 
     def __init__(self, folder: str | None) -> None:
+        # The name of a session without an id of its host means another session before this time, in an earlier daemon.
+        self.named_since = 0.0
         self._lock = threading.RLock()
         self._n_open = 0  # depth of transactions
         self.path = ":memory:" if folder is None else _private_file(folder)
@@ -152,6 +157,10 @@ class RecordStore:
             self._n_open -= 1
             if self._n_open == 0:
                 self._db.execute("COMMIT")
+
+    def is_known_by_name(self, session_id: str, at: float) -> bool:
+        """Whether the session that had this name then has it now. A number of a connection is given again."""
+        return has_host_id(session_id) or at >= self.named_since
 
     def close(self) -> None:
         with self._lock:
@@ -312,6 +321,8 @@ class RecordStore:
                 require(f"{column} = ?", wanted)
         if query.sessions is not None:
             require(f"session_id IN ({', '.join('?' * len(query.sessions))})", *query.sessions)
+        if query.session_id is not None or query.sessions is not None:
+            require(f"({_HAS_HOST_ID.format('session_id')} OR time >= ?)", self.named_since)
         if query.since is not None:
             require("time >= ?", query.since)
         if query.in_force:
@@ -415,7 +426,8 @@ class RecordStore:
         conditions, values = ["1"], list[object]()
         if session_ids is not None:
             conditions.append(f"turn.session_id IN ({', '.join('?' * len(session_ids))})")
-            values += session_ids
+            conditions.append(f"({_HAS_HOST_ID.format('turn.session_id')} OR began >= ?)")
+            values += [*session_ids, self.named_since]
         if root is not None:
             conditions.append("(path > ? AND path < ? OR path IS NULL)")
             values += [folder + b"/", folder + b"0"]

@@ -101,7 +101,9 @@ class ClientRecord:
 
     def _is_visible(self, entry: Entry) -> bool:
         session_id = session_of(entry.by)
-        return not self._is_agent or (session_id is not None and self._names.is_own(session_id))
+        if not self._is_agent or session_id is None:
+            return not self._is_agent
+        return self._names.is_own(session_id) and self.recorder.store.is_known_by_name(session_id, entry.time)
 
     async def entry(self, entry_id: str) -> ShownEntry:
         """Raises: NotRecorded."""

@@ -171,8 +171,10 @@ class ClientRewinds:
         )  # fmt: skip
 
     def _may_rewind(self, entry: Entry) -> bool:
-        session_id = session_of(entry.by)
-        return not self._client.is_agent or (session_id is not None and self._client.names.is_own(session_id))
+        session_id, store = session_of(entry.by), self._workspace.record
+        if not self._client.is_agent or session_id is None or store is None:
+            return not self._client.is_agent
+        return self._client.names.is_own(session_id) and store.is_known_by_name(session_id, entry.time)
 
     def _with_full_names(self, request: RewindRequest) -> RewindRequest:
         target, by = request.target, request.by_session

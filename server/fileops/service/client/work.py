@@ -86,7 +86,13 @@ class ClientWork:
         if not self._is_agent:
             return await self._run_on_disk(lambda: store.turns(session_ids=sessions, root=root, limit=limit))
         turns = await self._run_on_disk(lambda: store.turns(session_ids=sessions, root=root))
-        return [counted for counted in turns if names.is_own(counted.turn.session_id)][:limit]
+        own = [
+            counted
+            for counted in turns
+            if names.is_own(counted.turn.session_id)
+            and store.is_known_by_name(counted.turn.session_id, counted.turn.began)
+        ]
+        return own[:limit]
 
     @asynccontextmanager
     async def running(self, session_id: str, line: str) -> AsyncGenerator[Command]:

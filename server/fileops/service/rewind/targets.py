@@ -90,6 +90,8 @@ def _turns(store: RecordStore, target: RewindTarget) -> list[Turn]:
         return [turn]
     later = [counted.turn for counted in store.turns(session_ids=(turn.session_id,))]
     ids = [later_turn.turn_id for later_turn in later]
+    if turn.turn_id not in ids:  # of an earlier daemon, in which the name of the session meant another one
+        return [turn]
     return later[: ids.index(turn.turn_id) + 1]
 
 
