@@ -52,11 +52,10 @@ async def play_rewind(stage: Stage, folder: str) -> None:
             stage.step("The agent's turn is undone in all files, and your line stays")
             undone = await user.rewind(turn_id=turn_id, approved=True)
             require(undone.error is None and undone.n_undone == 2, undone.output)
-            require(
-                bytes_of(path) == BEFORE.replace(*BY_PERSON), "a line of yours was lost, or one of the agent stayed"
-            )
-            require(not os.path.exists(made), "the file that the program made is still there")
-            stage.answer(undone.output.replace(f"{project}/", ""))
+            require(bytes_of(path) == BEFORE.replace(*BY_PERSON), "the file is not as you alone would have left it")
+            require(os.listdir(project) == ["cart.py"], "the file that the program made is still there")
+            for line in undone.output.replace(f"{project}/", "").splitlines():
+                stage.answer(line)
             stage.answer("In your own folder: fileops-server log, fileops-server rewind")
     finally:
         await asyncio.to_thread(_end, command, socket, place)

@@ -66,7 +66,7 @@ def owners_of_lines(
     return result
 
 
-def changed_places(
+def own_places(
     steps: Sequence[FileStep], chosen: Collection[str], present: bytes | None, cancelled: Collection[str] = ()
 ) -> list[ChangedPlace]:
     """Return what the chosen steps still make of the present content, as the smallest runs of lines, top to bottom.

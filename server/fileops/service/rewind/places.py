@@ -9,7 +9,7 @@ import xxhash
 from msgspec import Struct
 
 from fileops.core import text
-from fileops.core.merge.authorship import ChangedPlace, OwnedLines, changed_places, owners_of_lines, without_places
+from fileops.core.merge.authorship import ChangedPlace, OwnedLines, own_places, owners_of_lines, without_places
 from fileops.core.merge.rewind import FileStep
 from fileops.model.errors import FileMissing, FileOpsError
 from fileops.model.files import Snapshot
@@ -77,7 +77,7 @@ class RecordPlaces(Struct, frozen=True):
         found: list[UnkeptPlace] = []
         n_same: dict[str, int] = {}
         kept = self.store.kept_places()
-        for place in changed_places(
+        for place in own_places(
             steps, chosen.keys() & {step.entry_id for step in steps}, present, cancelled_of(history)
         ):
             entries = [chosen[entry_id] for entry_id in place.entry_ids]
