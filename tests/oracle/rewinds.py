@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from fileops.core.merge.rewind import FileStep, rewind_file
+from fileops.core.merge.rewind import rewind_file
+from fileops.model.rewind import FileStep
 from oracle.rewind_games import Outcome, Step
 
 

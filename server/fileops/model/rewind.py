@@ -18,6 +18,14 @@ RewindOutcome = Literal["modified", "removed", "created", "unchanged"]
 LeftReason = Literal["overlaps", "unknown_before", "recreated", "unsure", "not_kept", "editor"]
 
 
+class FileStep(Struct, frozen=True):
+    """One recorded change of a file; a content is None where no file was."""
+
+    entry_id: str
+    before: bytes | None
+    after: bytes | None
+
+
 class RewindTarget(Struct, frozen=True):
     """Whose entries are undone. since_turn: that turn and all later ones of its session. change_ids: see UnkeptChange.
 

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from fileops.core.diff.contents import line_spans, splices_between
 from fileops.core.diff.lines import changed_ranges
-from fileops.core.merge.rewind import FileStep, rewind_file
 from fileops.core.text import detect_format
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
+from fileops.model.rewind import FileStep
 
 
 class OwnedLines(Struct, frozen=True):
@@ -67,16 +67,14 @@ def owners_of_lines(
 
 
 def own_places(
-    steps: Sequence[FileStep], chosen: Collection[str], present: bytes | None, cancelled: Collection[str] = ()
+    steps: Sequence[FileStep], chosen: Collection[str], present: bytes | None, rewound: bytes | None
 ) -> list[ChangedPlace]:
     """Return what the chosen steps still make of the present content, as the smallest runs of lines, top to bottom.
 
-    It is what a rewind of them would change. So what others wrote over or beside it is no such place.
+    rewound: the content after a rewind of them. What others wrote over or beside their text is in both contents, so it
+    is no such place.
     """
-    if present is None:
-        return []
-    rewound = rewind_file(steps, chosen, present, cancelled).content
-    if rewound == present:
+    if present is None or rewound == present:
         return []
     by_place = _splices_of_lines(rewound or b"", present, is_created=rewound is None)
     numbers = {step.entry_id: n for n, step in enumerate(steps)}

@@ -19,6 +19,7 @@ from fileops.model.edits import LineRange, Splice
 from fileops.model.errors import UndoConflict
 from fileops.model.files import TextFormat
 from fileops.model.history import AppliedEdit, EditKind
+from fileops.model.rewind import FileStep
 
 # The work for one file is bounded; places that were not tried are left, as those in conflict are. In a file of forty
 # short lines that three authors rewrite 60 times, up to 30 places are in conflict. A try takes 1 to 10 ms there.
@@ -27,14 +28,6 @@ MAX_TRIED_BYTES = 32 << 20  # of contents that all tries together compare; about
 MIN_TRIES = 8
 MAX_PLACES = 12  # of one change that are tried on their own; if it has more, neighbours are tried together
 MAX_STEPS = 512  # from the oldest change on; with more of them, whole contents are compared and not each step
-
-
-class FileStep(Struct, frozen=True):
-    """One recorded change of a file; a content is None where no file was."""
-
-    entry_id: str
-    before: bytes | None
-    after: bytes | None
 
 
 class PlaceLeft(Struct, frozen=True):

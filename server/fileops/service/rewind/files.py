@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from fileops.core.merge.rewind import FileStep, rewind_file
+from fileops.core.merge.rewind import rewind_file
 from fileops.model.edits import LineRange
 from fileops.model.record import By, Entry, LogQuery
-from fileops.model.rewind import LeftReason, RewindConflict
+from fileops.model.rewind import FileStep, LeftReason, RewindConflict
 from fileops.record.store import RecordStore
 
 # Of the contents of one file that a rewind looks at. Beyond that, first the changes of others are left out, and the

@@ -10,12 +10,11 @@ from msgspec import Struct
 
 from fileops.core import text
 from fileops.core.merge.authorship import ChangedPlace, OwnedLines, own_places, owners_of_lines, without_places
-from fileops.core.merge.rewind import FileStep
 from fileops.model.errors import FileMissing, FileOpsError
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import ByUnsure, Entry, LogQuery, session_of
-from fileops.model.rewind import BlamedLines, UnkeptChange, UnkeptFile
+from fileops.model.rewind import BlamedLines, FileStep, UnkeptChange, UnkeptFile
 from fileops.ports import FileSystem
 from fileops.record.store import RecordStore
 from fileops.service.rewind.files import FileRewind, cancelled_of, history_of, is_usable, steps_of
@@ -77,9 +76,8 @@ class RecordPlaces(Struct, frozen=True):
         found: list[UnkeptPlace] = []
         n_same: dict[str, int] = {}
         kept = self.store.kept_places()
-        for place in own_places(
-            steps, chosen.keys() & {step.entry_id for step in steps}, present, cancelled_of(history)
-        ):
+        rewound = rewind_file(steps, chosen, present, cancelled_of(history)).content
+        for place in own_places(steps, chosen, present, rewound):
             entries = [chosen[entry_id] for entry_id in place.entry_ids]
             change = _change_of(place, entries, snapshot, n_same)
             if change.change_id not in kept:

@@ -4,14 +4,19 @@ from itertools import pairwise
 
 import pytest
 
-from fileops.core.merge.authorship import own_places, owners_of_lines, without_places
-from fileops.core.merge.rewind import FileStep
+from fileops.core.merge.authorship import ChangedPlace, own_places, owners_of_lines, without_places
+from fileops.core.merge.rewind import rewind_file
+from fileops.model.rewind import FileStep
 
 OLD = b"one\ntwo\nthree\nfour\nfive\n"
 
 
 def _steps(*contents: bytes | None) -> list[FileStep]:
     return [FileStep(f"e{n}", before, after) for n, (before, after) in enumerate(pairwise(contents), 1)]
+
+
+def _places(steps: list[FileStep], chosen: set[str], present: bytes | None) -> list[ChangedPlace]:
+    return own_places(steps, chosen, present, rewind_file(steps, chosen, present).content)
 
 
 def _owners(*contents: bytes) -> list[str | None]:
@@ -56,7 +61,7 @@ def test_line_that_an_undo_restores_belongs_to_its_author() -> None:
 def test_places_are_the_smallest_runs_of_lines() -> None:
     changed = OLD.replace(b"two", b"2").replace(b"five\n", b"")
     steps = _steps(OLD, changed)
-    first, second = own_places(steps, {"e1"}, changed)
+    first, second = _places(steps, {"e1"}, changed)
     assert (first.first_line, first.n_lines, first.removed, first.entry_ids) == (2, 1, b"two\n", ("e1",))
     assert (second.first_line, second.n_lines, second.removed) == (5, 0, b"five\n")
     assert without_places(changed, [first]) == OLD.replace(b"five\n", b"")
@@ -66,21 +71,21 @@ def test_places_are_the_smallest_runs_of_lines() -> None:
 def test_place_that_another_wrote_over_is_none() -> None:
     mine = OLD.replace(b"two", b"2").replace(b"four", b"4")
     steps = _steps(OLD, mine, mine.replace(b"2", b"by hand"))
-    (place,) = own_places(steps, {"e1"}, mine.replace(b"2", b"by hand"))
+    (place,) = _places(steps, {"e1"}, mine.replace(b"2", b"by hand"))
     assert (place.first_line, place.removed) == (4, b"four\n")
 
 
 def test_places_name_the_changes_that_made_them() -> None:
     first = OLD.replace(b"two", b"2")
     second = first.replace(b"five", b"5")
-    places = own_places(_steps(OLD, first, second), {"e1", "e2"}, second)
+    places = _places(_steps(OLD, first, second), {"e1", "e2"}, second)
     assert [place.entry_ids for place in places] == [("e1",), ("e2",)]
 
 
 def test_created_file_is_one_place() -> None:
-    (place,) = own_places([FileStep("e1", None, b"x\ny\n")], {"e1"}, b"x\ny\n")
+    (place,) = _places([FileStep("e1", None, b"x\ny\n")], {"e1"}, b"x\ny\n")
     assert (place.first_line, place.start, place.end, place.removed) == (1, 0, 4, b"")
 
 
 def test_removed_file_has_no_places() -> None:
-    assert own_places(_steps(OLD, None), {"e1"}, None) == []
+    assert _places(_steps(OLD, None), {"e1"}, None) == []

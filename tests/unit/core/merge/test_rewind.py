@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from fileops.core.merge.rewind import FileStep, rewind_file
+from fileops.core.merge.rewind import rewind_file
 from fileops.model.edits import LineRange
+from fileops.model.rewind import FileStep
 
 OLD = b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 AGENT, OTHER = "agent", "other"
