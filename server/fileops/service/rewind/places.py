@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fileops.core import text
 from fileops.core.merge.authorship import ChangedPlace, OwnedLines, own_places, owners_of_lines, without_places
+from fileops.core.merge.rewind import rewind_file
 from fileops.model.errors import FileMissing, FileOpsError
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved
