@@ -82,6 +82,7 @@ class ClientWork:
         store, names = self._store(), self._names
         if store is None:
             return []
+        await self._work.flush()
         sessions = None if session_id is None else (names.resolve(session_id),)
         if not self._is_agent:
             return await self._run_on_disk(lambda: store.turns(session_ids=sessions, root=root, limit=limit))
