@@ -39,6 +39,22 @@ from fileops_client.models import (
     UiExtra,
 )
 from fileops_client.options import EncodingOptions, FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
+from fileops_client.records import (
+    Author,
+    BlamedLines,
+    Log,
+    RecordedChange,
+    RecordedCommand,
+    RecordedFolder,
+    RecordedRewind,
+    RecordEntry,
+    RecordItem,
+    Rewind,
+    RewindConflict,
+    RewoundFile,
+    UnkeptChange,
+    UnkeptFile,
+)
 from fileops_client.requests.files import uri_of
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sessions import (
@@ -51,6 +67,7 @@ from fileops_client.requests.sessions import (
     SessionFile,
 )
 from fileops_client.requests.tools import AgentTool, Tool, system_prompt
+from fileops_client.requests.turns import EndedCommand, Turn
 from fileops_client.requests.views import Description, DiffRow, DiffView, Location, View, ViewLine
 from fileops_client.reviews import (
     AskingSession,
@@ -76,7 +93,9 @@ __all__ = [
     "AskingSession",
     "AttachRefused",
     "Attachment",
+    "Author",
     "BecameStale",
+    "BlamedLines",
     "CallStats",
     "CallbackFailed",
     "ClosedReview",
@@ -101,6 +120,7 @@ __all__ = [
     "DiffView",
     "EditStats",
     "EncodingOptions",
+    "EndedCommand",
     "ErrorCode",
     "ErrorStats",
     "Event",
@@ -116,6 +136,7 @@ __all__ = [
     "LineRange",
     "Listener",
     "Location",
+    "Log",
     "Nearest",
     "Notification",
     "OnReviews",
@@ -124,13 +145,22 @@ __all__ = [
     "PendingCall",
     "PreviousDecision",
     "Question",
+    "RecordEntry",
+    "RecordItem",
+    "RecordedChange",
+    "RecordedCommand",
+    "RecordedFolder",
     "RecordedRead",
+    "RecordedRewind",
     "RequestHandler",
     "RequestTimeout",
     "ResponseError",
     "ResultFormat",
     "Review",
     "ReviewChange",
+    "Rewind",
+    "RewindConflict",
+    "RewoundFile",
     "ServerMissing",
     "Session",
     "SessionFile",
@@ -145,7 +175,10 @@ __all__ = [
     "ToolFormat",
     "ToolResult",
     "TrackedFile",
+    "Turn",
     "UiExtra",
+    "UnkeptChange",
+    "UnkeptFile",
     "View",
     "ViewLine",
     "WatcherHealth",

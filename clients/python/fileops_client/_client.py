@@ -24,10 +24,12 @@ from fileops_client.options import Setup
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests, uri_of
 from fileops_client.requests.history import HistoryRequests
+from fileops_client.requests.record import RecordRequests
 from fileops_client.requests.reviews import ReviewRequests
 from fileops_client.requests.sender import given
 from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
+from fileops_client.requests.turns import TurnRequests
 from fileops_client.reviews import DidChangeReviews
 from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription, Where
 
@@ -39,7 +41,15 @@ log = logging.getLogger("fileops_client")
 
 
 class FileOpsClient(
-    StartMethods, FileRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests, ReviewRequests
+    StartMethods,
+    FileRequests,
+    SessionRequests,
+    HistoryRequests,
+    ToolRequests,
+    CommandRequests,
+    ReviewRequests,
+    RecordRequests,
+    TurnRequests,
 ):
     """One connection to a server, which runs in one of three ways.
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "fileops_client"
 SOURCES = ["options", "requests/sender", "requests/files", "requests/sessions", "requests/history", "requests/views",
-           "requests/tools", "requests/commands", "requests/reviews", "_session", "_start", "_client",
-           "subscriptions"]  # fmt: skip
-MIXINS = ["FileRequests", "SessionRequests", "HistoryRequests", "ViewRequests", "ToolRequests", "CommandRequests"]
+           "requests/tools", "requests/commands", "requests/reviews", "requests/record", "requests/turns", "_session",
+           "_start", "_client", "subscriptions"]  # fmt: skip
+MIXINS = ["FileRequests", "SessionRequests", "HistoryRequests", "ViewRequests", "ToolRequests", "CommandRequests",
+          "TurnRequests"]  # fmt: skip
 
 COPIED = {"toolbox"}
 OWN = {"close", "session"}  # the frame has them
@@ -74,7 +75,7 @@ def generate() -> str:
             *_attributes(classes["FileOpsClient"]),
             *(
                 text
-                for name in ("StartMethods", "ReviewRequests", "FileOpsClient")
+                for name in ("StartMethods", "ReviewRequests", "RecordRequests", "FileOpsClient")
                 for text in _methods(classes[name], "_async")
             ),
         ],

@@ -42,6 +42,11 @@ class ClientConnection:
             state.hub.connections[name] = self
 
     @property
+    def name(self) -> str:
+        """See ClientConnection."""
+        return self._name
+
+    @property
     def host(self) -> str:
         """The client's own name, once it has said it; before that, the one of its first line."""
         return self._host
@@ -92,6 +97,14 @@ class ClientConnection:
         """See state.Connection. Only with hints: without them a session reads by itself."""
         if self._service is not None and self._service.settings.shows_lines:
             await self._service.note_views(session_id, file_paths, output)
+
+    def describe_session(self, session_id: SessionName) -> "tuple[str, tuple[str, ...]]":
+        """See state.Connection."""
+        hub = self._state.hub
+        label = (
+            self.program if hub is None else hub.sessions.meet(session_id, self._name, self.host, self.program).label
+        )
+        return label, self._folders()
 
     def reset(self, session_id: SessionName) -> None:
         if self._service is not None:

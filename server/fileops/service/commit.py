@@ -13,8 +13,9 @@ from fileops.core import text
 from fileops.model.edits import Plan
 from fileops.model.events import DidEdit
 from fileops.model.files import Committed
+from fileops.model.record import By, BySession, RecordedEdit
 from fileops.model.sessions import SessionName
-from fileops.ports import Clock, CommitHooks, EditJournal, FileSystem
+from fileops.ports import Clock, CommitHooks, EditJournal, EditRecorder, FileSystem
 
 
 class CommittedEdit(Struct, frozen=True, kw_only=True):
@@ -24,10 +25,22 @@ class CommittedEdit(Struct, frozen=True, kw_only=True):
     did_edit: DidEdit
 
 
+class RecordMarks(Struct, frozen=True, kw_only=True):
+    """What the record of a commit says beside its session. by: a person. undone, rewind_id: see RecordedEdit."""
+
+    by: By | None = None
+    undone: tuple[str, ...] = ()
+    rewind_id: str | None = None
+
+
 class Committer(Struct, frozen=True, kw_only=True):
+    """See the module. label_of: what the record calls a session, by its full name."""
+
     fs: FileSystem
     clock: Clock
     journal: EditJournal
+    recorder: EditRecorder | None = None
+    label_of: Callable[[SessionName], str] = str
 
     def commit(
         self,
@@ -39,6 +52,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         on_committed: Callable[[Committed], None],
         removes: bool = False,
         undoes: tuple[str, ...] = (),
+        marks: RecordMarks | None = None,
     ) -> CommittedEdit:
         """Write the plan and record it as an edit of the session.
 
@@ -46,8 +60,23 @@ class Committer(Struct, frozen=True, kw_only=True):
         Raises: Stale, PathMoved, Cancelled and the failures of writing.
         """
         edit_id = os.urandom(16).hex()
-        committed = self.write(plan, CommitGuard(token, on_committed), removes=removes)
+        path, recorder, marks = plan.snapshot.path, self.recorder, marks or RecordMarks()
+        if recorder is not None:
+            recorder.begin_commit(path)
+        try:
+            committed = self.write(plan, CommitGuard(token, on_committed), removes=removes)
+        except BaseException:
+            if recorder is not None:
+                recorder.end_commit(path, None)
+            raise
         timestamp = self.clock.time_ns() / 1e9
+        if recorder is not None:
+            recorded = RecordedEdit(
+                edit_id=edit_id, by=marks.by or BySession(session_id=session_id, label=self.label_of(session_id)),
+                before=plan.snapshot, after=committed.snapshot, time=timestamp, undoes=undoes, undone=marks.undone,
+                rewind_id=marks.rewind_id,
+            )  # fmt: skip
+            recorder.end_commit(path, None if committed.report.method == "none" else recorded)
         self.journal.append(
             edit_id=edit_id,
             session_id=session_id,

@@ -13,6 +13,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from fileops.model.results import EditResult, ReadResult, UndoResult
+from fileops.model.rewind import RewindResult
 from fileops.model.sessions import SessionName
 
 OK, CANCELLED, FAULT = "ok", "cancelled", "fault"
@@ -136,7 +137,7 @@ class Calls:
 # --- what the service records on its present call ----------------------------------------------------------------
 
 
-def note_outcome(outcome: ReadResult | EditResult | UndoResult) -> None:
+def note_outcome(outcome: ReadResult | EditResult | UndoResult | RewindResult) -> None:
     measurement = _current.get()
     if measurement is None:
         return

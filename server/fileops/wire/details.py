@@ -7,6 +7,7 @@ and R-EDIT-3, R-UNDO-2, R-BASH-2).
 from typing import Literal, Required, TypedDict
 
 from fileops.model.edits import LineRange, Nearest, RelevanceReason
+from fileops.model.record import By
 from fileops.model.suggestions import SuggestionKind
 from fileops.wire.types import UiExtra
 
@@ -327,6 +328,37 @@ class UndoDetails(FailureDetails, Noticing, total=False):
     """What happened to each file."""
     file_path: str
     """Of a failure: the file that failed. `undone` and `files` are what remains undone."""
+
+
+class RewoundFile(TypedDict):
+    file_path: str
+    outcome: Literal["modified", "removed", "created", "unchanged"]
+    entries: list[str]
+    applied_to: Literal["disk", "buffer"]
+    added: int
+    removed: int
+    ui_extra: UiExtra
+
+
+class RewindConflict(TypedDict):
+    file_path: str
+    entries: list[str]
+    reason: Literal["overlaps", "unknown_before", "recreated", "unsure", "not_kept", "editor"]
+    ranges: list[LineRange]
+    by: list[By]
+
+
+class RewindDetails(FailureDetails, Noticing, total=False):
+    rewind_id: str | None
+    dry_run: bool
+    plan: str | None
+    files: list[RewoundFile]
+    conflicts: list[RewindConflict]
+    n_undone: int
+    n_left: int
+    needs_approval: bool
+    file_path: str
+    still_undone: list[str]
 
 
 class BashDetails(Noticing, total=False):

@@ -27,18 +27,22 @@ export type ErrorCode =
   | 'not_found'
   | 'not_permitted'
   | 'not_read'
+  | 'not_recorded'
   | 'not_regular_file'
   | 'notebook'
   | 'outside_roots'
   | 'permission_denied'
+  | 'plan_changed'
   | 'processing_failed'
   | 'rejected'
   | 'strategy_failed'
   | 'too_large'
   | 'too_many_chars'
+  | 'too_many_files'
   | 'too_many_reviews'
   | 'undecided'
   | 'undo_conflict'
+  | 'unknown_target'
   | 'validation_failed';
 
 /** Asks the client to change its documents. */
@@ -137,6 +141,81 @@ export interface BashResult {
   details: BashDetails;
   /** Absent if there are none. */
   attachments?: Attachment[];
+}
+/** A command that begins. command_id: the client's id of it. label: the command line, of which the program and its first argument are kept. */
+export interface BeginCommandParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  session_id?: string | null;
+  command_id?: string | null;
+  label?: string | null;
+  background?: boolean | null;
+}
+export interface BeginCommandResult {
+  command_id: string;
+}
+/** A turn that begins. turn_id: the client's id of it. title: the prompt, of which the beginning of the first line is kept. */
+export interface BeginTurnParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  session_id?: string | null;
+  turn_id?: string | null;
+  title?: string | null;
+}
+export interface BeginTurnResult {
+  turn_id: string;
+}
+export interface BlameParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  file_path: string;
+}
+export interface BlameResult {
+  lines: BlamedLines[];
+}
+/** Lines of the present content, 1-based, and the newest entry that changed a word of each; None: older than it. */
+export interface BlamedLines {
+  first_line: number;
+  n_lines: number;
+  by: (BySession | ByCommand | ByPerson | ByOutside | ByUnsure) | null;
+  entry_id: string | null;
+  time: number | null;
+}
+/** A program that a session ran. */
+export interface ByCommand {
+  kind: 'command';
+  session_id: string;
+  command_id: string;
+  label: string;
+}
+/** A program that no session is known to have started. */
+export interface ByOutside {
+  kind: 'outside';
+  label?: string;
+}
+/** A person. session_id: the connection of their editor, "" for the command line. */
+export interface ByPerson {
+  kind: 'person';
+  session_id: string;
+  label: string;
+}
+/** A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished. */
+export interface BySession {
+  kind: 'session';
+  session_id: string;
+  label: string;
+}
+/** One of several, and the daemon cannot know which. */
+export interface ByUnsure {
+  kind: 'unsure';
+  label: string;
+  candidates: (BySession | ByCommand | ByPerson | ByOutside)[];
 }
 /** Cancels a request. */
 export interface CancelParams {
@@ -531,6 +610,11 @@ export interface DidReadParams {
   /** Of the file. Seconds since the epoch. */
   modified: number;
 }
+/** What was recorded or changed its author. n_more: entries that are not listed; ask `fileops/log` for them. */
+export interface DidRecordParams {
+  entries: RecordEntry[];
+  n_more?: number;
+}
 /** A document was saved. */
 export interface DidSaveParams {
   /** The document. */
@@ -711,6 +795,34 @@ export interface EncodingOptions {
   /** A name that Python knows, such as `cp1252`. */
   encoding: string;
 }
+/** A command that ends. command_id: the command's own id, or that of the client. */
+export interface EndCommandParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  command_id: string;
+}
+/** What a command changed. entries: ids, the oldest first. unsettled: how many of the entries may still get another author. */
+export interface EndCommandResult {
+  command_id: string;
+  entries: string[];
+  unsettled: number;
+}
+export interface EntryParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  entry_id: string;
+}
+/** An entry with its change. before_text, after_text: None over 1 MB, or where the content is not kept. */
+export interface EntryResult {
+  entry: RecordEntry;
+  diff: string;
+  before_text: string | null;
+  after_text: string | null;
+}
 /** Calls that ended in an error of any kind; a cancelled call is none. */
 export interface ErrorStats {
   /** How many. */
@@ -792,6 +904,12 @@ export interface FoldersEvent {
   added: WorkspaceFolder[];
   /** Closed folders. */
   removed: WorkspaceFolder[];
+}
+export interface ForgetRecordParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  file_path?: string | null;
+  all?: boolean | null;
 }
 /** What became of a session's record of a file. */
 export interface ForgetResult {
@@ -922,6 +1040,10 @@ export interface InitializationOptions {
   review_grace_s?: number | null;
   /** Where applied edits are kept. */
   history?: ('memory' | 'persistent') | null;
+  /** In a shared daemon: what its record has; every change, edits through the daemon only, or nothing. */
+  record?: ('edits' | 'off' | 'on') | null;
+  /** Whether turns in the record have the beginnings of prompts as titles. */
+  record_titles?: boolean | null;
   /** Whether agents' edits get code lenses. */
   code_lens?: boolean | null;
   /** Folders that are mapped from other hosts. */
@@ -965,6 +1087,17 @@ export interface InitializeResult {
 }
 /** Empty. */
 export interface InitializedParams {}
+export interface KeepParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  entry_ids?: string[] | null;
+  change_ids?: string[] | null;
+  file_path?: string | null;
+  turn_id?: string | null;
+  session_id?: string | null;
+  all?: boolean | null;
+  kept?: boolean | null;
+}
 /** Milliseconds, without the time that the user or the client's model took to answer. */
 export interface Latency {
   /** Calls. */
@@ -1017,6 +1150,26 @@ export interface Location {
   /** 1-based. Null if it is not known. */
   line: number | null;
 }
+/** Which entries to list. root, file_path: absolute. since: seconds since the epoch. before: an entry id. */
+export interface LogParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  root?: string | null;
+  file_path?: string | null;
+  session_id?: string | null;
+  turn_id?: string | null;
+  command_id?: string | null;
+  by?: ('command' | 'outside' | 'person' | 'session' | 'unsure') | null;
+  since?: number | null;
+  limit?: number | null;
+  before?: string | null;
+}
+export interface LogResult {
+  entries: RecordEntry[];
+  more: boolean;
+}
 /** A button of a message. */
 export interface MessageAction {
   /** What the answer repeats. */
@@ -1042,6 +1195,9 @@ export interface MultiEditParams {
   dry_run?: boolean | null;
   /** `details` has the whole text before and after. */
   include_texts?: boolean | null;
+}
+export interface NEntriesResult {
+  n_entries: number;
 }
 /** The place that a text that was not found most likely meant. A hint, never applied. */
 export interface Nearest {
@@ -1231,6 +1387,53 @@ export interface RebasedEntry {
   /** How many changes. */
   n_foreign_hunks: number;
 }
+export interface RecordCommand {
+  command_id: string;
+  session_id: string;
+  turn_id: string | null;
+  label: string;
+  began: number;
+  ended: number | null;
+}
+/** One change of one file. time: seconds since the epoch. undoable: it is in force, and both contents are known. */
+export interface RecordEntry {
+  entry_id: string;
+  time: number;
+  path: string;
+  kind: 'create' | 'delete' | 'mode' | 'modify';
+  by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
+  turn_id: string | null;
+  command_id: string | null;
+  edit_id: string | null;
+  during: string[];
+  added: number;
+  removed: number;
+  content: 'binary' | 'gone' | 'kept' | 'protected' | 'too_large';
+  gap: ('away' | 'baseline') | null;
+  found: 'event' | 'scan';
+  evidence: 'bracket' | 'commit' | 'none' | 'save';
+  settled: boolean;
+  moved_from: string | null;
+  moved_to: string | null;
+  undoable: boolean;
+  undone_by: string | null;
+  undoes: string[];
+  rewind_id: string | null;
+  kept: boolean;
+}
+export interface RecordItemParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  id: string;
+}
+export interface RecordItemResult {
+  entries: RecordEntry[];
+  diff: string;
+  entry: RecordEntry | null;
+  command: RecordCommand | null;
+  turn: Turn | null;
+  rewind: RecordRewind | null;
+}
 /** Whether a file counts as read. */
 export interface RecordReadResult {
   /** Whether it does. */
@@ -1241,6 +1444,32 @@ export interface RecordReadResult {
   size_bytes: number | null;
   /** Seconds since the epoch. Null after a failure. */
   mtime: number | null;
+}
+export interface RecordRewind {
+  rewind_id: string;
+  time: number;
+  by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
+}
+export interface RecordStatusParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  root?: string | null;
+}
+export interface RecordStatusResult {
+  folders: RecordedFolder[];
+}
+/** How far the recording of a folder is. It has the shape of the wire. */
+export interface RecordedFolder {
+  root: string;
+  state: 'limited' | 'off' | 'on' | 'starting';
+  reason: string | null;
+  n_files: number;
+  n_copied: number;
+  n_to_copy: number;
+  watched: boolean;
+  n_bytes: number;
 }
 /** Why a change of others does not let an edit through. */
 export interface RelevanceDetails {
@@ -1354,6 +1583,94 @@ export interface ReviewsParams {
 export interface ReviewsResult {
   /** In the order in which they were asked. */
   reviews: Review[];
+}
+export interface RewindConflict {
+  by: (BySession | ByCommand | ByPerson | ByOutside | ByUnsure)[];
+  entries: string[];
+  file_path: string;
+  ranges: LineRange[];
+  reason: 'editor' | 'not_kept' | 'overlaps' | 'recreated' | 'unknown_before' | 'unsure';
+}
+export interface RewindDetails {
+  /** Another one that changed the file. */
+  also_changed_by?: string;
+  /** `external`, `buffer` or a session. */
+  changed_by?: string;
+  conflicts?: RewindConflict[];
+  /** Of a rejection. */
+  decided_by?: DecidedByDetails;
+  /** Null if the content that was read is not known any more. */
+  diff_since_read?: string | null;
+  dry_run?: boolean;
+  /** 0-based, of the step that failed. */
+  edit_index?: number;
+  file_path?: string;
+  files?: RewoundFile[];
+  /** 1-based lines where the text was found. */
+  match_lines?: number[];
+  n_left?: number;
+  n_undone?: number;
+  /** Where the text was most likely meant. Null if nothing is similar. */
+  nearest?: Nearest | null;
+  needs_approval?: boolean;
+  /** With the option `notices`. */
+  notices?: Notice[];
+  plan?: string | null;
+  /** The one that failed. */
+  processor?: string;
+  /** Of an `undo_conflict`: what the undo would have to overwrite. */
+  ranges?: LineRange[];
+  /** What it said, or of an `undo_conflict`: why. */
+  reason?: string;
+  /** Of an edit that was refused, with `freshness` `relevant`. */
+  relevance?: RelevanceDetails;
+  rewind_id?: string | null;
+  still_undone?: string[];
+  /** The one that refused the text. */
+  validator?: string;
+}
+export interface RewindParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  entry_id?: string | null;
+  entry_ids?: string[] | null;
+  change_ids?: string[] | null;
+  command_id?: string | null;
+  turn_id?: string | null;
+  since_turn?: string | null;
+  session_id?: string | null;
+  rewind_id?: string | null;
+  by_session?: string | null;
+  paths?: string[] | null;
+  dry_run?: boolean | null;
+  plan?: string | null;
+  on_conflict?: ('fail' | 'leave') | null;
+  include?: 'unsure'[] | null;
+  approved?: boolean | null;
+}
+/** What every tool answers, whether it succeeded or failed. */
+export interface RewindResult {
+  /** Whether it succeeded. */
+  status: 'error' | 'success';
+  /** Exactly the text for the model. */
+  output: string;
+  /** Null after success. */
+  error: ToolError | null;
+  /** The change, for people. Null if there is none. */
+  ui_extra: UiExtra | null;
+  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
+  details: RewindDetails;
+  /** Absent if there are none. */
+  attachments?: Attachment[];
+}
+export interface RewoundFile {
+  added: number;
+  applied_to: 'buffer' | 'disk';
+  entries: string[];
+  file_path: string;
+  outcome: 'created' | 'modified' | 'removed' | 'unchanged';
+  removed: number;
+  ui_extra: UiExtra;
 }
 /** LSP's capabilities, and the block `experimental.fileops`. */
 export interface ServerCapabilities {
@@ -1701,6 +2018,32 @@ export interface TrackedResult {
   /** In the order of first reading. */
   files: TrackedFile[];
 }
+/** A turn, and how many entries it has. Times are in seconds since the epoch; ended: null while it is open. */
+export interface Turn {
+  turn_id: string;
+  session_id: string;
+  label: string;
+  title: string | null;
+  began: number;
+  ended: number | null;
+  n_entries: number;
+  n_files: number;
+  n_undone: number;
+}
+/** Without session_id the turns are those of all sessions. root: turns with entries in this folder, or none yet. */
+export interface TurnsParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  session_id?: string | null;
+  root?: string | null;
+  limit?: number | null;
+}
+export interface TurnsResult {
+  turns: Turn[];
+}
 /** A change as a client shows it. */
 export interface UiExtra {
   /** Unified. `patch` accepts it if `exact`. */
@@ -1823,6 +2166,33 @@ export interface UndoneFile {
   ui_extra: UiExtra;
   /** The edits that were undone. None if the user changed the proposal. */
   undone: string[];
+}
+/** A place that entries which are not kept yet have changed. Lines are 1-based, of the present content. An end_line before the start_line says that lines were only removed, before start_line. by: of the newest entry. */
+export interface UnkeptChange {
+  change_id: string;
+  start_line: number;
+  end_line: number;
+  removed_text: string;
+  by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
+  turn_id: string | null;
+  entry_ids: string[];
+  time: number;
+}
+/** A file with changes that are not kept yet, top to bottom. digest: of the content that the lines are of. */
+export interface UnkeptFile {
+  file_path: string;
+  digest: string;
+  changes: UnkeptChange[];
+}
+export interface UnkeptParams {
+  workDoneToken?: string | number | null;
+  partialResultToken?: string | number | null;
+  file_path?: string | null;
+  session_id?: string | null;
+  turn_id?: string | null;
+}
+export interface UnkeptResult {
+  files: UnkeptFile[];
 }
 /** A document in one of its states. */
 export interface VersionedDocument {
@@ -1979,9 +2349,61 @@ export interface Requests {
     params: UndoParams;
     result: UndoResult;
   };
+  'fileops/rewind': {
+    params: RewindParams;
+    result: RewindResult;
+  };
+  'fileops/recordItem': {
+    params: RecordItemParams;
+    result: RecordItemResult;
+  };
+  'fileops/blame': {
+    params: BlameParams;
+    result: BlameResult;
+  };
+  'fileops/unkept': {
+    params: UnkeptParams;
+    result: UnkeptResult;
+  };
+  'fileops/keep': {
+    params: KeepParams;
+    result: NEntriesResult;
+  };
+  'fileops/forgetRecord': {
+    params: ForgetRecordParams;
+    result: NEntriesResult;
+  };
+  'fileops/log': {
+    params: LogParams;
+    result: LogResult;
+  };
+  'fileops/entry': {
+    params: EntryParams;
+    result: EntryResult;
+  };
+  'fileops/recordStatus': {
+    params: RecordStatusParams;
+    result: RecordStatusResult;
+  };
   'fileops/bash': {
     params: BashParams;
     result: BashResult;
+  };
+  'fileops/beginTurn': {
+    params: BeginTurnParams;
+    result: BeginTurnResult;
+  };
+  'fileops/turns': {
+    params: TurnsParams;
+    result: TurnsResult;
+  };
+  'fileops/beginCommand': {
+    params: BeginCommandParams;
+    result: BeginCommandResult;
+  };
+  'fileops/endCommand': {
+    params: EndCommandParams;
+    result: EndCommandResult;
   };
   'fileops/reviews': {
     params: ReviewsParams;
@@ -2025,4 +2447,5 @@ export interface Notifications {
   'fileops/approvalMode': ApprovalModeParams;
   'fileops/didChangeSessions': SessionsResult;
   'fileops/didChangeReviews': DidChangeReviewsParams;
+  'fileops/didRecord': DidRecordParams;
 }

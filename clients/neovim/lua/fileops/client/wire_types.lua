@@ -45,6 +45,61 @@
 ---@field details fileops.wire.BashDetails Facts for programs. Which keys are there depends on the tool and its outcome.
 ---@field attachments? fileops.wire.Attachment[] Absent if there are none.
 
+---@class (exact) fileops.wire.BeginCommandParams A command that begins. command_id: the client's id of it. label: the command line, of which the program and its first argument are kept.
+---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.
+---@field command_id? string
+---@field label? string
+---@field background? boolean
+
+---@class (exact) fileops.wire.BeginCommandResult 
+---@field command_id string
+
+---@class (exact) fileops.wire.BeginTurnParams A turn that begins. turn_id: the client's id of it. title: the prompt, of which the beginning of the first line is kept.
+---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.
+---@field turn_id? string
+---@field title? string
+
+---@class (exact) fileops.wire.BeginTurnResult 
+---@field turn_id string
+
+---@class (exact) fileops.wire.BlameParams 
+---@field file_path string
+
+---@class (exact) fileops.wire.BlameResult 
+---@field lines fileops.wire.BlamedLines[]
+
+---@class (exact) fileops.wire.BlamedLines Lines of the present content, 1-based, and the newest entry that changed a word of each; None: older than it.
+---@field first_line integer
+---@field n_lines integer
+---@field by? fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure
+---@field entry_id? string
+---@field time? number
+
+---@class (exact) fileops.wire.ByCommand A program that a session ran.
+---@field kind 'command'
+---@field session_id string
+---@field command_id string
+---@field label string
+
+---@class (exact) fileops.wire.ByOutside A program that no session is known to have started.
+---@field kind 'outside'
+---@field label? string
+
+---@class (exact) fileops.wire.ByPerson A person. session_id: the connection of their editor, "" for the command line.
+---@field kind 'person'
+---@field session_id string
+---@field label string
+
+---@class (exact) fileops.wire.BySession A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished.
+---@field kind 'session'
+---@field session_id string
+---@field label string
+
+---@class (exact) fileops.wire.ByUnsure One of several, and the daemon cannot know which.
+---@field kind 'unsure'
+---@field label string
+---@field candidates (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside)[]
+
 ---@class (exact) fileops.wire.CloseSessionParams Ends a session.
 ---@field session_id string What it has read and was granted is forgotten.
 
@@ -202,6 +257,10 @@
 ---@field size integer Bytes.
 ---@field modified number Of the file. Seconds since the epoch.
 
+---@class (exact) fileops.wire.DidRecordParams What was recorded or changed its author. n_more: entries that are not listed; ask `fileops/log` for them.
+---@field entries fileops.wire.RecordEntry[]
+---@field n_more? integer
+
 ---@class (exact) fileops.wire.DiffRow A row of a diff as it is shown.
 ---@field kind ' '|'+'|'-'|'hunk' What separates hunks, or a line: context, removed or added.
 ---@field old_line? integer 1-based. Null for an added line.
@@ -288,7 +347,24 @@
 ---@field glob string Which files.
 ---@field encoding string A name that Python knows, such as `cp1252`.
 
----@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_reviews'|'undecided'|'undo_conflict'|'validation_failed' Why a tool failed.
+---@class (exact) fileops.wire.EndCommandParams A command that ends. command_id: the command's own id, or that of the client.
+---@field command_id string
+
+---@class (exact) fileops.wire.EndCommandResult What a command changed. entries: ids, the oldest first. unsettled: how many of the entries may still get another author.
+---@field command_id string
+---@field entries string[]
+---@field unsettled integer
+
+---@class (exact) fileops.wire.EntryParams 
+---@field entry_id string
+
+---@class (exact) fileops.wire.EntryResult An entry with its change. before_text, after_text: None over 1 MB, or where the content is not kept.
+---@field entry fileops.wire.RecordEntry
+---@field diff string
+---@field before_text? string
+---@field after_text? string
+
+---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_recorded'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'plan_changed'|'processing_failed'|'rejected'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_files'|'too_many_reviews'|'undecided'|'undo_conflict'|'unknown_target'|'validation_failed' Why a tool failed.
 
 ---@class (exact) fileops.wire.ErrorStats Calls that ended in an error of any kind; a cancelled call is none.
 ---@field n integer How many.
@@ -319,6 +395,10 @@
 ---@field prefix string Absolute. Paths below it are on that host.
 ---@field url string What the folder is mapped from, such as `ssh://host/path`.
 ---@field options? table<string, any> For the library that opens the URL.
+
+---@class (exact) fileops.wire.ForgetRecordParams 
+---@field file_path? string
+---@field all? boolean
 
 ---@class (exact) fileops.wire.ForgetResult What became of a session's record of a file.
 ---@field forgotten boolean Whether there was one.
@@ -386,11 +466,22 @@
 ---@field agents_approval? 'auto_edit'|'default'|'yolo' In a shared daemon: for agents' sessions in files of this editor.
 ---@field review_grace_s? number In a shared daemon: seconds that a review waits for another view after the last one has left.
 ---@field history? 'memory'|'persistent' Where applied edits are kept.
+---@field record? 'edits'|'off'|'on' In a shared daemon: what its record has; every change, edits through the daemon only, or nothing.
+---@field record_titles? boolean Whether turns in the record have the beginnings of prompts as titles.
 ---@field code_lens? boolean Whether agents' edits get code lenses.
 ---@field filesystems? fileops.wire.FilesystemOptions[] Folders that are mapped from other hosts.
 ---@field bash? boolean Whether `fileops/bash` is served.
 ---@field encodings? fileops.wire.EncodingOptions[] Encodings of files; the first glob that matches counts.
 ---@field unreadable? string[] Globs of files that agents must not read.
+
+---@class (exact) fileops.wire.KeepParams 
+---@field entry_ids? string[]
+---@field change_ids? string[]
+---@field file_path? string
+---@field turn_id? string
+---@field session_id? string
+---@field all? boolean
+---@field kept? boolean
 
 ---@class (exact) fileops.wire.Latency Milliseconds, without the time that the user or the client's model took to answer.
 ---@field n integer Calls.
@@ -421,12 +512,30 @@
 ---@field path string Absolute.
 ---@field line? integer 1-based. Null if it is not known.
 
+---@class (exact) fileops.wire.LogParams Which entries to list. root, file_path: absolute. since: seconds since the epoch. before: an entry id.
+---@field root? string
+---@field file_path? string
+---@field session_id? string
+---@field turn_id? string
+---@field command_id? string
+---@field by? 'command'|'outside'|'person'|'session'|'unsure'
+---@field since? number
+---@field limit? integer
+---@field before? string
+
+---@class (exact) fileops.wire.LogResult 
+---@field entries fileops.wire.RecordEntry[]
+---@field more boolean
+
 ---@class (exact) fileops.wire.MultiEditParams Makes several replacements in a file: all of them, or none.
 ---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.
 ---@field file_path string Absolute.
 ---@field edits fileops.wire.EditStep[] At least one edit operation is required
 ---@field dry_run? boolean Check and preview, and write nothing.
 ---@field include_texts? boolean `details` has the whole text before and after.
+
+---@class (exact) fileops.wire.NEntriesResult 
+---@field n_entries integer
 
 ---@class (exact) fileops.wire.Nearest The place that a text that was not found most likely meant. A hint, never applied.
 ---@field start_line integer 1-based.
@@ -493,11 +602,76 @@
 ---@field changed_by string The last of them: `external`, `buffer` or a session.
 ---@field n_foreign_hunks integer How many changes.
 
+---@class (exact) fileops.wire.RecordCommand 
+---@field command_id string
+---@field session_id string
+---@field turn_id? string
+---@field label string
+---@field began number
+---@field ended? number
+
+---@class (exact) fileops.wire.RecordEntry One change of one file. time: seconds since the epoch. undoable: it is in force, and both contents are known.
+---@field entry_id string
+---@field time number
+---@field path string
+---@field kind 'create'|'delete'|'mode'|'modify'
+---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure
+---@field turn_id? string
+---@field command_id? string
+---@field edit_id? string
+---@field during string[]
+---@field added integer
+---@field removed integer
+---@field content 'binary'|'gone'|'kept'|'protected'|'too_large'
+---@field gap? 'away'|'baseline'
+---@field found 'event'|'scan'
+---@field evidence 'bracket'|'commit'|'none'|'save'
+---@field settled boolean
+---@field moved_from? string
+---@field moved_to? string
+---@field undoable boolean
+---@field undone_by? string
+---@field undoes string[]
+---@field rewind_id? string
+---@field kept boolean
+
+---@class (exact) fileops.wire.RecordItemParams 
+---@field id string
+
+---@class (exact) fileops.wire.RecordItemResult 
+---@field entries fileops.wire.RecordEntry[]
+---@field diff string
+---@field entry? fileops.wire.RecordEntry
+---@field command? fileops.wire.RecordCommand
+---@field turn? fileops.wire.Turn
+---@field rewind? fileops.wire.RecordRewind
+
 ---@class (exact) fileops.wire.RecordReadResult Whether a file counts as read.
 ---@field recorded boolean Whether it does.
 ---@field error? fileops.wire.ToolError Why not.
 ---@field size_bytes? integer Null after a failure.
 ---@field mtime? number Seconds since the epoch. Null after a failure.
+
+---@class (exact) fileops.wire.RecordRewind 
+---@field rewind_id string
+---@field time number
+---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure
+
+---@class (exact) fileops.wire.RecordStatusParams 
+---@field root? string
+
+---@class (exact) fileops.wire.RecordStatusResult 
+---@field folders fileops.wire.RecordedFolder[]
+
+---@class (exact) fileops.wire.RecordedFolder How far the recording of a folder is. It has the shape of the wire.
+---@field root string
+---@field state 'limited'|'off'|'on'|'starting'
+---@field reason? string
+---@field n_files integer
+---@field n_copied integer
+---@field n_to_copy integer
+---@field watched boolean
+---@field n_bytes integer
 
 ---@class (exact) fileops.wire.RelevanceDetails Why a change of others does not let an edit through.
 ---@field ranges fileops.wire.LineRange[] The lines that others changed.
@@ -552,6 +726,72 @@
 
 ---@class (exact) fileops.wire.ReviewsResult The reviews that wait.
 ---@field reviews fileops.wire.Review[] In the order in which they were asked.
+
+---@class (exact) fileops.wire.RewindConflict 
+---@field by (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure)[]
+---@field entries string[]
+---@field file_path string
+---@field ranges fileops.wire.LineRange[]
+---@field reason 'editor'|'not_kept'|'overlaps'|'recreated'|'unknown_before'|'unsure'
+
+---@class (exact) fileops.wire.RewindDetails 
+---@field also_changed_by? string Another one that changed the file.
+---@field changed_by? string `external`, `buffer` or a session.
+---@field conflicts? fileops.wire.RewindConflict[]
+---@field decided_by? fileops.wire.DecidedByDetails Of a rejection.
+---@field diff_since_read? string Null if the content that was read is not known any more.
+---@field dry_run? boolean
+---@field edit_index? integer 0-based, of the step that failed.
+---@field file_path? string
+---@field files? fileops.wire.RewoundFile[]
+---@field match_lines? integer[] 1-based lines where the text was found.
+---@field n_left? integer
+---@field n_undone? integer
+---@field nearest? fileops.wire.Nearest Where the text was most likely meant. Null if nothing is similar.
+---@field needs_approval? boolean
+---@field notices? fileops.wire.Notice[] With the option `notices`.
+---@field plan? string
+---@field processor? string The one that failed.
+---@field ranges? fileops.wire.LineRange[] Of an `undo_conflict`: what the undo would have to overwrite.
+---@field reason? string What it said, or of an `undo_conflict`: why.
+---@field relevance? fileops.wire.RelevanceDetails Of an edit that was refused, with `freshness` `relevant`.
+---@field rewind_id? string
+---@field still_undone? string[]
+---@field validator? string The one that refused the text.
+
+---@class (exact) fileops.wire.RewindParams 
+---@field entry_id? string
+---@field entry_ids? string[]
+---@field change_ids? string[]
+---@field command_id? string
+---@field turn_id? string
+---@field since_turn? string
+---@field session_id? string
+---@field rewind_id? string
+---@field by_session? string
+---@field paths? string[]
+---@field dry_run? boolean
+---@field plan? string
+---@field on_conflict? 'fail'|'leave'
+---@field include? 'unsure'[]
+---@field approved? boolean
+
+---@class (exact) fileops.wire.RewindResult What every tool answers, whether it succeeded or failed.
+---@field status 'error'|'success' Whether it succeeded.
+---@field output string Exactly the text for the model.
+---@field error? fileops.wire.ToolError Null after success.
+---@field ui_extra? fileops.wire.UiExtra The change, for people. Null if there is none.
+---@field details fileops.wire.RewindDetails Facts for programs. Which keys are there depends on the tool and its outcome.
+---@field attachments? fileops.wire.Attachment[] Absent if there are none.
+
+---@class (exact) fileops.wire.RewoundFile 
+---@field added integer
+---@field applied_to 'buffer'|'disk'
+---@field entries string[]
+---@field file_path string
+---@field outcome 'created'|'modified'|'removed'|'unchanged'
+---@field removed integer
+---@field ui_extra fileops.wire.UiExtra
 
 ---@class (exact) fileops.wire.Session A session of a shared daemon, of this connection or of another one.
 ---@field session_id string Its full name, unique in the daemon.
@@ -688,6 +928,25 @@
 ---@class (exact) fileops.wire.TrackedResult What a session has read.
 ---@field files fileops.wire.TrackedFile[] In the order of first reading.
 
+---@class (exact) fileops.wire.Turn A turn, and how many entries it has. Times are in seconds since the epoch; ended: null while it is open.
+---@field turn_id string
+---@field session_id string
+---@field label string
+---@field title? string
+---@field began number
+---@field ended? number
+---@field n_entries integer
+---@field n_files integer
+---@field n_undone integer
+
+---@class (exact) fileops.wire.TurnsParams Without session_id the turns are those of all sessions. root: turns with entries in this folder, or none yet.
+---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.
+---@field root? string
+---@field limit? integer
+
+---@class (exact) fileops.wire.TurnsResult 
+---@field turns fileops.wire.Turn[]
+
 ---@class (exact) fileops.wire.UiExtra A change as a client shows it.
 ---@field diff string Unified. `patch` accepts it if `exact`.
 ---@field exact boolean Whether the diff has every byte of the change.
@@ -743,6 +1002,29 @@
 ---@field outcome 'created'|'modified'|'removed' What happened to the file.
 ---@field ui_extra fileops.wire.UiExtra The change.
 ---@field undone string[] The edits that were undone. None if the user changed the proposal.
+
+---@class (exact) fileops.wire.UnkeptChange A place that entries which are not kept yet have changed. Lines are 1-based, of the present content. An end_line before the start_line says that lines were only removed, before start_line. by: of the newest entry.
+---@field change_id string
+---@field start_line integer
+---@field end_line integer
+---@field removed_text string
+---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure
+---@field turn_id? string
+---@field entry_ids string[]
+---@field time number
+
+---@class (exact) fileops.wire.UnkeptFile A file with changes that are not kept yet, top to bottom. digest: of the content that the lines are of.
+---@field file_path string
+---@field digest string
+---@field changes fileops.wire.UnkeptChange[]
+
+---@class (exact) fileops.wire.UnkeptParams 
+---@field file_path? string
+---@field session_id? string
+---@field turn_id? string
+
+---@class (exact) fileops.wire.UnkeptResult 
+---@field files fileops.wire.UnkeptFile[]
 
 ---@class (exact) fileops.wire.ViewLine A line of a view.
 ---@field number? integer Of the line in the file. Null for a line of a message.

@@ -1,0 +1,234 @@
+"""Wire types of the requests that undo what the record has, keep it, and explain it; and their translation."""
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from fileops.model.record import By, CountedTurn
+from fileops.model.rewind import (
+    BlamedLines,
+    KeepRequest,
+    RecordItem,
+    RewindRequest,
+    RewindResult,
+    RewindTarget,
+    TargetKind,
+    UnkeptFile,
+)
+from fileops.model.sessions import SessionName
+from fileops.rpc.decode import InvalidParams
+from fileops.wire import types as wire
+from fileops.wire.convert import tool_result, ui_extra_of
+from fileops.wire.failures import failure_details, ranges_of
+from fileops.wire.record import RecordEntry, entry_view
+from fileops.wire.turns import Turn
+
+if TYPE_CHECKING:
+    from fileops.model.rewind import RewindConflict, RewoundFile
+    from fileops.wire.details import RewindConflict as ConflictDetails
+    from fileops.wire.details import RewindDetails
+    from fileops.wire.details import RewoundFile as FileDetails
+
+
+class RewindParams(wire.Params, frozen=True, kw_only=True):
+    entry_id: str | None = None
+    entry_ids: list[str] | None = None
+    change_ids: list[str] | None = None
+    command_id: str | None = None
+    turn_id: str | None = None
+    since_turn: str | None = None
+    session_id: str | None = None
+    rewind_id: str | None = None
+    by_session: str | None = None
+    paths: list[str] | None = None
+    dry_run: bool | None = None
+    plan: str | None = None
+    on_conflict: Literal["leave", "fail"] | None = None
+    include: list[Literal["unsure"]] | None = None
+    approved: bool | None = None
+
+
+_TARGETS: tuple[TargetKind, ...] = (
+    "entry_id", "entry_ids", "change_ids", "command_id", "turn_id", "since_turn", "session_id", "rewind_id",
+)  # fmt: skip
+
+
+class BlameParams(wire.Params, frozen=True, kw_only=True):
+    file_path: str
+
+
+class BlameResult(msgspec.Struct, frozen=True, kw_only=True):
+    lines: list[BlamedLines]
+
+
+class UnkeptParams(wire.Params, frozen=True, kw_only=True):
+    file_path: str | None = None
+    session_id: str | None = None
+    turn_id: str | None = None
+
+
+class UnkeptResult(msgspec.Struct, frozen=True, kw_only=True):
+    files: list[UnkeptFile]
+
+
+class KeepParams(wire.Params, frozen=True, kw_only=True):
+    entry_ids: list[str] | None = None
+    change_ids: list[str] | None = None
+    file_path: str | None = None
+    turn_id: str | None = None
+    session_id: str | None = None
+    all: bool | None = None
+    kept: bool | None = None
+
+
+class ForgetRecordParams(wire.Params, frozen=True, kw_only=True):
+    file_path: str | None = None
+    all: bool | None = None
+
+
+class NEntriesResult(msgspec.Struct, frozen=True, kw_only=True):
+    n_entries: int
+
+
+class RecordItemParams(wire.Params, frozen=True, kw_only=True):
+    id: str
+
+
+class RecordCommand(msgspec.Struct, frozen=True, kw_only=True):
+    command_id: str
+    session_id: str
+    turn_id: str | None
+    label: str
+    began: float
+    ended: float | None
+
+
+class RecordRewind(msgspec.Struct, frozen=True, kw_only=True):
+    rewind_id: str
+    time: float
+    by: By
+
+
+class RecordItemResult(msgspec.Struct, frozen=True, kw_only=True):
+    entries: list[RecordEntry]
+    diff: str
+    entry: RecordEntry | None
+    command: RecordCommand | None
+    turn: Turn | None
+    rewind: RecordRewind | None
+
+
+def rewind_request(params: RewindParams, *, of: SessionName | None, by: SessionName, has_user: bool) -> RewindRequest:
+    """Translate the params of a rewind. Raises: InvalidParams.
+
+    Args: of: the session that they name. by: the one that asks, if no user does. has_user: whether one can.
+    """
+    named: list[RewindTarget] = []
+    for kind in _TARGETS:
+        wanted: str | list[str] | None = getattr(params, kind)
+        if wanted is not None:
+            named.append(RewindTarget(kind, (wanted,) if isinstance(wanted, str) else tuple(wanted)))
+    if len(named) != 1:
+        raise InvalidParams(f"exactly one of {', '.join(_TARGETS)} is required")
+    is_by_user = has_user and bool(params.approved)
+    return RewindRequest(
+        target=named[0] if of is None else RewindTarget("session_id", (of,)),
+        paths=tuple(params.paths or ()),
+        dry_run=params.dry_run or False,
+        plan=params.plan,
+        fails_on_conflict=params.on_conflict == "fail",
+        includes_unsure="unsure" in (params.include or ()),
+        by_session=None if is_by_user and params.by_session is None else by,
+        is_approved=is_by_user,
+    )
+
+
+def keep_request(params: KeepParams, of: SessionName | None) -> KeepRequest:
+    """Translate the params of keeping. Raises: InvalidParams. Args: of: the session that they name."""
+    given = [
+        name for name in ("entry_ids", "change_ids", "file_path", "turn_id", "session_id") if getattr(params, name)
+    ]
+    if len(given) + bool(params.all) != 1:
+        raise InvalidParams("exactly one of entry_ids, change_ids, file_path, turn_id, session_id and all is required")
+    return KeepRequest(
+        entry_ids=None if params.entry_ids is None else tuple(params.entry_ids),
+        change_ids=None if params.change_ids is None else tuple(params.change_ids),
+        file_path=params.file_path,
+        turn_id=params.turn_id,
+        session_id=of,
+        kept=params.kept is not False,
+    )
+
+
+def item_result(item: RecordItem) -> RecordItemResult:
+    rewind = None
+    if item.rewind_id is not None:
+        oldest = item.entries[-1]
+        rewind = RecordRewind(rewind_id=item.rewind_id, time=oldest.time, by=oldest.by)
+    turn = item.turn
+    return RecordItemResult(
+        entries=list(map(entry_view, item.entries)),
+        diff=item.diff,
+        entry=None if item.entry is None else entry_view(item.entry),
+        command=None if item.command is None else msgspec.convert(item.command, RecordCommand, from_attributes=True),
+        turn=None if turn is None else _turn(turn),
+        rewind=rewind,
+    )
+
+
+def _turn(counted: CountedTurn) -> Turn:
+    turn = counted.turn
+    return Turn(
+        turn_id=turn.turn_id, session_id=turn.session_id, label=turn.label, title=turn.title, began=turn.began,
+        ended=turn.ended, n_entries=counted.n_entries, n_files=counted.n_files, n_undone=counted.n_undone,
+    )  # fmt: skip
+
+
+def rewind_result(outcome: RewindResult) -> wire.ToolResult:
+    files = [_file(file) for file in outcome.files]
+    details: RewindDetails = {
+        "rewind_id": outcome.rewind_id,
+        "dry_run": outcome.dry_run,
+        "plan": outcome.plan,
+        "files": files,
+        "conflicts": [_conflict(conflict) for conflict in outcome.conflicts],
+        "n_undone": outcome.n_undone,
+        "n_left": outcome.n_left,
+    }
+    if outcome.needs_approval is not None:
+        details["needs_approval"] = outcome.needs_approval
+    if outcome.error is None:
+        return tool_result(outcome.output, None, _whole(files), details)
+    details.update(failure_details(outcome.error))  # pyright: ignore[reportArgumentType, reportCallIssue]  # a part
+    if outcome.file_path is not None:
+        details["file_path"], details["still_undone"] = outcome.file_path, list(outcome.still_undone)
+    return tool_result(outcome.output, outcome.error, None, details)
+
+
+def _whole(files: "list[FileDetails]") -> wire.UiExtra | None:
+    """The first file's, with the diff of all files."""
+    if not files:
+        return None
+    return msgspec.structs.replace(files[0]["ui_extra"], diff="".join(file["ui_extra"].diff for file in files))
+
+
+def _file(file: "RewoundFile") -> "FileDetails":
+    return {
+        "file_path": file.file_path,
+        "outcome": file.outcome,
+        "entries": list(file.entries),
+        "applied_to": file.applied_to,
+        "added": file.change.n_added,
+        "removed": file.change.n_removed,
+        "ui_extra": ui_extra_of(file.change, file.file_path),
+    }
+
+
+def _conflict(conflict: "RewindConflict") -> "ConflictDetails":
+    return {
+        "file_path": conflict.file_path,
+        "entries": list(conflict.entries),
+        "reason": conflict.reason,
+        "ranges": ranges_of(conflict.ranges),
+        "by": list(conflict.by),
+    }
