@@ -81,7 +81,8 @@ class ClientConnection:
         if service is None or not self._has_notices:
             return []
         notices = await service.notices(service.names.local(session_id))
-        return [notice_text(notice) for notice in notices.others]
+        rewound = service.rewinds.take_notices(service.names.local(session_id))
+        return [*rewound, *(notice_text(notice) for notice in notices.others)]
 
     def describe_session(self, session_id: str) -> "tuple[str, tuple[str, ...]]":
         """See state.Connection."""

@@ -250,6 +250,7 @@ class McpServer:
         if self._options.notices == "on":
             about = path if is_rebased or was_refused(result) else None
             told = await notices_for(self.service, session_id, about, without=outcome.shown_path)
+        rewound = self.service.rewinds.take_notices(session_id) if self._options.notices == "on" else []
         more = [results.shown_diff(result)] if self._options.show_diff == "on" and results.has_change(result) else []
         more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(session_id)]
         if (hint := results.hint_of(result)) is not None:
@@ -258,7 +259,7 @@ class McpServer:
             more.append(texts.outside_roots(self._roots.folders))
         if told.about is not None:
             more.append(rebased_text(told.about) if is_rebased else notice_text(told.about))
-        return [*more, *map(notice_text, told.others)]
+        return [*more, *rewound, *map(notice_text, told.others)]
 
     def _dialogue(self, peer: Peer, params: CallParams, session_id: str, progress: Progress | None) -> Dialogue | None:
         """The way to the user of this call; None if the client has none."""

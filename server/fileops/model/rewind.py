@@ -94,6 +94,7 @@ class RewindResult(Struct, frozen=True, kw_only=True):
     file_path: str | None = None
     still_undone: tuple[str, ...] = ()
     needs_approval: bool | None = None
+    sessions: tuple[tuple[str, int], ...] = ()
 
 
 # --- what is not kept yet -------------------------------------------------------------------------------------------

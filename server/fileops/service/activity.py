@@ -19,6 +19,7 @@ class ActivityLog:
     def __init__(self) -> None:
         self._sessions: dict[str, LruDict[str, SessionFile]] = {}
         self._unanswered: dict[str, list[str]] = {}  # session -> files of applied edits that it was not answered
+        self._rewound: dict[str, int] = {}
 
     def note_read(self, session_id: str, file_path: str, at: float) -> None:
         known = self._known(session_id, file_path)
@@ -41,6 +42,14 @@ class ActivityLog:
     def take_unanswered(self, session_id: str) -> list[str]:
         return self._unanswered.pop(session_id, [])
 
+    def note_rewound(self, session_id: str, n_changes: int) -> None:
+        """Note that a person undid changes of the session."""
+        self._rewound[session_id] = self._rewound.get(session_id, 0) + n_changes
+
+    def take_rewound(self, session_id: str) -> int:
+        """How many changes of the session a person has undone since this was asked last."""
+        return self._rewound.pop(session_id, 0)
+
     def files(self, session_id: str) -> tuple[SessionFile, ...]:
         """The least recently touched first."""
         files = self._sessions.get(session_id)
@@ -53,6 +62,7 @@ class ActivityLog:
     def drop_session(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
         self._unanswered.pop(session_id, None)
+        self._rewound.pop(session_id, None)
 
     def _known(self, session_id: str, file_path: str) -> SessionFile:
         files = self._sessions.get(session_id)
