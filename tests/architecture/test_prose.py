@@ -61,7 +61,7 @@ RETIRED = {
     "speaks", "at_once", "falls_back", "asks_no_more", "together", "lose_client", "heard", "less_work", "why_unusable",
     "is_touched", "unlooked", "take_back", "changed_places", "LoopEvents", "FileOpsServer", "EditorBuffers",
 }  # fmt: skip
-ORDERED = "Nobody decided about this edit"  # what the model reads of a review, see R-REV-7
+ORDERED = ("Nobody decided about this edit", "A person took back")  # what the model reads of a review, see R-REV-7
 ORDERED_TITLE = "# See and take back what agents did"
 N_BLANKS_OF_A_SENTENCE = 3  # a string with fewer is a name, a key or a part of a format
 TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in path.parts)

@@ -91,7 +91,8 @@ class ClientConnection:
         if service is None or not self._has_notices:
             return []
         notices = service.names.shown_notices(await service.notices(session_id))
-        return [notice_text(notice) for notice in notices.others]
+        rewound = service.rewinds.take_notices(session_id)
+        return [*rewound, *(notice_text(notice) for notice in notices.others)]
 
     async def note_views(self, session_id: SessionName, file_paths: "Sequence[str]", output: str) -> None:
         """See state.Connection. Only with hints: without them a session reads by itself."""

@@ -27,7 +27,7 @@ class HookedSession(NamedTuple):
     """The session that a hook is about, and the connection that uses it."""
 
     connection: Connection
-    session_id: SessionName
+    session_id: "SessionName"
 
 
 def serve_daemon(options: "DaemonOptions") -> int:

@@ -246,7 +246,9 @@ class McpServer:
     async def _more(self, answer: Answer) -> list[str]:
         """The texts beside the output."""
         result, error = answer.result, answer.error
-        notices = await notices_for(self.service, answer) if self._options.notices == "on" else Notices()
+        has_notices = self._options.notices == "on"
+        notices = await notices_for(self.service, answer) if has_notices else Notices()
+        rewound = self.service.rewinds.take_notices(answer.session) if has_notices else []
         more = [results.shown_diff(result)] if self._options.show_diff == "on" and results.has_change(result) else []
         more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(answer.session)]
         reported = list(map(notice_text, notices.others))
@@ -255,7 +257,7 @@ class McpServer:
         more += answer.hints.texts(reported)
         if isinstance(error, OutsideRoots):
             more.append(texts.outside_roots(self._roots.folders))
-        return [*more, *reported]
+        return [*more, *rewound, *reported]
 
     def _dialogue(
         self, peer: Peer, params: CallParams, session: SessionName, progress: Progress | None

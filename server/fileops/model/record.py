@@ -24,38 +24,48 @@ class BySession(Struct, frozen=True, kw_only=True, tag_field="kind", tag="sessio
     """A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished."""
 
     session_id: SessionName
+    """Its full name in the daemon."""
     label: str
+    """For people."""
 
 
 class ByCommand(Struct, frozen=True, kw_only=True, tag_field="kind", tag="command"):
     """A program that a session ran."""
 
     session_id: SessionName
+    """Its full name in the daemon."""
     command_id: str
+    """The command."""
     label: str
+    """The session, and the program."""
 
 
 class ByPerson(Struct, frozen=True, kw_only=True, tag_field="kind", tag="person"):
-    """A person. session_id: the connection of their editor, "" for the command line."""
+    """A person, at an attached editor or the command line."""
 
     session_id: str
+    """The connection of their editor. Empty for the command line."""
     label: str
+    """Their editor."""
 
 
 class ByOutside(Struct, frozen=True, kw_only=True, tag_field="kind", tag="outside"):
     """A program that no session is known to have started."""
 
     label: str = "outside"
+    """For people."""
 
 
 KnownBy = BySession | ByCommand | ByPerson | ByOutside
 
 
 class ByUnsure(Struct, frozen=True, kw_only=True, tag_field="kind", tag="unsure"):
-    """One of several, and the daemon cannot know which."""
+    """One of the candidates; the daemon cannot know which."""
 
     label: str
+    """For people."""
     candidates: tuple[KnownBy, ...]
+    """Who it may have been."""
 
 
 By = KnownBy | ByUnsure
@@ -184,16 +194,24 @@ class RecordedEdit(Struct, frozen=True, kw_only=True):
 
 
 class RecordedFolder(Struct, frozen=True, kw_only=True):
-    """How far the recording of a folder is. It has the shape of the wire."""
+    """A folder whose changes are recorded, and how far the recording is."""
 
     root: str
+    """Canonical."""
     state: RecordState
+    """`limited`: not all of it is recorded, see `reason`."""
     reason: str | None
+    """Of `limited`: what is not covered."""
     n_files: int
+    """Files that are recorded."""
     n_copied: int
+    """Contents that have been copied."""
     n_to_copy: int
+    """Contents that are still to be copied."""
     watched: bool
+    """Whether its changes are found by watch events."""
     n_bytes: int
+    """Size of the whole record on disk."""
 
 
 class Contents(Struct, frozen=True):

@@ -95,33 +95,42 @@ class RewindResult(Struct, frozen=True, kw_only=True):
     file_path: str | None = None
     still_undone: tuple[str, ...] = ()
     needs_approval: bool | None = None
+    sessions: tuple[tuple[SessionName, int], ...] = ()
 
 
 # --- what is not kept yet -------------------------------------------------------------------------------------------
 
 
 class UnkeptChange(Struct, frozen=True, kw_only=True):
-    """A place that entries which are not kept yet have changed. Lines are 1-based, of the present content.
-
-    An end_line before the start_line says that lines were only removed, before start_line. by: of the newest entry.
-    """
+    """A place that entries which are not kept yet have changed. Lines are 1-based, of the present content."""
 
     change_id: str
+    """It names this place as long as its text is there."""
     start_line: int
+    """1-based, of the present content."""
     end_line: int
+    """1-based, included. Before `start_line` if lines were only removed, in front of it."""
     removed_text: str
+    """The lines before the change."""
     by: By
+    """Of the newest entry."""
     turn_id: str | None
+    """Of the newest entry."""
     entry_ids: tuple[str, ...]
+    """The entries that changed it."""
     time: float
+    """Of the newest entry, in seconds since the epoch."""
 
 
 class UnkeptFile(Struct, frozen=True, kw_only=True):
-    """A file with changes that are not kept yet, top to bottom. digest: of the content that the lines are of."""
+    """A file with changes that are not kept yet."""
 
     file_path: str
+    """Canonical."""
     digest: str
+    """Of the content that the lines are of."""
     changes: tuple[UnkeptChange, ...]
+    """Top to bottom."""
 
 
 class KeepRequest(Struct, frozen=True, kw_only=True):
@@ -136,13 +145,18 @@ class KeepRequest(Struct, frozen=True, kw_only=True):
 
 
 class BlamedLines(Struct, frozen=True, kw_only=True):
-    """Lines of the present content, 1-based, and the newest entry that changed a word of each; None: older than it."""
+    """Lines of the present content, and the newest entry that changed a word of each."""
 
     first_line: int
+    """1-based."""
     n_lines: int
+    """How many."""
     by: By | None
+    """Null if they are older than the record."""
     entry_id: str | None
+    """Null if they are older than the record."""
     time: float | None
+    """Seconds since the epoch. Null if they are older than the record."""
 
 
 # --- what has an id in the record -----------------------------------------------------------------------------------

@@ -31,21 +31,38 @@ if TYPE_CHECKING:
 
 
 class RewindParams(wire.Params, frozen=True, kw_only=True):
+    """Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone."""
+
     entry_id: str | None = None
+    """An entry of the record, or the `edit_id` of an edit."""
     entry_ids: list[str] | None = None
+    """Several entries."""
     change_ids: list[str] | None = None
+    """Places that `fileops/unkept` has listed."""
     command_id: str | None = None
+    """A command."""
     turn_id: str | None = None
+    """A turn."""
     since_turn: str | None = None
+    """This turn of its session, and all later ones."""
     session_id: str | None = None
+    """All of a session."""
     rewind_id: str | None = None
+    """A rewind, which is redone."""
     by_session: str | None = None
+    """The session that asks; without it the session `default`."""
     paths: list[str] | None = None
+    """Only these files and folders. Absolute."""
     dry_run: bool | None = None
+    """Preview, and write nothing."""
     plan: str | None = None
+    """Of a preview: nothing is done if it would not do the same now."""
     on_conflict: Literal["leave", "fail"] | None = None
+    """`fail` undoes nothing if something would be left."""
     include: list[Literal["unsure"]] | None = None
+    """`unsure`: entries of which the target is one of several possible authors, too."""
     approved: bool | None = None
+    """The user asked for it or has confirmed it: no further question is asked."""
 
 
 _TARGETS: tuple[TargetKind, ...] = (
@@ -54,68 +71,122 @@ _TARGETS: tuple[TargetKind, ...] = (
 
 
 class BlameParams(wire.Params, frozen=True, kw_only=True):
+    """Asks who changed each line of a file last."""
+
     file_path: str
+    """Absolute."""
 
 
 class BlameResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The present content, or the unsaved document."""
+
     lines: list[BlamedLines]
+    """Top to bottom."""
 
 
 class UnkeptParams(wire.Params, frozen=True, kw_only=True):
+    """Asks for the changes that no person has accepted yet."""
+
     file_path: str | None = None
+    """Absolute: only this file."""
     session_id: str | None = None
+    """Only those of this session."""
     turn_id: str | None = None
+    """Only those of this turn."""
 
 
 class UnkeptResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes that no person has accepted yet."""
+
     files: list[UnkeptFile]
+    """Files with such changes."""
 
 
 class KeepParams(wire.Params, frozen=True, kw_only=True):
+    """Exactly one of the keys before `kept` says which changes."""
+
     entry_ids: list[str] | None = None
+    """These entries."""
     change_ids: list[str] | None = None
+    """Places that `fileops/unkept` has listed."""
     file_path: str | None = None
+    """Absolute, a file or a folder."""
     turn_id: str | None = None
+    """All of a turn."""
     session_id: str | None = None
+    """All of a session."""
     all: bool | None = None
+    """All there are."""
     kept: bool | None = None
+    """`false`: they are not accepted any more."""
 
 
 class ForgetRecordParams(wire.Params, frozen=True, kw_only=True):
+    """Exactly one of the keys says what is removed from the record."""
+
     file_path: str | None = None
+    """Absolute, a file or a folder."""
     all: bool | None = None
+    """All there is."""
 
 
 class NEntriesResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How much was changed in the record."""
+
     n_entries: int
+    """Entries."""
 
 
 class RecordItemParams(wire.Params, frozen=True, kw_only=True):
+    """Asks what an id of the record means."""
+
     id: str
+    """Of an entry, a command, a turn or a rewind; or its beginning, if it is unique."""
 
 
 class RecordCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A time in which a program of a session ran."""
+
     command_id: str
+    """Unique in the record."""
     session_id: str
+    """Its full name in the daemon."""
     turn_id: str | None
+    """The turn in which it began."""
     label: str
+    """The session, and the program."""
     began: float
+    """Seconds since the epoch."""
     ended: float | None
+    """Seconds since the epoch. Null while it is open."""
 
 
 class RecordRewind(msgspec.Struct, frozen=True, kw_only=True):
+    """A rewind that was made."""
+
     rewind_id: str
+    """Unique in the record."""
     time: float
+    """Seconds since the epoch."""
     by: By
+    """Who asked for it."""
 
 
 class RecordItemResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null."""
+
     entries: list[RecordEntry]
+    """All of it, the newest first."""
     diff: str
+    """Unified, of all entries."""
     entry: RecordEntry | None
+    """An entry."""
     command: RecordCommand | None
+    """A command."""
     turn: Turn | None
+    """A turn."""
     rewind: RecordRewind | None
+    """A rewind."""
 
 
 def rewind_request(params: RewindParams, *, of: SessionName | None, by: SessionName, has_user: bool) -> RewindRequest:

@@ -299,3 +299,12 @@ async def test_undo_tool_with_turn_without_a_record_is_refused() -> None:
     assert outcome.result.error is not None
     assert outcome.result.error.code == "not_recorded"
     bench.close()
+
+
+async def test_rewind_by_the_user_is_reported_to_the_session_once(recording: Recording) -> None:
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    recording.write(B, _changed(OLD, b"two", b"2"), COMMAND)
+    await recording.rewind("session_id", "agent")
+    rewinds = recording.bench.service.rewinds
+    assert rewinds.take_notices(SessionName("agent")) == ["A person took back 2 changes of agent."]
+    assert rewinds.take_notices(SessionName("agent")) == []

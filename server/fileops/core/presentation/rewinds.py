@@ -27,6 +27,11 @@ def rewind_text(files: Sequence[RewoundFile], conflicts: Sequence[RewindConflict
     return "\n".join([*lines, *map(left_line, conflicts[:MAX_NAMED])])
 
 
+def rewound_text(n_changes: int, session: str) -> str:
+    """Return the notice for a session whose changes a person has undone."""
+    return f"A person took back {counted(n_changes, 'change')} of {session}."
+
+
 def left_line(conflict: RewindConflict) -> str:
     """Return what is left of a file, and why."""
     where = f", {lines_named(conflict.ranges)}" if conflict.ranges else ""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core.presentation.failures import failure_text
+from fileops.core.presentation.rewinds import rewound_text
 from fileops.model.errors import NotRecorded
 from fileops.model.record import By, BySession, Entry, LogQuery, is_by_agent, session_of
 from fileops.model.rewind import BlamedLines, KeepRequest, RecordItem, RewindRequest, RewindResult, UnkeptFile
@@ -80,7 +81,15 @@ class ClientRewinds:
         note_outcome(result)
         if by_session is not None:
             self._files.note_undo(by_session, result.files)
+        elif result.rewind_id is not None:
+            for session_id, n_changes in result.sessions:
+                self._workspace.activity.note_rewound(session_id, n_changes)
         return result
+
+    def take_notices(self, session_id: SessionName) -> list[str]:
+        """What a session is to know of rewinds by people, once."""
+        n_changes = self._workspace.activity.take_rewound(session_id)
+        return [rewound_text(n_changes, self._workspace.committer.label_of(session_id))] if n_changes else []
 
     async def newest_turn(self, session_id: SessionName) -> str | None:
         """The newest turn of a session with changes in force, None if there is none or nothing is recorded."""

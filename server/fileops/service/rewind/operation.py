@@ -6,6 +6,7 @@ record, which any program may have written, and each only as far as others did n
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -36,7 +37,7 @@ from fileops.model.errors import (
 from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
-from fileops.model.record import By, ByPerson, Entry
+from fileops.model.record import By, ByPerson, Entry, session_of
 from fileops.model.review import ReviewChange
 from fileops.model.rewind import (
     RewindConflict,
@@ -381,4 +382,5 @@ def _result(
         n_undone=len(planned.undone),
         n_left=planned.n_left,
         needs_approval=needs_approval,
+        sessions=tuple(Counter(session for entry in planned.undone if (session := session_of(entry.by))).items()),
     )
