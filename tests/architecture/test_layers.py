@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lsp": {"model", "ports", "core.presentation.diffs", "core.uris", "rpc", "wire", "api", "service"},
     "mcp": {"model", "ports", "core.presentation", "core.uris", "rpc", "wire", "api", "service"},
     "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
-    "attach": {"model.host_names", "core.record_texts"},
+    "attach": {"model.host_names", "core.presentation.record_texts"},
     "daemon": {"rpc", "attach", "concurrency.delivery"},
     "terminal": {"attach", "core.presentation.phrases"},
     "arguments": set(),

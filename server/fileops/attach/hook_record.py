@@ -5,7 +5,7 @@ Of a prompt only the title is sent, and of a command line only what the command 
 
 from typing import Any, TypedDict, cast
 
-from fileops.core.record_texts import command_of, title_of
+from fileops.core.presentation.record_texts import command_of, title_of
 
 MAX_ID_CHARS = 200  # of a host's ids; a longer one is cut
 MAX_PATH_CHARS = 4096

@@ -5,6 +5,7 @@ Imports are deferred until they are needed.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
     from fileops.wire.types import Options
+
+log = logging.getLogger(__name__)
 
 EXPIRE_EVERY_S = 60.0
 
@@ -249,9 +252,14 @@ class SharedParts:
         """None if nothing is recorded: in a private daemon the history of edits is all that there is."""
         if state.hub is None or self._record == "off" or not state.is_on_disk:
             return None
-        recorder = recording.start_recorder(self.files, state.hub.person_of, warn, watches=self._record == "on")
-        recorder.writer.on_entries = state.hub.recorded.publish
-        recorder.start()
+        try:
+            recorder = recording.start_recorder(self.files, state.hub.person_of, warn, watches=self._record == "on")
+            recorder.writer.on_entries = state.hub.recorded.publish
+            recorder.start()
+        except Exception as fault:  # the boundary of an optional part: without it everything else works
+            log.exception("nothing is recorded")
+            warn(f"Changes are not recorded: {fault}. Everything else works.")
+            return None
         return recorder
 
     def close_sinks(self) -> None:

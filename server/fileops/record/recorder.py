@@ -63,6 +63,8 @@ _WRITTEN_AT_ONCE = 8  # entries, before messages and events are looked at again
 _MAX_FOLDERS = 200
 _SETTLED_WITHIN_S = 5.0  # a recorder that is busy for longer is not waited for
 _SETTLES_EVERY_S = 0.05
+_DRAINED_WITHIN_S = 1.0  # a recorder that waits for a disk is not waited for: see drain
+_CLOSED_WITHIN_S = 5.0
 
 
 class TypedDocument(Struct, frozen=True, kw_only=True):
@@ -146,7 +148,10 @@ class Recorder:
             self._send(self._stop)
             with self._lock:
                 self._is_closed = True
-            self._thread.join()
+            self._thread.join(_CLOSED_WITHIN_S)
+            if self._thread.is_alive():  # it waits for a disk; the daemon thread ends with the process
+                log.error("the record was not closed: a disk does not answer; its last entries may be missing")
+                return
         self.store.close()
 
     def _stop(self) -> None:
@@ -210,8 +215,16 @@ class Recorder:
         self._send(lambda: self._drop_unsaved(path, person))
 
     async def drain(self, then: Callable[[], None] = lambda: None) -> None:
-        """Read what was written until now, then call `then` in the recorder's thread, before anything else is read."""
-        await self._sent(lambda: self._drain(then))
+        """Read what was written until now, then call `then` in the recorder's thread, before anything else is read.
+
+        If that thread has ended, or waits for a disk, `then` is called here: the record may be wrong about one command
+        then, but no command and no edit waits for it. Either thread may come first, so a lock decides which one calls.
+        """
+        once = _Once(then)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_DRAINED_WITHIN_S):
+                await self._sent(lambda: self._drain(once))
+        once()
 
     async def flush(self) -> None:
         """Wait until all that was written until now has its entries in the store. Some may not be settled."""
@@ -227,7 +240,9 @@ class Recorder:
                 loop.call_soon_threadsafe(finish)
 
         if self._send(lambda: self._begin_flush(tell_loop)):
-            await done
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_SETTLED_WITHIN_S):
+                    await done
 
     def settle(self) -> None:
         """Wait until all that was written until now has entries with certain authors. Blocks: call it in a thread."""
@@ -320,8 +335,15 @@ class Recorder:
                 self._turn()
             except (OSError, sqlite3.Error) as error:
                 log.error("a part of the record was lost: %s", error)
+            except Exception:  # the boundary of the thread: what waits for it must be answered
+                log.exception("the record has ended by a fault; everything else goes on")
+                self._warn("The record of changes has ended by a fault; see the daemon's log. Edits go on unrecorded.")
+                break
+        with self._lock:
+            self._is_closed = True  # from now on no message is left, and nothing waits
         while self._messages:
-            self._messages.popleft()()
+            with contextlib.suppress(OSError, sqlite3.Error):
+                self._messages.popleft()()
         self._end_flushes()
         os.close(self._wake_fd)
         if self._inotify is not None:
@@ -728,6 +750,22 @@ def recorded_root(folder: str) -> str | None:
     root = git.top_of(folder) or folder
     home = os.path.realpath(os.path.expanduser("~"))
     return None if is_inside(root, home) else root
+
+
+class _Once:
+    """Calls `work` the first time that it is called, on whichever thread."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._lock = threading.Lock()
+        self._is_done = False
+
+    def __call__(self) -> None:
+        with self._lock:
+            if self._is_done:
+                return
+            self._is_done = True
+            self._work()
 
 
 def _opened_inotify() -> Inotify | None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from fileops.core.record_texts import command_of, label_of, title_of
+from fileops.core.presentation.record_texts import command_of, label_of, title_of
 from fileops.model.record import Command, Turn
 from fileops.model.sessions import SessionName
 from fileops.record.brackets import Brackets

@@ -22,6 +22,7 @@ from fileops.wire.convert import tool_result, ui_extra_of
 from fileops.wire.failures import failure_details, ranges_of
 from fileops.wire.record import RecordEntry, entry_view
 from fileops.wire.turns import Turn
+from fileops.wire.types import Params
 
 if TYPE_CHECKING:
     from fileops.model.rewind import RewindConflict, RewoundFile
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from fileops.wire.details import RewoundFile as FileDetails
 
 
-class RewindParams(wire.Params, frozen=True, kw_only=True):
+class RewindParams(Params, frozen=True, kw_only=True):
     """Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone."""
 
     entry_id: str | None = None
@@ -70,7 +71,7 @@ _TARGETS: tuple[TargetKind, ...] = (
 )  # fmt: skip
 
 
-class BlameParams(wire.Params, frozen=True, kw_only=True):
+class BlameParams(Params, frozen=True, kw_only=True):
     """Asks who changed each line of a file last."""
 
     file_path: str
@@ -84,7 +85,7 @@ class BlameResult(msgspec.Struct, frozen=True, kw_only=True):
     """Top to bottom."""
 
 
-class UnkeptParams(wire.Params, frozen=True, kw_only=True):
+class UnkeptParams(Params, frozen=True, kw_only=True):
     """Asks for the changes that no person has accepted yet."""
 
     file_path: str | None = None
@@ -102,7 +103,7 @@ class UnkeptResult(msgspec.Struct, frozen=True, kw_only=True):
     """Files with such changes."""
 
 
-class KeepParams(wire.Params, frozen=True, kw_only=True):
+class KeepParams(Params, frozen=True, kw_only=True):
     """Exactly one of the keys before `kept` says which changes."""
 
     entry_ids: list[str] | None = None
@@ -121,7 +122,7 @@ class KeepParams(wire.Params, frozen=True, kw_only=True):
     """`false`: they are not accepted any more."""
 
 
-class ForgetRecordParams(wire.Params, frozen=True, kw_only=True):
+class ForgetRecordParams(Params, frozen=True, kw_only=True):
     """Exactly one of the keys says what is removed from the record."""
 
     file_path: str | None = None
@@ -137,7 +138,7 @@ class NEntriesResult(msgspec.Struct, frozen=True, kw_only=True):
     """Entries."""
 
 
-class RecordItemParams(wire.Params, frozen=True, kw_only=True):
+class RecordItemParams(Params, frozen=True, kw_only=True):
     """Asks what an id of the record means."""
 
     id: str

@@ -182,7 +182,9 @@ export interface BeginTurnResult {
 }
 /** Asks who changed each line of a file last. */
 export interface BlameParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
   /** Absolute. */
   file_path: string;
@@ -207,6 +209,7 @@ export interface BlamedLines {
 }
 /** A program that a session ran. */
 export interface ByCommand {
+  /** Names the type. */
   kind: 'command';
   /** Its full name in the daemon. */
   session_id: string;
@@ -217,12 +220,14 @@ export interface ByCommand {
 }
 /** A program that no session is known to have started. */
 export interface ByOutside {
+  /** Names the type. */
   kind: 'outside';
   /** For people. */
   label?: string;
 }
 /** A person, at an attached editor or the command line. */
 export interface ByPerson {
+  /** Names the type. */
   kind: 'person';
   /** The connection of their editor. Empty for the command line. */
   session_id: string;
@@ -231,6 +236,7 @@ export interface ByPerson {
 }
 /** A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished. */
 export interface BySession {
+  /** Names the type. */
   kind: 'session';
   /** Its full name in the daemon. */
   session_id: string;
@@ -239,6 +245,7 @@ export interface BySession {
 }
 /** One of the candidates; the daemon cannot know which. */
 export interface ByUnsure {
+  /** Names the type. */
   kind: 'unsure';
   /** For people. */
   label: string;
@@ -947,7 +954,9 @@ export interface FoldersEvent {
 }
 /** Exactly one of the keys says what is removed from the record. */
 export interface ForgetRecordParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
   /** Absolute, a file or a folder. */
   file_path?: string | null;
@@ -1132,7 +1141,9 @@ export interface InitializeResult {
 export interface InitializedParams {}
 /** Exactly one of the keys before `kept` says which changes. */
 export interface KeepParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
   /** These entries. */
   entry_ids?: string[] | null;
@@ -1518,7 +1529,9 @@ export interface RecordEntry {
 }
 /** Asks what an id of the record means. */
 export interface RecordItemParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
   /** Of an entry, a command, a turn or a rewind; or its beginning, if it is unique. */
   id: string;
@@ -1768,7 +1781,9 @@ export interface RewindDetails {
 }
 /** Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone. */
 export interface RewindParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
   /** An entry of the record, or the `edit_id` of an edit. */
   entry_id?: string | null;
@@ -2371,7 +2386,9 @@ export interface UnkeptFile {
 }
 /** Asks for the changes that no person has accepted yet. */
 export interface UnkeptParams {
+  /** The server reports progress under it. */
   workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
   /** Absolute: only this file. */
   file_path?: string | null;

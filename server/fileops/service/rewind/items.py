@@ -1,17 +1,23 @@
 """What the ids of the record mean: entries, commands, turns and rewinds."""
 
+from typing import TYPE_CHECKING
+
 from fileops.model.errors import UnknownTarget
 from fileops.model.record import ByUnsure, CountedTurn, Entry, LogQuery, session_of
 from fileops.model.rewind import RecordItem
 from fileops.model.sessions import SessionName
 from fileops.record.diffs import diff_of
-from fileops.record.store import RecordStore, UnknownId
+
+if TYPE_CHECKING:
+    from fileops.record.store import RecordStore  # needs SQLite, which a client without a record does without
 
 MAX_ENTRIES = 1000  # of one item
 
 
-def item_of(store: RecordStore, beginning: str) -> RecordItem:
+def item_of(store: "RecordStore", beginning: str) -> RecordItem:
     """The item whose id begins so. Raises: UnknownTarget, unless there is exactly one."""
+    from fileops.record.store import UnknownId
+
     try:
         whole = store.whole_id(beginning)
     except UnknownId as fault:
@@ -42,11 +48,11 @@ def is_by(entry: Entry, session_id: SessionName | None) -> bool:
     return isinstance(entry.by, ByUnsure) and any(session_of(by) == session_id for by in entry.by.candidates)
 
 
-def _entries(store: RecordStore, query: LogQuery) -> list[Entry]:
+def _entries(store: "RecordStore", query: LogQuery) -> list[Entry]:
     entries, _ = store.entries(query)
     return entries
 
 
-def _diff(store: RecordStore, entries: list[Entry]) -> str:
+def _diff(store: "RecordStore", entries: list[Entry]) -> str:
     """The diffs of the entries, oldest first, as they follow each other."""
     return "".join(diff_of(entry, store.contents(entry)) for entry in reversed(entries))

@@ -76,27 +76,27 @@
 ---@field time? number Seconds since the epoch. Null if they are older than the record.
 
 ---@class (exact) fileops.wire.ByCommand A program that a session ran.
----@field kind 'command'
+---@field kind 'command' Names the type.
 ---@field session_id string Its full name in the daemon.
 ---@field command_id string The command.
 ---@field label string The session, and the program.
 
 ---@class (exact) fileops.wire.ByOutside A program that no session is known to have started.
----@field kind 'outside'
+---@field kind 'outside' Names the type.
 ---@field label? string For people.
 
 ---@class (exact) fileops.wire.ByPerson A person, at an attached editor or the command line.
----@field kind 'person'
+---@field kind 'person' Names the type.
 ---@field session_id string The connection of their editor. Empty for the command line.
 ---@field label string Their editor.
 
 ---@class (exact) fileops.wire.BySession A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished.
----@field kind 'session'
+---@field kind 'session' Names the type.
 ---@field session_id string Its full name in the daemon.
 ---@field label string For people.
 
 ---@class (exact) fileops.wire.ByUnsure One of the candidates; the daemon cannot know which.
----@field kind 'unsure'
+---@field kind 'unsure' Names the type.
 ---@field label string For people.
 ---@field candidates (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside)[] Who it may have been.
 

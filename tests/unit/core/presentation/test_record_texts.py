@@ -2,7 +2,7 @@
 
 import pytest
 
-from fileops.core.record_texts import MAX_LABEL_CHARS, command_of, label_of, title_of
+from fileops.core.presentation.record_texts import MAX_LABEL_CHARS, command_of, label_of, title_of
 
 
 @pytest.mark.parametrize(
