@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from fileops.model.sessions import SessionName
 from support.patience import PATIENCE_S
 from support.shared_daemon import LspClient, SharedDaemon, shared_daemon
 
@@ -188,7 +189,9 @@ async def test_drained_command_is_the_author_of_what_it_wrote(daemon: SharedDaem
     assert recorder is not None
     await shell(folder, "echo before > before.py")
     begun: list[Any] = []
-    await recorder.drain(lambda: begun.append(recorder.brackets.begin("codex:1", "codex · sed a.py", (str(folder),))))
+    await recorder.drain(
+        lambda: begun.append(recorder.brackets.begin(SessionName("codex:1"), "codex · sed a.py", (str(folder),)))
+    )
     await shell(folder, "sed -i s/one/1/ a.py; sed -i s/two/2/ a.py; echo t > t.tmp; rm t.tmp; git stash -q")
     await shell(folder, "git stash pop -q; mkdir -p x/y; echo deep > x/y/z.py")
     await recorder.drain(lambda: begun.append(recorder.brackets.end_command(begun[0].command_id)))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fileops.model.record import ByCommand, ByOutside, ByPerson, BySession, ByUnsure, Command
+from fileops.model.sessions import SessionName
 from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
 
 LENGTH_S = 8.0
@@ -152,7 +153,7 @@ class Game:
         for path in list(self._touched):
             self._observe(now, path)
         self._commands[name] = Command(
-            command_id=name, session_id=agent, label=f"{agent} · {name}", began=now, roots=("/p",),
+            command_id=name, session_id=SessionName(agent), label=f"{agent} · {name}", began=now, roots=("/p",),
             is_background=is_background,
         )  # fmt: skip
 

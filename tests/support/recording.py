@@ -5,15 +5,16 @@ import time
 from fileops.model.digest import content_digest
 from fileops.model.record import By, ByCommand, ByPerson, BySession, Contents, Entry, FileVersion, LogQuery, is_by_agent
 from fileops.model.rewind import RewindRequest, RewindResult, RewindTarget, TargetKind
+from fileops.model.sessions import SessionName
 from fileops.record.brackets import Brackets
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 from support.in_process import Workbench
 
-AGENT = BySession(session_id="agent", label="Agent")
-OTHER = BySession(session_id="other", label="Other")
-COMMAND = ByCommand(session_id="agent", command_id="c-1", label="Agent · make")
+AGENT = BySession(session_id=SessionName("agent"), label="Agent")
+OTHER = BySession(session_id=SessionName("other"), label="Other")
+COMMAND = ByCommand(session_id=SessionName("agent"), command_id="c-1", label="Agent · make")
 PERSON = ByPerson(session_id="", label="VS Code")
 
 

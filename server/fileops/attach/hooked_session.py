@@ -21,8 +21,8 @@ def notices(host: str, session: str, deadline: float, views: Mapping[str, object
 
     Args: deadline: of time.monotonic. views: what a command has shown of files, see hook_views.views_of.
     """
-    more = {} if views is None else {"views": views}
-    texts: object = _answer("notices", host, session, deadline, **more).get("texts")
+    more = None if views is None else {"views": views}
+    texts: object = _answer("notices", host, session, deadline, more).get("texts")
     return [text for text in cast("list[object]", texts) if isinstance(text, str)] if isinstance(texts, list) else []
 
 

@@ -336,8 +336,10 @@ class Recorder:
             except (OSError, sqlite3.Error) as error:
                 log.error("a part of the record was lost: %s", error)
             except Exception:  # the boundary of the thread: what waits for it must be answered
-                log.exception("the record has ended by a fault; everything else goes on")
-                self._warn("The record of changes has ended by a fault; see the daemon's log. Edits go on unrecorded.")
+                log.exception("the record has ended by a fault; everything else continues")
+                self._warn(
+                    "The record of changes has ended by a fault; see the daemon's log. Later changes are not recorded."
+                )
                 break
         with self._lock:
             self._is_closed = True  # from now on no message is left, and nothing waits
@@ -753,7 +755,7 @@ def recorded_root(folder: str) -> str | None:
 
 
 class _Once:
-    """Calls `work` the first time that it is called, on whichever thread."""
+    """Calls `work` the first time that it is called, on any thread."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work

@@ -3,6 +3,7 @@
 import pytest
 
 from fileops.model.record import OUTSIDE, ByCommand, ByPerson, BySession, Command, unsure
+from fileops.model.sessions import SessionName
 from fileops.record.attribution import Observation, Part, Save, attribute
 
 ANA = ByPerson(session_id="vscode-1", label="VS Code")
@@ -17,7 +18,7 @@ def command(
     is_lost: bool = False,
 ) -> Command:
     return Command(
-        command_id=name, session_id=session_id, label=f"{session_id[:-2]} · {name}", began=0.0, roots=("/p",),
+        command_id=name, session_id=SessionName(session_id), label=f"{session_id[:-2]} · {name}", began=0.0, roots=("/p",),
         ended=ended, is_background=is_background, is_lost=is_lost,
     )  # fmt: skip
 
@@ -58,7 +59,7 @@ def save(time: float, text: str) -> Save:
         ("5 saved long before", change(SED), [save(7.9, "b")], [(by(SED), "bracket")]),
         ("6", change(SED), [], [(by(SED), "bracket")]),
         ("6 deletion", change(SED, after=None), [], [(by(SED), "bracket")]),
-        ("7", change(SED, MAKE), [], [(BySession(session_id="codex:1", label="codex"), "bracket")]),
+        ("7", change(SED, MAKE), [], [(BySession(session_id=SessionName("codex:1"), label="codex"), "bracket")]),
         ("8", change(SED, OTHER), [], [(unsure(by(SED), by(OTHER)), "bracket")]),
     ],
 )

@@ -29,11 +29,12 @@ from fileops.model.record import (
     is_by_agent,
     unsure,
 )
+from fileops.model.sessions import SessionName
 from fileops.record import blobs
 from fileops.record.store import FILE_NAME, NewerRecord, RecordStore, UnknownId
 
-AGENT = BySession(session_id="claude-code:1", label="claude-code")
-SED = ByCommand(session_id="codex:2", command_id="c-1", label="codex · sed")
+AGENT = BySession(session_id=SessionName("claude-code:1"), label="claude-code")
+SED = ByCommand(session_id=SessionName("codex:2"), command_id="c-1", label="codex · sed")
 PERSON = ByPerson(session_id="vscode-1", label="VS Code")
 
 
@@ -169,7 +170,9 @@ def test_failed_transaction_leaves_nothing(store: RecordStore) -> None:
 
 def test_turns_are_counted_and_listed_newest_first(store: RecordStore) -> None:
     for number in (1, 2, 3):
-        store.put_turn(Turn(turn_id=f"t-{number}", session_id=f"s-{number}", label="s", began=float(number)))
+        store.put_turn(
+            Turn(turn_id=f"t-{number}", session_id=SessionName(f"s-{number}"), label="s", began=float(number))
+        )
     added(store, 1, turn_id="t-1", path="/p/a")
     added(store, 2, turn_id="t-1", path="/p/a", undone_by="e-9")
     added(store, 3, turn_id="t-1", path="/p/b")
@@ -186,7 +189,7 @@ def test_turns_are_counted_and_listed_newest_first(store: RecordStore) -> None:
 
 
 def test_commands_are_replaced(store: RecordStore) -> None:
-    command = Command(command_id="c-1", session_id="s", label="s · make", began=1.0, roots=("/p",))
+    command = Command(command_id="c-1", session_id=SessionName("s"), label="s · make", began=1.0, roots=("/p",))
     store.put_command(command)
     ended = replace(command, ended=2.0)
     store.put_command(ended)
@@ -196,7 +199,7 @@ def test_commands_are_replaced(store: RecordStore) -> None:
 def test_beginning_of_an_id_is_enough_if_it_is_unique(store: RecordStore) -> None:
     added(store, 1, rewind_id="w-1")
     added(store, 2, rewind_id="w-1")
-    store.put_turn(Turn(turn_id="t-12", session_id="s", label="s", began=1.0))
+    store.put_turn(Turn(turn_id="t-12", session_id=SessionName("s"), label="s", began=1.0))
     assert [store.whole_id(given) for given in ("e-0001", "t", "w-")] == ["e-0001", "t-12", "w-1"]
     for given, n_found in (("e-", 2), ("x", 0), ("", 0)):
         with pytest.raises(UnknownId) as failure:

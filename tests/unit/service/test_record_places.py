@@ -7,6 +7,7 @@ import pytest
 from fileops.model.errors import FileOpsError, UnknownTarget
 from fileops.model.record import Command, Turn
 from fileops.model.rewind import KeepRequest, UnkeptFile
+from fileops.model.sessions import SessionName
 from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording
 
 A, B = "/w/a", "/w/b"
@@ -25,7 +26,11 @@ async def recording() -> AsyncGenerator[Recording]:
 
 async def _unkept(recording: Recording, **filters: str) -> list[UnkeptFile]:
     wanted: dict[str, str | None] = {"file_path": None, "session_id": None, "turn_id": None, **filters}
-    return await recording.bench.service.rewinds.unkept(wanted["file_path"], wanted["session_id"], wanted["turn_id"])
+    return await recording.bench.service.rewinds.unkept(
+        wanted["file_path"],
+        None if wanted["session_id"] is None else SessionName(wanted["session_id"]),
+        wanted["turn_id"],
+    )
 
 
 async def test_blame_names_the_newest_entry_of_each_line(recording: Recording) -> None:
@@ -90,7 +95,7 @@ async def test_keep_of_a_change_leaves_the_others_until_all_are_kept(recording: 
     [
         (KeepRequest(), 0),
         (KeepRequest(file_path=A), 1),
-        (KeepRequest(session_id="agent"), 1),
+        (KeepRequest(session_id=SessionName("agent")), 1),
         (KeepRequest(turn_id="t-1"), 1),
         (KeepRequest(entry_ids=("e-1",)), 1),
     ],
@@ -143,9 +148,9 @@ async def test_unkept_change_keeps_its_id_when_lines_above_it_change(recording: 
 
 
 async def test_item_of_a_unique_beginning_is_found(recording: Recording) -> None:
-    recording.store.put_turn(Turn(turn_id="t-1", session_id="agent", label="Agent", began=1.0))
+    recording.store.put_turn(Turn(turn_id="t-1", session_id=SessionName("agent"), label="Agent", began=1.0))
     recording.store.put_command(
-        Command(command_id="c-1", session_id="agent", label="Agent · make", began=1.0, roots=("/w",))
+        Command(command_id="c-1", session_id=SessionName("agent"), label="Agent · make", began=1.0, roots=("/w",))
     )
     entry_id = recording.write(A, MINE, COMMAND, "t-1")
     service = recording.bench.service.rewinds

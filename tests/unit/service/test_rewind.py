@@ -43,7 +43,7 @@ def _changed(content: bytes, old: bytes, new: bytes) -> bytes:
 
 async def test_rewind_of_turn_undoes_its_part_of_all_files(recording: Recording) -> None:
     """R-REW-1, R-REW-2, R-REW-3."""
-    recording.store.put_turn(Turn(turn_id="t-1", session_id="agent", label="Agent", began=1.0))
+    recording.store.put_turn(Turn(turn_id="t-1", session_id=SessionName("agent"), label="Agent", began=1.0))
     recording.write(A, _changed(OLD, b"two", b"2"), AGENT, "t-1")
     recording.write(B, _changed(OLD, b"four", b"4"), COMMAND, "t-1")
     recording.write("/w/new", b"new\n", COMMAND, "t-1")
@@ -155,7 +155,7 @@ async def test_rewind_of_some_paths_leaves_the_others(recording: Recording) -> N
 async def test_rewind_since_a_turn_undoes_later_turns_too(recording: Recording) -> None:
     content = OLD
     for n, word in enumerate((b"one", b"three", b"five")):
-        recording.store.put_turn(Turn(turn_id=f"t-{n}", session_id="agent", label="Agent", began=float(n)))
+        recording.store.put_turn(Turn(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=float(n)))
         content = _changed(content, word, word.upper())
         recording.write(A, content, AGENT, f"t-{n}")
     await recording.rewind("since_turn", "t-1")
@@ -230,7 +230,7 @@ async def test_rewind_of_several_files_asks_once_and_a_rejection_changes_none(re
     bench.person.can_ask = True
     for path in (A, B):
         recording.write(path, _changed(OLD, b"two", b"2"), AGENT)
-    request = RewindRequest(target=RewindTarget("session_id", ("agent",)), by_session="agent")
+    request = RewindRequest(target=RewindTarget("session_id", ("agent",)), by_session=SessionName("agent"))
     bench.person.answer = lambda _question: Reject()
     refused = await bench.service.rewinds.rewind(request)
     assert refused.error is not None
@@ -244,11 +244,11 @@ async def test_rewind_that_the_user_approves_undoes_all_files(recording: Recordi
     bench.person.can_ask = True
     for path in (A, B):
         recording.write(path, _changed(OLD, b"two", b"2"), AGENT)
-    request = RewindRequest(target=RewindTarget("session_id", ("agent",)), by_session="agent")
+    request = RewindRequest(target=RewindTarget("session_id", ("agent",)), by_session=SessionName("agent"))
     result = await bench.service.rewinds.rewind(request)
     assert result.error is None, result.output
     assert (bench.on_disk(A), bench.on_disk(B), len(bench.person.questions)) == (OLD, OLD, 1)
-    assert recording.entries(A)[0].by == BySession(session_id="agent", label="agent")
+    assert recording.entries(A)[0].by == BySession(session_id=SessionName("agent"), label="agent")
 
 
 async def test_rewind_of_edit_marks_it_as_undone_in_the_history(recording: Recording) -> None:
@@ -280,7 +280,7 @@ async def test_rewind_of_text_that_is_gone_undoes_without_writing(recording: Rec
 async def test_undo_tool_with_turn_undoes_tools_and_commands_of_the_newest_turn(recording: Recording) -> None:
     """R-REW-8."""
     for turn_id, began in (("t-1", 1.0), ("t-2", 2.0)):
-        recording.store.put_turn(Turn(turn_id=turn_id, session_id="agent", label="Agent", began=began))
+        recording.store.put_turn(Turn(turn_id=turn_id, session_id=SessionName("agent"), label="Agent", began=began))
     recording.write(A, _changed(OLD, b"two", b"2"), AGENT, "t-1")
     recording.write(B, _changed(OLD, b"two", b"2"), AGENT, "t-2")
     recording.write("/w/new", b"made\n", COMMAND, "t-2")

@@ -8,6 +8,7 @@ import pytest
 
 from fileops.attach.handshake import BadRequest, Hook
 from fileops.model.record import Command
+from fileops.model.sessions import SessionName
 from fileops.service.session_work import SessionWork
 from support.shared_daemon import McpHost, SharedDaemon
 
@@ -71,13 +72,13 @@ async def test_next_prompt_or_end_of_turn_ends_open_commands_as_lost(
 async def test_turn_begins_with_the_prompt_and_ends_with_stop(daemon: SharedDaemon) -> None:
     turns = work_of(daemon).turns
     await daemon.state.record(Hook("claude", "c1", 0), {"what": "begin_turn", "turn_id": "p1", "title": "fix it\nnow"})
-    turn = turns.newest("claude-code:c1")
+    turn = turns.newest(SessionName("claude-code:c1"))
     assert turn is not None
     assert (turn.title, turn.host_id, turn.label, turn.ended) == ("fix it", "p1", "Claude Code", None)
     await daemon.state.record(Hook("claude", "c1", 0), BEGIN)
     assert only(work_of(daemon).brackets.open).turn_id == turn.turn_id
     await daemon.state.record(Hook("claude", "c1", 0), {"what": "end_turn"})
-    ended = turns.newest("claude-code:c1")
+    ended = turns.newest(SessionName("claude-code:c1"))
     assert ended is not None
     assert ended.ended is not None
 
@@ -86,7 +87,7 @@ async def test_turn_begins_with_the_prompt_and_ends_with_stop(daemon: SharedDaem
 async def test_title_is_not_kept_if_titles_are_off(daemon: SharedDaemon) -> None:
     work_of(daemon).keeps_titles = False
     await daemon.state.record(Hook("claude", "c1", 0), {"what": "begin_turn", "title": "secret"})
-    turn = work_of(daemon).turns.newest("claude-code:c1")
+    turn = work_of(daemon).turns.newest(SessionName("claude-code:c1"))
     assert turn is not None
     assert turn.title is None
 
@@ -150,17 +151,17 @@ async def test_turn_that_began_before_the_server_attached_is_the_sessions(
         assert opened(daemon) == [("opencode-1", "opencode · python fix.py")]
     else:
         await opencode.tool("Read", file_path=str(file))
-    turn = work_of(daemon).turns.newest("opencode-1")
+    turn = work_of(daemon).turns.newest(SessionName("opencode-1"))
     assert turn is not None
     assert (turn.title, turn.session_id, turn.ended) == ("fix it", "opencode-1", None)
-    assert work_of(daemon).turns.newest("opencode:ses_1") is None
+    assert work_of(daemon).turns.newest(SessionName("opencode:ses_1")) is None
 
 
 async def test_turn_that_a_call_of_codex_names_begins_once(daemon: SharedDaemon, file: Path) -> None:
     codex = await daemon.host(file.parent, "codex-mcp-client")
     begun: list[str | None] = []
     await codex.tool("Read", "t1", file_path=str(file))
-    assert work_of(daemon).turns.newest("codex-mcp-client:t1") is None
+    assert work_of(daemon).turns.newest(SessionName("codex-mcp-client:t1")) is None
     work_of(daemon).turns.on_change = lambda turn: begun.append(None if turn.ended else turn.host_id)
     for turn_id in ("1", "1", "2", 3):
         meta = {"threadId": "t1", "x-codex-turn-metadata": {"turn_id": turn_id}}
