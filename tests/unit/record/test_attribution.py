@@ -18,8 +18,8 @@ def command(
     is_lost: bool = False,
 ) -> Command:
     return Command(
-        command_id=name, session_id=SessionName(session_id), label=f"{session_id[:-2]} · {name}", began=0.0, roots=("/p",),
-        ended=ended, is_background=is_background, is_lost=is_lost,
+        command_id=name, session_id=SessionName(session_id), label=f"{session_id[:-2]} · {name}", began=0.0,
+        roots=("/p",), ended=ended, is_background=is_background, is_lost=is_lost,
     )  # fmt: skip
 
 

@@ -27,11 +27,11 @@ class Documents:
 
 
 def recorder_of(folder: Path, documents: Documents, warn: Callable[[str], None]) -> Recorder:
-    """A recorder that has seen a file, so that it asks for the documents."""
+    """A recorder, limited to memory, that has seen a file, so that it asks for the documents."""
     recorder = Recorder(RecordStore(None), Brackets(), TurnRegistry(), documents, warn=warn)
     recorder.start()
     recorder.record(str(folder.resolve()), "editor")
-    wait_until(lambda: [status.state for status in recorder.status()] == ["on"])
+    wait_until(lambda: [status.state for status in recorder.status()] == ["limited"])
     (folder / "a.py").write_text("1\n")
     assert documents.is_asked.wait(PATIENCE_S)
     return recorder
