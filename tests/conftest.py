@@ -1,6 +1,7 @@
 """Settings that hold for every test, and what is started once for all of them."""
 
 import os
+import tempfile
 from collections.abc import Generator
 
 import pytest
@@ -12,6 +13,10 @@ from support.patience import FULL_S, shrink_patience
 
 # Daemons start as they do for a user, from compiled modules: to compile them doubles the processor time of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Shared daemons keep a record of changes: that of a test is not the user's, nor that of another process of tests.
+_STATE = tempfile.TemporaryDirectory(prefix="fileops-state-")
+os.environ["XDG_STATE_HOME"] = _STATE.name
 
 EDITORS = {"tests/clients/test_vscode.py": "vscode", "tests/clients/neovim/": "neovim"}  # the group of each
 

@@ -21,7 +21,7 @@ comments remain, and the change is shown first. It is written after a confirmati
 
 MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
 
-HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini")
+HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode")
 
 # Of `mcp`, by the name that the option gives them.
 FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo", "+changes": "ApplyChanges", "+patch": "ApplyPatch"}
@@ -29,12 +29,29 @@ FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo", "+changes": "ApplyChanges",
 # What `mcp` does without its options; the daemon is sent only what differs.
 MCP_DEFAULTS = {
     "approve": "person", "protected": "ask", "freshness": "mtime", "confine": "edits", "notices": "on",
-    "hints": "on", "show_diff": "on",
+    "hints": "on", "show_diff": "on", "record_titles": "on",
 }  # fmt: skip
 
 ABOUT_REVIEW = """\
 Show the edits of agents that wait for a decision in this folder, and decide. While the full screen runs, edits of
 agents in this folder wait for it. `--list`, `accept` and `reject` only look and decide: no edit waits for them."""
+
+ABOUT_LOG = """\
+The daemon records every change of the text files of a folder, with its author: an agent by its tools, a program that an
+agent ran, a person at an editor, or another program. The newest changes are first."""
+
+ABOUT_IDS = """\
+Ids are those that `fileops-server log` prints, or their unique beginnings."""
+
+ABOUT_DIFF = """\
+The differences are those of the named author alone: what others wrote in the same files is not shown."""
+
+ABOUT_UNDO = """\
+What would be done is shown first, and asked about. Text that others have changed since is left alone and listed. An
+undo is recorded too, and can be undone by its own id. Status 3: done, but something was left."""
+
+ABOUT_KEEP = """\
+Changes by agents count as new until a person keeps them. Keeping them changes no file."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -75,6 +92,7 @@ def parser() -> argparse.ArgumentParser:
     _add_mcp_options(mcp)
     _add_daemon_commands(commands.add_parser)
     _add_review_commands(commands.add_parser)
+    _add_record_commands(commands.add_parser)
     schema = commands.add_parser(
         "schema",
         help="print the protocol as JSON Schema",
@@ -168,6 +186,69 @@ def _add_review_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         _add_socket_option(command)
 
 
+def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") -> None:
+    """The commands about what was changed by whom; the first line of each is for people who know none of it."""
+
+    def add(name: str, about: str, more: str) -> argparse.ArgumentParser:
+        command = add_command(
+            name, help=about, description=f"{about[0].upper()}{about[1:]}.\n\n{more}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        command.add_argument("--json", action="store_true", help="for programs")
+        _add_socket_option(command)
+        return command
+
+    log = add("log", "show what changed in this folder, and who changed it", ABOUT_LOG)
+    log.add_argument("path", metavar="PATH", nargs="?", help="only this file or folder")
+    log.add_argument(
+        "--by",
+        choices=("session", "command", "person", "outside", "unsure"),
+        help="only changes by this kind of author",
+    )
+    log.add_argument("--session", metavar="NAME", help="only changes by this agent's session")
+    log.add_argument("--turn", metavar="ID", help="only changes of this turn")
+    log.add_argument("--since", metavar="TIME", help="only later ones: 10m, 2h, 1d, or seconds since the epoch")
+    log.add_argument("-n", metavar="N", type=int, help="at most N of them (default: 100)")
+    log.add_argument("--turns", action="store_true", help="what agents were asked, and how much they changed")
+    log.add_argument("--forget", metavar="PATH|all", help="remove what is recorded of a file or folder, or all")
+    show = add("show", "show one change with its diff, or all of a command, a turn or a rewind", ABOUT_IDS)
+    show.add_argument("id", metavar="ID", help="as `log` prints it")
+    diff = add("diff", "show how files differ from what they were before agents changed them", ABOUT_DIFF)
+    diff.add_argument("id", metavar="ID", nargs="?", help="a change, command or turn (default: all of the agents)")
+    diff.add_argument("path", metavar="PATH", nargs="?", help="only this file or folder")
+    diff.add_argument("--session", metavar="NAME", help="only changes by this agent's session")
+    diff.add_argument("--since", metavar="TIME", help="only later ones: 10m, 2h, 1d, or seconds since the epoch")
+    undo = add("undo", "undo one change, command or turn, and keep what others wrote", ABOUT_UNDO)
+    undo.add_argument("id", metavar="ID", help="as `log` prints it; of a rewind: redo it")
+    rewind = add("rewind", "undo what an agent did, and keep what others wrote", ABOUT_UNDO)
+    target = rewind.add_mutually_exclusive_group(required=True)
+    target.add_argument("--turn", metavar="ID", help="all of this turn")
+    target.add_argument("--since", metavar="ID", help="this turn and all later ones of its session")
+    target.add_argument("--session", metavar="NAME", help="all of this session")
+    target.add_argument("--command", metavar="ID", dest="of_command", help="all that this command wrote")
+    rewind.add_argument(
+        "--path",
+        metavar="PATH",
+        action="append",
+        default=[],
+        dest="paths",
+        help="only this file or folder (repeatable)",
+    )
+    rewind.add_argument("--include-unsure", action="store_true", help="also changes that may be of another author")
+    rewind.add_argument("--fail-on-conflict", action="store_true", help="undo nothing if something would be left")
+    rewind.add_argument("--plan", metavar="ID", help="only if it does what the preview with this plan showed")
+    for command in (undo, rewind):
+        command.add_argument("--dry-run", action="store_true", help="only show what would be done")
+        command.add_argument("--yes", action="store_true", help="do not ask; needed without a terminal")
+    blame = add("blame", "show who wrote each line of a file", ABOUT_IDS)
+    blame.add_argument("path", metavar="FILE")
+    keep = add("keep", "accept changes of agents, so that they do not count as new any more", ABOUT_KEEP)
+    keep.add_argument("path", metavar="PATH", nargs="?", help="those in this file or folder")
+    keep.add_argument("--turn", metavar="ID", help="those of this turn")
+    keep.add_argument("--session", metavar="NAME", help="those of this agent's session")
+    keep.add_argument("--all", action="store_true", help="all there are")
+
+
 def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     mcp.add_argument(
         "--root",
@@ -213,6 +294,19 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         choices=("on", "off"),
         default=MCP_DEFAULTS["notices"],
         help="report to the agent what changed in files that it has read (default: on)",
+    )
+    mcp.add_argument(
+        "--record",
+        choices=("on", "edits", "off"),
+        help="what the shared daemon records, if this host is its first client: every change in the roots (default), "
+        "its own edits, or nothing",
+    )
+    mcp.add_argument(
+        "--record-titles",
+        choices=("on", "off"),
+        default=MCP_DEFAULTS["record_titles"],
+        help="keep the beginnings of prompts as titles in the record, if this host is the first client of the shared "
+        "daemon (default: on)",
     )
     mcp.add_argument(
         "--hints",

@@ -3,17 +3,18 @@
 Imports are deferred until they are needed, so `--version` and `--help` answer immediately.
 """
 
-import argparse
 import errno
 import io
 import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, NoReturn, TextIO, cast
 
 from fileops import __version__
-from fileops.arguments import FURTHER_TOOLS, MCP_DEFAULTS, parser
+
+if TYPE_CHECKING:
+    import argparse
 
 STDOUT, STDERR = 1, 2
 OUTPUT_LOST = 1  # exit status
@@ -29,14 +30,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     if sys.stderr is None:
         sys.stderr = _discarding(STDERR)
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments[:2] == ["mcp", "hook"] and len(arguments) == len(("mcp", "hook", "HOST")):
+        from fileops.attach import hook  # a host waits for it: to make the parser takes longer than the hook
+
+        if arguments[2] in hook.EDITS:
+            return hook.main(arguments[2])
+    from fileops.arguments import parser
+
     with _checked_output():
-        options = parser().parse_args(argv)
+        options = parser().parse_args(arguments)
     if options.strategy_functions or options.processor_functions or options.validator_functions:
         _name_plugins(options)
-    if options.command == "mcp" and options.mcp_command == "hook":
-        from fileops.attach import hook
-
-        return hook.main(options)
     if (printing := _printing_command(options)) is not None:
         if sys.stdout is None:
             sys.stdout = _discarding(STDOUT)
@@ -56,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return serve()
 
 
-def _printing_command(options: argparse.Namespace) -> Callable[[], int] | None:
+def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None:
     """The command if it serves no client, so that its stdout is for people and scripts."""
     match options.command:
         case "demo":
@@ -71,6 +76,10 @@ def _printing_command(options: argparse.Namespace) -> Callable[[], int] | None:
             from fileops.terminal import command as review_command
 
             return lambda: review_command.main(options)
+        case "log" | "show" | "diff" | "undo" | "rewind" | "blame" | "keep":
+            from fileops.terminal import record
+
+            return lambda: record.main(options)
         case "schema":
             return lambda: _print_schema(as_openrpc=options.openrpc)
         case "status" | "stop":
@@ -109,7 +118,7 @@ def _discarding(fd: int) -> io.TextIOWrapper:
     return open(fd, "w", encoding="utf-8", closefd=False)
 
 
-def _name_plugins(options: argparse.Namespace) -> None:
+def _name_plugins(options: "argparse.Namespace") -> None:
     from fileops.service.plugins.named import name_plugins
 
     if options.shared or options.command not in {None, "daemon"}:
@@ -135,7 +144,7 @@ def _print_schema(*, as_openrpc: bool) -> int:
     return 0
 
 
-def _control_daemon(options: argparse.Namespace) -> int:
+def _control_daemon(options: "argparse.Namespace") -> int:
     from fileops.attach import control
 
     if options.command == "status":
@@ -143,7 +152,7 @@ def _control_daemon(options: argparse.Namespace) -> int:
     return control.stop(options.socket, now=options.now)
 
 
-def _run_daemon(options: argparse.Namespace) -> int:
+def _run_daemon(options: "argparse.Namespace") -> int:
     if options.detach:
         from fileops.attach import control
 
@@ -163,7 +172,7 @@ def _run_daemon(options: argparse.Namespace) -> int:
     )
 
 
-def _serve_attached(options: argparse.Namespace) -> int:
+def _serve_attached(options: "argparse.Namespace") -> int:
     from fileops.attach import client
 
     role = "editor" if options.command is None else options.role
@@ -176,7 +185,7 @@ def _serve_attached(options: argparse.Namespace) -> int:
     return serve(notice)
 
 
-def _serve_mcp(options: argparse.Namespace) -> int:
+def _serve_mcp(options: "argparse.Namespace") -> int:
     given = _mcp_options(options)
     from fileops.attach import client
 
@@ -196,7 +205,7 @@ def _serve_mcp(options: argparse.Namespace) -> int:
     return serve_mcp(attachment, notice)
 
 
-def _privately(reason: Exception, options: argparse.Namespace) -> str:
+def _privately(reason: Exception, options: "argparse.Namespace") -> str:
     """Say on stderr and in a log file that this process serves alone. Returns the sentence for the client."""
     import logging
 
@@ -210,8 +219,10 @@ def _privately(reason: Exception, options: argparse.Namespace) -> str:
     return notice
 
 
-def _mcp_options(options: argparse.Namespace) -> dict[str, object]:
+def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
     """The options of `mcp` that differ from their defaults, checked, as JSON carries them. See `McpOptions`."""
+    from fileops.arguments import FURTHER_TOOLS, MCP_DEFAULTS
+
     roots = options.roots = [os.path.abspath(root) for root in options.roots]
     for root in roots:
         from fileops.mcp.roots import is_usable
@@ -229,6 +240,7 @@ def _mcp_options(options: argparse.Namespace) -> dict[str, object]:
         "roots": roots,
         "session": options.session,
         "max_read_bytes": options.max_read_bytes,
+        "record": options.record,
         "further_tools": [tool for name, tool in FURTHER_TOOLS.items() if name in wanted],
         "encodings": [_encoding_rule(rule) for rule in options.encodings],
         "unreadable": [_checked_glob(glob) for glob in options.unreadable],

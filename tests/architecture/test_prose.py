@@ -59,9 +59,10 @@ RETIRED = {
     "CancelHooks", "until_current", "let_go", "carry_over", "done_with", "Unmatched", "Misquote", "Leftover",
     "AnyBackend", "Standard", "RecentContents", "Ledger", "Measurement", "Numbers", "Seen", "is_seen", "is_behind",
     "speaks", "at_once", "falls_back", "asks_no_more", "together", "lose_client", "heard", "less_work", "why_unusable",
-    "is_touched", "unlooked", "take_back", "places_of", "LoopEvents", "FileOpsServer", "EditorBuffers",
+    "is_touched", "unlooked", "take_back", "changed_places", "LoopEvents", "FileOpsServer", "EditorBuffers",
 }  # fmt: skip
-ORDERED = "Nobody decided about this edit"  # what the model reads of a review, see R-REV-7
+ORDERED = ("Nobody decided about this edit", "A person took back")  # what the model reads of a review, see R-REV-7
+ORDERED_TITLE = "# See and take back what agents did"
 N_BLANKS_OF_A_SENTENCE = 3  # a string with fewer is a name, a key or a part of a format
 TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in path.parts)
 SOURCES = sorted([*SERVER.rglob("*.py"), *CLIENT.rglob("*.py")])
@@ -125,7 +126,7 @@ def prose_of_document(path: pathlib.Path) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.lstrip().startswith("```"):
             is_code = not is_code
-        elif not is_code:
+        elif not is_code and line != ORDERED_TITLE:
             yield number, re.sub(r"`[^`]*`", "", line)
 
 

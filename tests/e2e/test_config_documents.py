@@ -17,7 +17,7 @@ FILES = {
     "claude-plugin": [".claude-plugin/plugin.json", ".mcp.json", "hooks/hooks.json"],
     "codex": ["~/.codex/config.toml", "~/.codex/hooks.json"],
     "gemini": ["~/.gemini/settings.json", "~/.gemini/policies/fileops.toml"],
-    "opencode": ["opencode.json"],
+    "opencode": ["opencode.json", ".opencode/plugins/fileops.js"],
     "vscode": [".vscode/mcp.json"],
     "cursor": [".cursor/mcp.json"],
     "zed": ["~/.config/zed/settings.json"],
@@ -40,7 +40,13 @@ def documents(text: str) -> dict[str, Any]:
         else:
             bodies[name] += line
     bodies = {name: body for name, body in bodies.items() if body.strip()}
-    return {name: json.loads(body) if body.startswith("{") else tomllib.loads(body) for name, body in bodies.items()}
+    return {name: parsed(name, body) for name, body in bodies.items()}
+
+
+def parsed(name: str, body: str) -> Any:
+    if name.endswith(".js"):
+        return body
+    return json.loads(body) if body.startswith("{") else tomllib.loads(body)
 
 
 def strings(value: object) -> list[str]:
@@ -82,7 +88,8 @@ def test_config_of_claude_denies_built_in_edits_and_loads_tools_at_once() -> Non
         {
             "matcher": "^(Read|Edit|Write|MultiEdit)$",
             "hooks": [{"type": "command", "command": "fileops-server mcp hook claude"}],
-        }
+        },
+        {"matcher": "^Bash$", "hooks": [{"type": "command", "command": "fileops-server mcp hook claude"}]},
     ]
     assert "trusted" in text
 
@@ -91,14 +98,35 @@ def test_config_of_claude_denies_built_in_edits_and_loads_tools_at_once() -> Non
     ("host", "file"),
     [("claude", ".claude/settings.json"), ("claude-plugin", "hooks/hooks.json"), ("codex", "~/.codex/hooks.json")],
 )
-def test_config_of_host_asks_for_notices_by_hooks(host: str, file: str) -> None:
+def test_config_of_host_has_hooks_for_notices_turns_and_commands(host: str, file: str) -> None:
     hooks = documents(printed(host))[file]["hooks"]
     run = [{"type": "command", "command": f"fileops-server mcp hook {host}"}]
-    assert {name: entries for name, entries in hooks.items() if name != "PreToolUse"} == {
-        "PostToolUse": [{"matcher": "^Bash$", "hooks": run}],
-        "UserPromptSubmit": [{"hooks": run}],
+    shell, always = [{"matcher": "^Bash$", "hooks": run}], [{"hooks": run}]
+    failures = {} if host == "codex" else {"PostToolUseFailure": shell, "SessionEnd": always}
+    assert hooks.pop("PreToolUse")[1:] == shell
+    assert hooks == {
+        "PostToolUse": shell,
+        "UserPromptSubmit": always,
         "SessionStart": [{"matcher": "clear|compact", "hooks": run}],
+        "Stop": always,
+        **failures,
     }
+
+
+def test_config_of_gemini_has_hooks_for_turns_and_commands() -> None:
+    run = [{"type": "command", "command": "fileops-server mcp hook gemini"}]
+    shell, always = [{"matcher": "^run_shell_command$", "hooks": run}], [{"hooks": run}]
+    assert documents(printed("gemini"))["~/.gemini/settings.json"]["hooks"] == {
+        "BeforeTool": shell, "AfterTool": shell, "BeforeAgent": always, "AfterAgent": always,
+    }  # fmt: skip
+
+
+def test_config_of_opencode_has_a_plugin_that_calls_the_hook() -> None:
+    plugin = documents(printed("opencode", "--command", '/my "own"/server'))[".opencode/plugins/fileops.js"]
+    assert plugin.startswith("/* ")
+    assert 'const COMMAND = "/my \\"own\\"/server"' in plugin
+    for event in ("tool.execute.before", "tool.execute.after", "chat.message", "session.idle"):
+        assert event in plugin
 
 
 def test_config_of_codex_has_the_hook() -> None:
@@ -108,7 +136,8 @@ def test_config_of_codex_has_the_hook() -> None:
     assert config["mcp_servers"]["fileops"]["default_tools_approval_mode"] == "approve"
     assert config["mcp_servers"]["fileops"]["required"] is True
     assert config["features"]["code_mode"]["direct_only_tool_namespaces"] == ["mcp__fileops"]
-    [entry] = parsed["~/.codex/hooks.json"]["hooks"]["PreToolUse"]
+    entry, shell = parsed["~/.codex/hooks.json"]["hooks"]["PreToolUse"]
+    assert shell["matcher"] == "^Bash$"
     assert entry["hooks"] == [{"type": "command", "command": "fileops-server mcp hook codex"}]
 
 
@@ -133,5 +162,5 @@ def test_config_of_opencode_denies_built_in_tools() -> None:
 def test_config_with_command_quotes_it_for_each_language() -> None:
     parsed = documents(printed("codex", "--command", '/my "own"/fileops-server'))
     assert parsed["~/.codex/config.toml"]["mcp_servers"]["fileops"]["command"] == '/my "own"/fileops-server'
-    [entry] = parsed["~/.codex/hooks.json"]["hooks"]["PreToolUse"]
+    entry, _ = parsed["~/.codex/hooks.json"]["hooks"]["PreToolUse"]
     assert entry["hooks"][0]["command"] == """'/my "own"/fileops-server' mcp hook codex"""

@@ -61,6 +61,21 @@ def test_config_is_written_once(home: Path, host: str) -> None:
     assert snapshot(home.parent) == before
 
 
+def test_plugin_of_opencode_replaces_only_what_an_earlier_version_wrote(home: Path) -> None:
+    plugin = home.parent / "project" / ".opencode" / "plugins" / "fileops.js"
+    assert write(home, "opencode", "--yes").returncode == 0
+    current = plugin.read_text()
+    plugin.write_text(current.partition("\n")[0] + "\n// an older text\n")
+    assert write(home, "opencode", "--yes").returncode == 0
+    assert plugin.read_text() == current
+    plugin.write_text("// my own plugin\n")
+    refused = write(home, "opencode", "--yes")
+    assert (refused.returncode, plugin.read_text()) == (1, "// my own plugin\n")
+    assert "is another program" in refused.stderr
+    assert write(home, "opencode", "--yes", "--replace").returncode == 0
+    assert plugin.read_text() == current
+
+
 CODEX = """\
 # my settings
 model = "gpt-5.5"  # the good one

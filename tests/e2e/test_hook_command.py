@@ -50,6 +50,8 @@ def event(tool: str, path: str = "/p/a.py", name: str = "PreToolUse") -> str:
         ("codex", event("apply_patch"), EDIT),
         ("codex", event("Write"), WRITE),
         ("codex", event("Bash"), LET_THROUGH),
+        ("opencode", event("bash"), LET_THROUGH),
+        ("opencode", event("edit"), LET_THROUGH),
     ],
 )
 def test_hook_refuses_built_in_tools_only(host: str, stdin: str, reason: str | None) -> None:
@@ -102,8 +104,8 @@ def test_hook_with_unusable_input_prints_nothing_and_lets_the_host_continue(stdi
     assert done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("key", ["tool_name", "tool_input", "session_id", "source"])
-@pytest.mark.parametrize("name", ["PreToolUse", "PostToolUse", "SessionStart", "UserPromptSubmit", "\ud800"])
+@pytest.mark.parametrize("key", ["tool_name", "tool_input", "session_id", "source", "prompt", "tool_use_id", "cwd"])
+@pytest.mark.parametrize("name", ["PreToolUse", "PostToolUse", "SessionStart", "UserPromptSubmit", "Stop", "\ud800"])
 def test_hook_with_any_json_lets_the_host_continue(name: str, key: str) -> None:
     sane: dict[str, object] = {
         "hook_event_name": name,
@@ -116,6 +118,7 @@ def test_hook_with_any_json_lets_the_host_continue(name: str, key: str) -> None:
         for host in ("claude", "gemini"):
             try:
                 hook.answer_to(host, {**sane, key: value})
+                hook.record(host, {**sane, key: value}, deadline=0)
                 hook.shared_answer(host, {**sane, key: value}, deadline=0)
             except hook.Unusable:
                 assert key == "tool_name"
@@ -157,12 +160,12 @@ def test_hook_loads_nothing_but_the_standard_library() -> None:
         "import sys, fileops.cli\n"
         "fileops.cli.main(['mcp', 'hook', 'claude'])\n"
         "print(sorted(m for m in sys.modules if m.split('.')[0] == 'fileops'))\n"
-        "heavy = ('asyncio', 'logging', 'msgspec', 'pygls', 'subprocess', 'tomlkit')\n"
+        "heavy = ('argparse', 'asyncio', 'logging', 'msgspec', 'pygls', 'subprocess', 'tomlkit')\n"
         "print([m for m in heavy if m in sys.modules])"
     )
     command = [sys.executable, "-S", "-c", script]
     where = {**os.environ, "PYTHONPATH": str(pathlib.Path(hook.__file__).parents[2])}  # no site-packages
     done = subprocess.run(command, input=b"", capture_output=True, check=True, env=where, timeout=50)
     ours, heavy = map(ast.literal_eval, done.stdout.decode().splitlines())
-    assert ours == ["fileops", "fileops.arguments", "fileops.attach", "fileops.attach.hook", "fileops.cli"]
+    assert ours == ["fileops", "fileops.attach", "fileops.attach.hook", "fileops.cli"]
     assert heavy == []

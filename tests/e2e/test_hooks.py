@@ -88,11 +88,26 @@ def test_hook_does_not_repeat_what_a_result_reported(here: Place, file: Path, ag
 
 @pytest.mark.usefixtures("agent")
 def test_hook_of_another_session_host_or_own_tool_prints_nothing(here: Place, file: Path) -> None:
+    """The host has two servers, so its process alone does not name the session."""
+    with mcp_client(file.parent, env={**here.env, "CLAUDE_CODE_SESSION_ID": "c3"}) as other:
+        other.begin(host="claude-code")
+        file.write_text("one\n2\n")
+        assert hook(here, BASH, session="c2") is None
+        assert hook(here, BASH, host="codex") is None
+        assert hook(here, {**BASH, "tool_name": "mcp__fileops__Read"}) is None
+        report(here, BASH)
+
+
+@pytest.mark.usefixtures("agent")
+def test_hook_under_a_new_id_finds_the_session_of_its_host_by_the_process(here: Place, file: Path) -> None:
+    """R-HOOK-2: after `/clear`, Claude Code names a new id to its hooks; the server continues with the old one."""
     file.write_text("one\n2\n")
-    assert hook(here, BASH, session="c2") is None
-    assert hook(here, BASH, host="codex") is None
-    assert hook(here, {**BASH, "tool_name": "mcp__fileops__Read"}) is None
-    report(here, BASH)
+    assert "+2" in context(report(here, BASH, session="c2"))
+
+
+def test_session_that_was_cleared_under_a_new_id_has_read_nothing(here: Place, file: Path, agent: McpClient) -> None:
+    assert hook(here, {"hook_event_name": "SessionStart", "source": "clear"}, session="c2") is None
+    assert agent.tool("Edit", file_path=str(file), old_string="two", new_string="2").get("isError")
 
 
 def test_hook_of_codex_reports_to_the_thread(here: Place, file: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fileops.attach.handshake import Hook
 from support.mcp_client import mcp_client
 from support.rawclient import Message, RawClient
 from support.shared_daemon import LspClient, McpHost, Refused, code_of, shared_daemon
@@ -540,7 +541,7 @@ async def test_hooks_leave_out_what_became_unreadable(project: Path) -> None:
         (project / ".agentsignore").write_text("later.txt")
         for file in (later, project / "open.txt"):
             file.write_text(f"{SECRET}\n")
-        told = await daemon.state.notices("claude", "s1")
+        told = await daemon.state.notices(Hook("claude", "s1", 0))
 
     assert len(told) == 1 and str(project / "open.txt") in told[0]
 

@@ -208,7 +208,7 @@ def _start_opencode(place: Place, options: list[str]) -> Start:
         "provider": {"mock": provider},
     }
     documents = printed_config("opencode", *options)
-    place.put({"opencode.json": _with_settings(documents["opencode.json"], settings)})
+    place.put({**documents, "opencode.json": _with_settings(documents["opencode.json"], settings)})
     quiet = {
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",

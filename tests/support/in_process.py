@@ -19,6 +19,7 @@ from fileops.model.review import Decider, SessionInfo
 from fileops.model.sessions import DEFAULT_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.ports import Approver, EventSink, FileSystem
+from fileops.record.recorder import Recorder
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.unreadable import RuleBook
 from fileops.service.fileops import FileOps
@@ -113,6 +114,7 @@ class Workbench:
         history: History | None = None,
         settings: Settings | None = None,
         disk: MemoryFileSystem | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self.disk = disk or MemoryFileSystem()
         self.disk.make_folder("/w")
@@ -123,8 +125,13 @@ class Workbench:
         buffers = self.editor.buffers
         self.freshness = Freshness(buffers, self.events, SystemClock(), is_open=buffers.is_open, sweep_s=3600)
         buffers.on_change = self.freshness.hint
-        workspace = Workspace(
-            fs=buffers, freshness=self.freshness, history=self.history, clock=SystemClock(), rules=rules_in(self.disk)
+        workspace = self.workspace = Workspace(
+            fs=buffers,
+            freshness=self.freshness,
+            history=self.history,
+            clock=SystemClock(),
+            rules=rules_in(self.disk),
+            recorder=recorder,
         )
         client = ClientAdapters(asker=asker_of(self.person), events=self.events, on_closed=workspace.close)
         self.service = FileOps(workspace, client, settings or Settings(), ["/w"])

@@ -48,6 +48,22 @@ from fileops_client.models import (
     UiExtra,
 )
 from fileops_client.options import EncodingOptions, FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
+from fileops_client.records import (
+    Author,
+    BlamedLines,
+    Log,
+    RecordedChange,
+    RecordedCommand,
+    RecordedFolder,
+    RecordedRewind,
+    RecordEntry,
+    RecordItem,
+    Rewind,
+    RewindConflict,
+    RewoundFile,
+    UnkeptChange,
+    UnkeptFile,
+)
 from fileops_client.requests.changes import create_file, delete_file, edit_file, rename_file
 from fileops_client.requests.files import uri_of
 from fileops_client.requests.history import ApprovalMode
@@ -61,6 +77,7 @@ from fileops_client.requests.sessions import (
     SessionFile,
 )
 from fileops_client.requests.tools import AgentTool, Tool, system_prompt
+from fileops_client.requests.turns import EndedCommand, Turn
 from fileops_client.requests.views import Description, DiffRow, DiffView, Location, View, ViewLine
 from fileops_client.reviews import (
     AskingSession,
@@ -88,7 +105,9 @@ __all__ = [
     "AskingSession",
     "AttachRefused",
     "Attachment",
+    "Author",
     "BecameStale",
+    "BlamedLines",
     "CallStats",
     "CallbackFailed",
     "ClosedReview",
@@ -115,6 +134,7 @@ __all__ = [
     "DiffView",
     "EditStats",
     "EncodingOptions",
+    "EndedCommand",
     "ErrorCode",
     "ErrorStats",
     "Event",
@@ -130,6 +150,7 @@ __all__ = [
     "LineRange",
     "Listener",
     "Location",
+    "Log",
     "Nearest",
     "Notification",
     "OnReviews",
@@ -138,7 +159,13 @@ __all__ = [
     "PendingCall",
     "PreviousDecision",
     "Question",
+    "RecordEntry",
+    "RecordItem",
+    "RecordedChange",
+    "RecordedCommand",
+    "RecordedFolder",
     "RecordedRead",
+    "RecordedRewind",
     "RequestHandler",
     "RequestTimeout",
     "ResponseError",
@@ -146,6 +173,9 @@ __all__ = [
     "Review",
     "ReviewChange",
     "ReviewFile",
+    "Rewind",
+    "RewindConflict",
+    "RewoundFile",
     "ServerMissing",
     "Session",
     "SessionFile",
@@ -160,7 +190,10 @@ __all__ = [
     "ToolFormat",
     "ToolResult",
     "TrackedFile",
+    "Turn",
     "UiExtra",
+    "UnkeptChange",
+    "UnkeptFile",
     "View",
     "ViewLine",
     "WatcherHealth",

@@ -25,10 +25,12 @@ from fileops_client.requests.changes import ChangeRequests
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests, uri_of
 from fileops_client.requests.history import HistoryRequests
+from fileops_client.requests.record import RecordRequests
 from fileops_client.requests.reviews import ReviewRequests
 from fileops_client.requests.sender import given
 from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
+from fileops_client.requests.turns import TurnRequests
 from fileops_client.reviews import DidChangeReviews
 from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription, Where
 
@@ -48,6 +50,8 @@ class FileOpsClient(
     ToolRequests,
     CommandRequests,
     ReviewRequests,
+    RecordRequests,
+    TurnRequests,
 ):
     """One connection to a server, which runs in one of three ways.
 

@@ -11,6 +11,7 @@ from fileops_client.requests.files import FileRequests
 from fileops_client.requests.history import HistoryRequests
 from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
+from fileops_client.requests.turns import TurnRequests
 from fileops_client.subscriptions import Listener, Subscription
 
 if TYPE_CHECKING:
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
 # Requests that are about no session; all other `fileops/*` requests take `session_id`.
 WITHOUT_SESSION = frozenset({
     "fileops/tools", "fileops/describe", "fileops/render", "fileops/sessions", "fileops/reviews",
-    "fileops/decideReview",
+    "fileops/decideReview", "fileops/rewind", "fileops/recordItem", "fileops/blame",
+    "fileops/forgetRecord", "fileops/unkept", "fileops/keep", "fileops/log", "fileops/entry", "fileops/recordStatus",
+    "fileops/endCommand",
 })  # fmt: skip
 
 
-class Session(FileRequests, ChangeRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests):
+class Session(
+    FileRequests, ChangeRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests, TurnRequests
+):
     """What one agent has read and done. Made by `client.session(id)`; `close`, or a `with` block, ends it.
 
     It has the methods of the client. Where they take `session_id`, this session is the default.

@@ -72,6 +72,8 @@ class Options(TypedDict, total=False):
     texts: TextOptions
     approval_fallback: Literal["none", "message"]
     history: Literal["memory", "persistent"]
+    record: Literal["on", "edits", "off"]
+    record_titles: bool
     code_lens: bool
     filesystems: Sequence[FilesystemOptions]
     encodings: Sequence[EncodingOptions]

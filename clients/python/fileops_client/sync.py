@@ -10,7 +10,7 @@ methods of the same client that wait. Any number of threads may use one client.
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, cast, overload
@@ -25,9 +25,20 @@ from fileops_client.formats import ToolFormat
 from fileops_client.models import HistoryEntry, ToolDefinition, ToolResult, TrackedFile
 from fileops_client.options import Options, Setup
 from fileops_client.options import SetupOptions as AsyncSetupOptions
+from fileops_client.records import (
+    AuthorKind,
+    BlamedLines,
+    Log,
+    RecordedChange,
+    RecordedFolder,
+    RecordItem,
+    Rewind,
+    UnkeptFile,
+)
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath
 from fileops_client.requests.sessions import CallStats, Conflict, RecordedRead, SessionFile
+from fileops_client.requests.turns import EndedCommand, Turn
 from fileops_client.requests.views import Description, View
 from fileops_client.reviews import (
     DecidedFile,
@@ -528,6 +539,57 @@ class Requests:
             )
         )
 
+    def begin_turn(
+        self,
+        *,
+        turn_id: str | None = None,
+        title: str | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> str:
+        """Begin a turn of the session, and return its id. Repeating the `turn_id` of the open turn does nothing.
+
+        turn_id: your own id of it. title: the prompt; the beginning of its first line is kept.
+        """
+        return self._portal.call(
+            self._target.begin_turn(turn_id=turn_id, title=title, session_id=session_id, timeout_s=timeout_s)
+        )
+
+    def begin_command(
+        self,
+        label: str | None = None,
+        *,
+        command_id: str | None = None,
+        background: bool | None = None,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> str:
+        """Report that a program of the session begins to run, and return the id of the command.
+
+        What is written until its end counts as written by it. label: the command line, of which the program and its
+        first argument are kept. command_id: your own id of it. background: a program may continue after the end.
+        """
+        return self._portal.call(
+            self._target.begin_command(
+                label, command_id=command_id, background=background, session_id=session_id, timeout_s=timeout_s
+            )
+        )
+
+    def end_command(self, command_id: str, *, timeout_s: float | None = None) -> EndedCommand:
+        """Report that a command has ended, by its id or your own, and return what it changed."""
+        return self._portal.call(self._target.end_command(command_id, timeout_s=timeout_s))
+
+    def turns(
+        self,
+        *,
+        session_id: str | None = None,
+        root: FilePath | None = None,
+        limit: int | None = None,
+        timeout_s: float | None = None,
+    ) -> list[Turn]:
+        """Return the turns, the newest first; of all sessions without `session_id`. root: those of one folder."""
+        return self._portal.call(self._target.turns(session_id=session_id, root=root, limit=limit, timeout_s=timeout_s))
+
 
 class FileOpsClient(Requests):
     """One connection to a server, as `fileops_client.FileOpsClient`, for programs without asyncio.
@@ -762,6 +824,134 @@ class FileOpsClient(Requests):
                 file_path=file_path,
                 review_ids=review_ids,
                 reason=reason,
+                timeout_s=timeout_s,
+            )
+        )
+
+    def log(
+        self,
+        *,
+        root: FilePath | None = None,
+        file_path: FilePath | None = None,
+        session_id: str | None = None,
+        turn_id: str | None = None,
+        command_id: str | None = None,
+        by: AuthorKind | None = None,
+        since: float | None = None,
+        limit: int | None = None,
+        before: str | None = None,
+    ) -> Log:
+        """Who changed what, the newest first, by default the newest 100 changes.
+
+        file_path: a file or a folder. since: seconds since the epoch. before: an entry id: only older ones.
+        """
+        return self._portal.call(
+            self._async.log(
+                root=root,
+                file_path=file_path,
+                session_id=session_id,
+                turn_id=turn_id,
+                command_id=command_id,
+                by=by,
+                since=since,
+                limit=limit,
+                before=before,
+            )
+        )
+
+    def entry(self, entry_id: str) -> RecordedChange:
+        """One change, with its diff and texts."""
+        return self._portal.call(self._async.entry(entry_id))
+
+    def record_status(self, root: FilePath | None = None) -> tuple[RecordedFolder, ...]:
+        """Which folders are recorded, and how far that is; with a root the one that contains it."""
+        return self._portal.call(self._async.record_status(root))
+
+    def record_item(self, id: str) -> RecordItem:
+        """Return the entry, command, turn or rewind whose id begins so. Raises: ResponseError, unless there is one."""
+        return self._portal.call(self._async.record_item(id))
+
+    def blame(self, file_path: FilePath) -> tuple[BlamedLines, ...]:
+        """Return which entry changed each line of the present content last, top to bottom."""
+        return self._portal.call(self._async.blame(file_path))
+
+    def unkept(
+        self, *, file_path: FilePath | None = None, session_id: str | None = None, turn_id: str | None = None
+    ) -> tuple[UnkeptFile, ...]:
+        """Return the places that agents changed and that your user has not kept yet."""
+        return self._portal.call(self._async.unkept(file_path=file_path, session_id=session_id, turn_id=turn_id))
+
+    def keep(
+        self,
+        *,
+        entry_ids: Iterable[str] | None = None,
+        change_ids: Iterable[str] | None = None,
+        file_path: FilePath | None = None,
+        turn_id: str | None = None,
+        session_id: str | None = None,
+        all: bool | None = None,
+        kept: bool | None = None,
+    ) -> int:
+        """Say that your user wants these changes, or (`kept=False`) not yet. Return how many entries that concerns."""
+        return self._portal.call(
+            self._async.keep(
+                entry_ids=entry_ids,
+                change_ids=change_ids,
+                file_path=file_path,
+                turn_id=turn_id,
+                session_id=session_id,
+                all=all,
+                kept=kept,
+            )
+        )
+
+    def forget_record(self, *, file_path: FilePath | None = None, all: bool | None = None) -> int:
+        """Remove what is recorded of a file or folder, or all; return how many entries. It cannot be undone then."""
+        return self._portal.call(self._async.forget_record(file_path=file_path, all=all))
+
+    def rewind(
+        self,
+        *,
+        entry_id: str | None = None,
+        entry_ids: Iterable[str] | None = None,
+        change_ids: Iterable[str] | None = None,
+        command_id: str | None = None,
+        turn_id: str | None = None,
+        since_turn: str | None = None,
+        session_id: str | None = None,
+        rewind_id: str | None = None,
+        paths: Iterable[FilePath] | None = None,
+        dry_run: bool | None = None,
+        plan: str | None = None,
+        on_conflict: Literal["leave", "fail"] | None = None,
+        include: Iterable[Literal["unsure"]] | None = None,
+        by_session: str | None = None,
+        approved: bool | None = None,
+        timeout_s: float | None = None,
+    ) -> Rewind:
+        """Undo what one author did, in all files, and keep what others wrote; of a rewind: redo.
+
+        Name exactly one target, an id or several. plan: of a preview (`dry_run`), which must be as it was.
+        on_conflict: "fail" undoes nothing if something would be left. by_session: the session that asks. approved:
+        your user has requested or confirmed it. Failures are in the result's `error`.
+        """
+        return self._portal.call(
+            self._async.rewind(
+                entry_id=entry_id,
+                entry_ids=entry_ids,
+                change_ids=change_ids,
+                command_id=command_id,
+                turn_id=turn_id,
+                since_turn=since_turn,
+                session_id=session_id,
+                rewind_id=rewind_id,
+                paths=paths,
+                dry_run=dry_run,
+                plan=plan,
+                on_conflict=on_conflict,
+                include=include,
+                by_session=by_session,
+                approved=approved,
                 timeout_s=timeout_s,
             )
         )

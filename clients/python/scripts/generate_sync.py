@@ -13,7 +13,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "fileops_client"
 SOURCES = ["options", "requests/sender", "requests/files", "requests/changes", "requests/sessions",
            "requests/history", "requests/views", "requests/tools", "requests/commands", "requests/reviews",
-           "_session", "_start", "_client", "subscriptions"]  # fmt: skip
+           "requests/record", "requests/turns", "_session", "_start", "_client", "subscriptions"]  # fmt: skip
 MIXINS = [
     "FileRequests",
     "ChangeRequests",
@@ -22,6 +22,7 @@ MIXINS = [
     "ViewRequests",
     "ToolRequests",
     "CommandRequests",
+    "TurnRequests",
 ]
 
 COPIED = {"toolbox"}
@@ -82,7 +83,7 @@ def generate() -> str:
             *_attributes(classes["FileOpsClient"]),
             *(
                 text
-                for name in ("StartMethods", "ReviewRequests", "FileOpsClient")
+                for name in ("StartMethods", "ReviewRequests", "RecordRequests", "FileOpsClient")
                 for text in _methods(classes[name], "_async")
             ),
         ],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from msgspec.structs import replace
 
-from fileops.api import reviews, sessions, tools, views
+from fileops.api import record, reviews, rewinds, sessions, tools, turns, views
 from fileops.api.notices import with_notices
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.rpc.decode import InvalidParams
@@ -19,8 +19,18 @@ from fileops.wire import types as wire
 from fileops.wire.changes import ApplyChangesParams, ApplyPatchParams
 from fileops.wire.commands import BashParams
 from fileops.wire.events import EVENT_METHODS
+from fileops.wire.record import EntryParams, LogParams, RecordStatusParams
 from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
+from fileops.wire.rewinds import (
+    BlameParams,
+    ForgetRecordParams,
+    KeepParams,
+    RecordItemParams,
+    RewindParams,
+    UnkeptParams,
+)
 from fileops.wire.sessions import FileParams, SessionFilesParams
+from fileops.wire.turns import BeginCommandParams, BeginTurnParams, EndCommandParams, TurnsParams
 from fileops.wire.views import DescribeParams, RenderParams
 
 if TYPE_CHECKING:
@@ -130,15 +140,29 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/render", RenderParams, views.render),
     Request("fileops/history", wire.HistoryParams, history),
     Request("fileops/undo", wire.UndoParams, with_notices(tools.undo), details="UndoDetails"),
+    Request("fileops/rewind", RewindParams, with_notices(tools.rewind), details="RewindDetails"),
+    Request("fileops/recordItem", RecordItemParams, rewinds.item, needs="user"),
+    Request("fileops/blame", BlameParams, rewinds.blame, needs="user"),
+    Request("fileops/unkept", UnkeptParams, rewinds.unkept, needs="user"),
+    Request("fileops/keep", KeepParams, rewinds.keep, needs="user"),
+    Request("fileops/forgetRecord", ForgetRecordParams, rewinds.forget, needs="user"),
+    Request("fileops/log", LogParams, record.log),
+    Request("fileops/entry", EntryParams, record.entry),
+    Request("fileops/recordStatus", RecordStatusParams, record.record_status),
     Request(
         "fileops/bash", BashParams, with_notices(tools.bash), streams_output=True, needs="bash", details="BashDetails"
     ),
+    Request("fileops/beginTurn", BeginTurnParams, turns.begin_turn),
+    Request("fileops/turns", TurnsParams, turns.list_turns),
+    Request("fileops/beginCommand", BeginCommandParams, turns.begin_command),
+    Request("fileops/endCommand", EndCommandParams, turns.end_command),
     Request("fileops/reviews", ReviewsParams, reviews.list_reviews, needs="user"),
     Request("fileops/decideReview", DecideReviewParams, reviews.decide_review, needs="user"),
     Request("fileops/decideReviews", DecideReviewsParams, reviews.decide_reviews, needs="user"),
     Request("fileops/sessions", wire.Params, sessions.list_sessions, needs="editor"),
 )
 NOTIFICATIONS: tuple[str, ...] = tuple(EVENT_METHODS.values())
+DID_RECORD = "fileops/didRecord"  # to editors of a shared daemon that ask for it
 DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daemon
 
 

@@ -12,6 +12,7 @@ from fileops.core.presentation.advice import NO_HINTS, Hints, hints_of, hints_of
 from fileops.model.changes import ChangeSetResult
 from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.results import CommandResult, EditResult, ReadResult, UndoResult
+from fileops.model.rewind import RewindResult
 from fileops.model.sessions import SessionName
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
     from fileops.model.requests import EditRequest
     from fileops.service.fileops import FileOps
     from fileops.wire.changes import ApplyChangesParams, ApplyPatchParams
+    from fileops.wire.rewinds import RewindParams
 
 
 class Answer(Struct, frozen=True, kw_only=True):
     """A tool's result on the wire, and the outcome that it was made of. edited: the file of an edit, as given."""
 
     result: wire.ToolResult
-    outcome: ReadResult | EditResult | ChangeSetResult | UndoResult | CommandResult
+    outcome: ReadResult | EditResult | ChangeSetResult | UndoResult | RewindResult | CommandResult
     session: SessionName
     edited: str | None = None
 
@@ -115,6 +117,15 @@ async def undo(service: "FileOps", params: wire.UndoParams) -> Answer:
     return undo_answer(session, await service.edits.undo(request))
 
 
+async def rewind(service: "FileOps", params: "RewindParams") -> Answer:
+    from fileops.wire.rewinds import rewind_request
+
+    session = service.names.full(params.by_session)
+    of = None if params.session_id is None else service.names.resolve(params.session_id)
+    request = rewind_request(params, of=of, by=session, has_user=not service.edits.is_agent)
+    return rewind_answer(session, await service.rewinds.rewind(request))
+
+
 async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> Answer:
     if service.bash is None:
         raise RuntimeError("commands are not served")
@@ -145,3 +156,9 @@ def undo_answer(session: SessionName, outcome: UndoResult) -> Answer:
     from fileops.wire.history import undo_result
 
     return Answer(result=undo_result(outcome), outcome=outcome, session=session)
+
+
+def rewind_answer(session: SessionName, outcome: RewindResult) -> Answer:
+    from fileops.wire.rewinds import rewind_result
+
+    return Answer(result=rewind_result(outcome), outcome=outcome, session=session)

@@ -21,12 +21,12 @@ MAX_TEXT_CHARS = 4096
 _T = TypeVar("_T", bound=str)
 Protocol = Literal["lsp", "mcp"]
 Role = Literal["editor", "agent"]
-Command = Literal["status", "stop", "outcome", "notices", "reset"]
+Command = Literal["status", "stop", "outcome", "notices", "reset", "record"]
 Reason = Literal["attach", "uid", "confined", "full", "exhausted", "retiring", "bad"]
 
 PROTOCOLS: tuple[Protocol, ...] = ("lsp", "mcp")
 ROLES: tuple[Role, ...] = ("editor", "agent")
-COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome", "notices", "reset")
+COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome", "notices", "reset", "record")
 # What the environment may say of the agent's host. Nothing else of it is sent: it contains secrets.
 _HINTS = {"session": "CLAUDE_CODE_SESSION_ID", "project": "CLAUDE_PROJECT_DIR"}
 HOST_MARKERS = {"CLAUDECODE": "claude-code", "GEMINI_CLI": "gemini-cli", "OPENCODE": "opencode"}
@@ -113,9 +113,17 @@ def parse_request(line: bytes) -> Attachment | ControlRequest:
     )
 
 
-def hooked_session_of(request: ControlRequest) -> tuple[str, str]:
-    """Return how the session's name begins, and the id that its host gave it. Raises: BadRequest."""
-    return _text(request.params, "host"), _text(request.params, "session")
+class Hook(NamedTuple):
+    """A hook that asks about its session. host: how the session's name begins. pid: of its process, 0 if not known."""
+
+    host: str
+    own_id: str
+    pid: int
+
+
+def hook_of(request: ControlRequest, pid: int) -> Hook:
+    """Return who asks. Args: pid: as the kernel reports it. Raises: BadRequest."""
+    return Hook(_text(request.params, "host"), _text(request.params, "session"), pid)
 
 
 def views_of_request(request: ControlRequest) -> tuple[list[str], str] | None:

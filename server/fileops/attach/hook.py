@@ -1,5 +1,7 @@
 """The command `mcp hook`: answers a host's hook, so that agents use our tools and hear of the changes of others.
 
+It also reports to the shared daemon where turns and shell commands begin and end (`hook_record.py`).
+
 The host starts one process per tool call and waits for it. For that reason this module imports the standard library
 only, and it waits for its input for a limited time. An input that it does not understand is no reason to stop the host:
 it then prints nothing, and the host continues.
@@ -10,10 +12,7 @@ import os
 import select
 import sys
 import time
-from typing import TYPE_CHECKING, Any, TypeGuard
-
-if TYPE_CHECKING:
-    import argparse
+from typing import Any, TypeGuard
 
 STDIN, STDOUT = 0, 1
 MAX_WAIT_S = 0.9  # the host's user waits, so a hook ends within a second
@@ -33,14 +32,22 @@ EDITS = {
     "claude-plugin": {"Edit", "Write", "MultiEdit", "NotebookEdit"},
     "codex": {"apply_patch", "Edit", "Write"},
     "gemini": {"replace", "write_file"},
+    "opencode": set[str](),  # its settings switch them off
 }
 WRITES = {"Write": "Write", "write_file": "Write"}  # our tool for it, which all configurations of `mcp config` offer
-READS = {"claude": {"Read"}, "claude-plugin": {"Read"}, "codex": set[str](), "gemini": {"read_file"}}
+READS = {
+    "claude": {"Read"},
+    "claude-plugin": {"Read"},
+    "codex": set[str](),
+    "gemini": {"read_file"},
+    "opencode": set[str](),
+}
 PREFIX = {
     "claude": "mcp__fileops__",
     "claude-plugin": "mcp__plugin_fileops_fileops__",
     "codex": "mcp__fileops__",
     "gemini": "mcp_fileops_",
+    "opencode": "fileops_",
 }
 EVENTS = {"PreToolUse", "BeforeTool"}
 AFTERWARDS = {"PostToolUse", "AfterTool", "UserPromptSubmit"}
@@ -51,12 +58,14 @@ class Unusable(Exception):
     """The host's input cannot be answered, or its output cannot be written; the message says why."""
 
 
-def main(options: "argparse.Namespace") -> int:
+def main(host: str) -> int:
     """The exit status. It is always 0: other ones stop some hosts. What went wrong is one line on stderr."""
     try:
         deadline = time.monotonic() + MAX_WAIT_S
         event = _parsed(_read_input(STDIN, deadline))
-        answer = answer_to(options.host, event) or shared_answer(options.host, event, deadline)
+        if (answer := answer_to(host, event)) is None:
+            record(host, event, deadline)
+            answer = shared_answer(host, event, deadline)
         if answer is not None:
             _print(json.dumps(answer).encode("ascii") + b"\n")
     except Unusable as error:
@@ -77,6 +86,17 @@ def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
     if tool in READS[host] and not (_is_object(arguments) and _is_shown_by_host(arguments)):
         return _refusal(host, name, f"Use {PREFIX[host]}Read.")
     return None
+
+
+def record(host: str, event: dict[str, Any], deadline: float) -> None:
+    """Report to the daemon where a turn or a shell command of the session begins or ends."""
+    from fileops.attach import hook_record
+
+    session = event.get("session_id")
+    if isinstance(session, str) and session and (report := hook_record.report_of(host, event)) is not None:
+        from fileops.attach import hooked_session
+
+        hooked_session.record(host, session, report, deadline)
 
 
 def shared_answer(host: str, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:

@@ -1,13 +1,16 @@
-"""What a host's hook asks the shared daemon about its session. No answer is no fault: the host continues without."""
+"""What a host's hook asks and reports to the shared daemon. No answer is no fault: the host continues without."""
 
 import os
 import time
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fileops.attach.address import AttachRefused, find_address
 from fileops.attach.handshake import Command, control_line
 from fileops.attach.starter import NotAttached, ask
+
+if TYPE_CHECKING:
+    from fileops.attach.hook_record import Report
 
 MARGIN_S = 0.1  # the daemon gives up earlier than the hook, so that what it counts as reported is printed
 _PROGRAMS = {"claude-plugin": "claude"}  # how the names of their sessions begin, if not like the host of `mcp hook`
@@ -18,8 +21,8 @@ def notices(host: str, session: str, deadline: float, views: Mapping[str, object
 
     Args: deadline: of time.monotonic. views: what a command has shown of files, see hook_views.views_of.
     """
-    more = {} if views is None else {"views": views}
-    texts: object = _answer("notices", host, session, deadline, **more).get("texts")
+    more = None if views is None else {"views": views}
+    texts: object = _answer("notices", host, session, deadline, more).get("texts")
     return [text for text in cast("list[object]", texts) if isinstance(text, str)] if isinstance(texts, list) else []
 
 
@@ -28,12 +31,20 @@ def reset(host: str, session: str, deadline: float) -> None:
     _answer("reset", host, session, deadline)
 
 
-def _answer(command: Command, host: str, session: str, deadline: float, **more: object) -> Mapping[str, Any]:
+def record(host: str, session: str, report: "Report", deadline: float) -> None:
+    """Report where a turn or a command begins or ends, and wait until the daemon knows it."""
+    _answer("record", host, session, deadline, report)
+
+
+def _answer(
+    command: Command, host: str, session: str, deadline: float, more: Mapping[str, object] | None = None
+) -> Mapping[str, Any]:
     remaining_s = deadline - time.monotonic()
     if remaining_s <= MARGIN_S:
         return {}
     program = _PROGRAMS.get(host, host)
-    line = control_line(command, host=program, session=session, within_s=remaining_s - MARGIN_S, **more)
+    about = {"host": program, "session": session, "within_s": remaining_s - MARGIN_S}
+    line = control_line(command, **(more or {}), **about)
     try:
         attached = ask(find_address(None, os.environ), line, remaining_s)
     except (AttachRefused, NotAttached, OSError):

@@ -42,6 +42,11 @@ class ClientConnection:
             state.hub.connections[name] = self
 
     @property
+    def name(self) -> str:
+        """See ClientConnection."""
+        return self._name
+
+    @property
     def host(self) -> str:
         """The client's own name, once it has said it; before that, the one of its first line."""
         return self._host
@@ -86,12 +91,21 @@ class ClientConnection:
         if service is None or not self._has_notices:
             return []
         notices = service.names.shown_notices(await service.notices(session_id))
-        return [notice_text(notice) for notice in notices.others]
+        rewound = service.rewinds.take_notices(session_id)
+        return [*rewound, *(notice_text(notice) for notice in notices.others)]
 
     async def note_views(self, session_id: SessionName, file_paths: "Sequence[str]", output: str) -> None:
         """See state.Connection. Only with hints: without them a session reads by itself."""
         if self._service is not None and self._service.settings.shows_lines:
             await self._service.note_views(session_id, file_paths, output)
+
+    def describe_session(self, session_id: SessionName) -> "tuple[str, tuple[str, ...]]":
+        """See state.Connection."""
+        hub = self._state.hub
+        label = (
+            self.program if hub is None else hub.sessions.meet(session_id, self._name, self.host, self.program).label
+        )
+        return label, self._folders()
 
     def reset(self, session_id: SessionName) -> None:
         if self._service is not None:

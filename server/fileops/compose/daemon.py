@@ -1,18 +1,33 @@
 """The process of a shared daemon, and the state that serves its clients."""
 
+import asyncio
 import gc
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from fileops.compose.lsp_connection import LspConnection
 from fileops.compose.mcp_connection import McpConnection
-from fileops.compose.state import DaemonState, Hub
+from fileops.compose.state import Connection, DaemonState, Hub
+from fileops.daemon.peer import ancestors_of, parent_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fileops.attach.handshake import Attachment
+    from fileops.attach.handshake import Attachment, Hook
     from fileops.daemon.process import DaemonOptions
+    from fileops.model.sessions import SessionName
     from fileops.rpc.session import StreamSession
+    from fileops.service.session_work import WorkingSession
+
+MAX_STRAYS = 64  # sessions of hooks that wait for their client
+# What the hosts of hooks call themselves as clients of MCP, where `mcp hook` calls them otherwise.
+CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
+
+
+class HookedSession(NamedTuple):
+    """The session that a hook is about, and the connection that uses it."""
+
+    connection: Connection
+    session_id: "SessionName"
 
 
 def serve_daemon(options: "DaemonOptions") -> int:
@@ -27,6 +42,15 @@ def serve_daemon(options: "DaemonOptions") -> int:
     return process.serve_daemon(options, SharedDaemonState)
 
 
+class Stray(NamedTuple):
+    """A hook's session that no client has, or not yet: some hosts call hooks before they start their servers."""
+
+    hook: "Hook"
+    ancestors: Sequence[int]
+    cwd: str | None
+    session: "WorkingSession"
+
+
 class SharedDaemonState(DaemonState):
     """See daemon.shared_service.SharedService."""
 
@@ -34,6 +58,8 @@ class SharedDaemonState(DaemonState):
         """Args: socket: where the daemon listens."""
         super().__init__()
         self._hub = Hub(socket, self.end_session)
+        self._strays: dict[str, Stray] = {}  # by the names of their sessions
+        self._finding: set[asyncio.Task[None]] = set()
 
     @property
     def hub(self) -> Hub:
@@ -46,14 +72,19 @@ class SharedDaemonState(DaemonState):
         from fileops.attach.handshake import BadRequest
         from fileops.rpc.decode import InvalidParams
 
-        connection = LspConnection if attachment.protocol == "lsp" else McpConnection
+        connection = (LspConnection if attachment.protocol == "lsp" else McpConnection)(self, attachment, name)
         try:
-            return connection(self, attachment, name).serve(for_reading, for_writing)
+            session = connection.serve(for_reading, for_writing)
         except msgspec.ValidationError as fault:
             raise BadRequest(f"options: {fault}") from None
         except InvalidParams as fault:
             option = fault.path.rpartition(".")[2]
             raise BadRequest(f"The option {option} {fault.reason}") from None
+        if self._strays and isinstance(connection, McpConnection):
+            finding = asyncio.get_running_loop().create_task(self._find_strays(connection))
+            self._finding.add(finding)
+            finding.add_done_callback(self._finding.discard)
+        return session
 
     def describe(self) -> list[dict[str, object]]:
         return [connection.describe() for connection in tuple(self.hub.connections.values())]
@@ -69,18 +100,105 @@ class SharedDaemonState(DaemonState):
             for review in self.reviews.waiting()
         ]
 
-    async def notices(self, host: str, own_id: str) -> list[str]:
-        session = self.hub.sessions.named(host, own_id)
-        if session is None or (connection := self.hub.connections.get(session.connections[-1])) is None:
-            return []
-        return await connection.notices(session.session_id)
+    async def notices(self, hook: "Hook") -> list[str]:
+        found = await self._session_of(hook, ancestors_of(hook.pid))
+        return [] if found is None else await found.connection.notices(found.session_id)
 
-    async def note_views(self, host: str, own_id: str, file_paths: "Sequence[str]", output: str) -> None:
-        session = self.hub.sessions.named(host, own_id)
-        if session is not None and (connection := self.hub.connections.get(session.connections[-1])) is not None:
-            await connection.note_views(session.session_id, file_paths, output)
+    async def note_views(self, hook: "Hook", file_paths: Sequence[str], output: str) -> None:
+        found = await self._session_of(hook, ancestors_of(hook.pid))
+        if found is not None:
+            await found.connection.note_views(found.session_id, file_paths, output)
 
-    def reset(self, host: str, own_id: str) -> None:
-        session = self.hub.sessions.named(host, own_id)
+    async def reset(self, hook: "Hook") -> None:
+        found = await self._session_of(hook, ancestors_of(hook.pid))
+        if found is not None:
+            found.connection.reset(found.session_id)
+
+    async def record(self, hook: "Hook", report: Mapping[str, object]) -> None:
+        import msgspec
+
+        from fileops.attach.handshake import BadRequest
+        from fileops.service.hub.hooks import HookReport, note_report
+
+        try:
+            checked = msgspec.convert(report, HookReport)
+        except msgspec.ValidationError as fault:
+            raise BadRequest(str(fault)) from None
+        if self._parts is None:
+            return  # without a client there is no folder to record
+        ancestors = ancestors_of(hook.pid)  # before the hook can end
+        cwd = None if checked.cwd is None else await asyncio.to_thread(os.path.realpath, checked.cwd)
+        stray = _stray_of(hook, ancestors, cwd)
+        found = await self._session_of(hook, ancestors)
+        if found is None:
+            self._strays[stray.session.session_id] = stray
+            while len(self._strays) > MAX_STRAYS:
+                del self._strays[next(iter(self._strays))]
+            await note_report(self._parts.workspace.work, stray.session, checked)
+            return
+        self._find_stray(stray, found)
+        await note_report(self._parts.workspace.work, self._working_session(found, cwd), checked)
+        if cwd is not None and self._parts.recorder is not None:
+            await asyncio.to_thread(self._parts.recorder.record, cwd, found.connection.name)
+
+    def _working_session(self, found: "HookedSession", cwd: str | None) -> "WorkingSession":
+        """Describe a hook's session. It works in the folder of the hook, too."""
+        from fileops.service.session_work import WorkingSession
+
+        label, roots = found.connection.describe_session(found.session_id)
+        roots = tuple(dict.fromkeys((*roots, *(() if cwd is None else (cwd,)))))
+        return WorkingSession(session_id=found.session_id, label=label, roots=roots)
+
+    def _find_stray(self, stray: "Stray", found: "HookedSession") -> None:
+        """Give the session, now that it is found, the turn that began before its client attached."""
+        known = self._strays.pop(stray.session.session_id, None)
+        if known is not None and self._parts is not None and known.session.session_id != found.session_id:
+            session = self._working_session(found, stray.cwd)
+            self._parts.workspace.work.move_turn(known.session.session_id, session)
+
+    async def _find_strays(self, agent: McpConnection) -> None:
+        """Find the sessions of the hooks that were called before this client attached."""
+        for stray in tuple(self._strays.values()):
+            found = await self._session_of(stray.hook, stray.ancestors)
+            if found is not None and found.connection is agent:
+                self._find_stray(stray, found)
+
+    async def _session_of(self, hook: "Hook", ancestors: Sequence[int]) -> "HookedSession | None":
+        """Find a hook's session by its id, else by its process; None if no client has it.
+
+        By the process, it is that of the client whose parent is the nearest ancestor of the hook that is the parent of
+        one client only. So the session is found after the host has given it another id, and of a host that gives its
+        servers none.
+        """
+        session = self.hub.sessions.named(hook.host, hook.own_id)
         if session is not None and (connection := self.hub.connections.get(session.connections[-1])) is not None:
-            connection.reset(session.session_id)
+            return HookedSession(connection, session.session_id)
+        agents = [agent for agent in self.hub.connections.values() if isinstance(agent, McpConnection)]
+        agent = next((agent for agent in agents if agent.has_session(hook.host, hook.own_id)), None)
+        agent = agent or _agent_of_process(agents, ancestors)
+        name = None if agent is None else await agent.session_of_hook(hook.host, hook.own_id)
+        return None if agent is None or name is None else HookedSession(agent, name)
+
+
+def _agent_of_process(agents: "list[McpConnection]", ancestors: Sequence[int]) -> McpConnection | None:
+    """Find the agent whose server is a child of the nearest of these processes that has one such child."""
+    parents = [parent_of(agent.pid) for agent in agents]
+    for ancestor in ancestors:
+        if parents.count(ancestor) == 1:
+            return agents[parents.index(ancestor)]
+    return None
+
+
+def _stray_of(hook: "Hook", ancestors: Sequence[int], cwd: str | None) -> "Stray":
+    """Describe a hook's session as long as no client has it. It works in the folder of the hook."""
+    from fileops.model.sessions import SessionName
+    from fileops.service.hub.names import base_of, program_name
+    from fileops.service.session_work import WorkingSession
+
+    host = CLIENT_NAMES.get(hook.host, hook.host)
+    session = WorkingSession(
+        session_id=SessionName(base_of(host, hook.own_id)),
+        label=program_name(host),
+        roots=() if cwd is None else (cwd,),
+    )
+    return Stray(hook, ancestors, cwd, session)

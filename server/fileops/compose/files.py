@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.history.journal import History
+    from fileops.model.sessions import SessionName
     from fileops.model.settings import EncodingRule, FreshnessRule
     from fileops.ports import EventSink, FileSystem, HistoryStore, RuleFiles
+    from fileops.record.recorder import Recorder
     from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
     from fileops.wire.types import FilesystemOptions
@@ -27,11 +29,14 @@ def build_workspace(
     is_on_disk: bool = True,
     saved: "FileSystem",
     has_many_clients: bool = False,
+    recorder: "Recorder | None" = None,
+    label_of: "Callable[[SessionName], str]" = str,
 ) -> "Workspace":
     """Build what clients share, over files as their users see them.
 
     Args: events: of what happens to files. is_on_disk: whether paths are those of this machine's disk; the files of
-    another filesystem are not watched, but checked by its `stat`. saved: the files without open documents.
+    another filesystem are not watched, but checked by its `stat`. saved: the files without open documents. recorder,
+    label_of: see Workspace.
     """
     from fileops.service.client.unreadable import RuleBook
     from fileops.service.plugins.registry import register_plugins
@@ -66,6 +71,8 @@ def build_workspace(
         plugins=register_plugins(),
         rules=rules,
         has_many_clients=has_many_clients,
+        recorder=recorder,
+        label_of=label_of,
     )
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from fileops import __version__
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
+from fileops.compose.recording import record_folders
 from fileops.compose.state import Hub, SharedParts
 from fileops.model.sessions import SessionName
 
@@ -83,7 +84,7 @@ class LspConnection(ClientConnection):
             warn=warn if state.is_on_disk else ignore,
         )
         if hub is not None:
-            adapters = replace(adapters, all_sessions=hub.sessions.all)
+            adapters = replace(adapters, all_sessions=hub.sessions.all, person=hub.person_of(self._name))
         if own is not None and own.image_detector is not None:
             adapters = replace(adapters, image_detector=own.image_detector)
         if self.is_editor:
@@ -95,6 +96,10 @@ class LspConnection(ClientConnection):
         self._service = service = FileOps(shared.workspace, adapters, settings, context.folders)
         if hub is not None:
             self._join(hub, context, adapters.names, shared)
+            if shared.recorder is not None:
+                record_folders(shared.recorder, service, self._name)
+                if self.is_editor and context.client.capability("experimental.fileops.record") is True:
+                    self._show_record(hub, shared)
         service.when_work_waits(context.on_request_done)
         state.recover(service.folders)
         if self.is_editor:
@@ -230,6 +235,16 @@ class LspConnection(ClientConnection):
         view = EventView(names, self._folders if self.is_editor else tuple, is_open, paths_of)
         self._server.view_of_event = view.of
         hub.router.connect(self._name, context.events)
+
+    def _show_record(self, hub: Hub, shared: SharedParts) -> None:
+        """Send the editor what is recorded in its folders and documents."""
+        from fileops.core.roots import is_inside
+
+        def concerns(path: str) -> bool:
+            inside = any(is_inside(folder, path) for folder in self._folders())
+            return inside or shared.files.is_open_in(self._name, path)
+
+        hub.recorded.connect(self._name, self._server.notify_recorded, concerns)
 
     def _add_undo_actions(self, service: "FileOps", context: "ClientContext") -> None:
         from fileops.lsp.undo_actions import LensRefresh, UndoActions

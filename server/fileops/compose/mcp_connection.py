@@ -3,6 +3,7 @@
 Belongs to the event loop, except where a comment names a thread. Imports are deferred until they are needed.
 """
 
+import asyncio
 import logging
 import os
 from functools import partial
@@ -12,17 +13,22 @@ from msgspec.structs import replace
 
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
+from fileops.compose.recording import record_folders
 
 if TYPE_CHECKING:
     from fileops.mcp.elicitation import McpApprover
     from fileops.mcp.host_sessions import HostSessions
     from fileops.mcp.options import McpOptions
     from fileops.mcp.server import McpServer
+    from fileops.model.sessions import SessionName
     from fileops.rpc.session import StreamSession
     from fileops.service.fileops import FileOps
     from fileops.wire.types import Options
 
 log = logging.getLogger(__name__)
+
+NAMED_S = 5.0  # from the start of a server to its first message, at which some hosts call hooks already
+NAMES_THREADS = {"codex"}  # hosts, as `mcp hook` calls them, whose calls have the id of their session
 
 
 class McpConnection(ClientConnection):
@@ -36,6 +42,30 @@ class McpConnection(ClientConnection):
     @property
     def host(self) -> str:
         return self._host if self._server is None else self._server.host or self._host
+
+    @property
+    def pid(self) -> int:
+        """Of the client's process: a child of the host, unless another program starts the host's servers."""
+        return self._attachment.pid
+
+    def has_session(self, host: str, own_id: str) -> bool:
+        """Whether the host gave this server the id at its start. Args: host: see is_of_host."""
+        return self._server is not None and self._server.names.is_given(host, own_id)
+
+    async def session_of_hook(self, host: str, own_id: str) -> "SessionName | None":
+        """The session that a hook of the host means; None if the host does not say its name.
+
+        Where the calls name their session, as those of Codex do, it is the one with this id.
+        """
+        if self._server is None:
+            return None
+        names = self._server.names
+        try:
+            async with asyncio.timeout(NAMED_S):
+                await names.is_named.wait()
+        except TimeoutError:
+            return None
+        return names.session_of({"threadId": own_id} if host in NAMES_THREADS else {})
 
     def serve(self, for_reading: int, for_writing: int, *, notice: str | None = None) -> "StreamSession":
         """What serves the client. notice: a sentence for its model. Raises: msgspec.ValidationError (its options)."""
@@ -99,13 +129,17 @@ class McpConnection(ClientConnection):
             routing = AgentRouting(hub.editors, approve=options.approve, modes=shared.workspace.modes)
             adapters = replace(adapters, routing=routing, globs_at=hub.editor_globs.at)
         self._service = FileOps(shared.workspace, adapters, options.settings)
+        if shared.recorder is not None:
+            record_folders(shared.recorder, self._service, self._name)
         return self._service
 
 
 def _common_options(options: "McpOptions") -> "Options | None":
     """The options that are the same for all clients of a daemon, None if the host gives none of them."""
-    if not options.encodings:
+    keeps_titles = None if options.record_titles == "on" else False
+    if not options.encodings and options.record is None and keeps_titles is None:
         return None
     from fileops.wire.types import EncodingOptions, Options
 
-    return Options(encodings=[EncodingOptions(glob=rule.glob, encoding=rule.encoding) for rule in options.encodings])
+    encodings = [EncodingOptions(glob=rule.glob, encoding=rule.encoding) for rule in options.encodings]
+    return Options(encodings=encodings or None, record=options.record, record_titles=keeps_titles)

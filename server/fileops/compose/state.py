@@ -5,28 +5,39 @@ Imports are deferred until they are needed.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from fileops.compose import files
+from fileops.compose import files, recording
 from fileops.concurrency import shares
 from fileops.model.sessions import SessionName
 
 if TYPE_CHECKING:
     from fileops.compose.embedding import OwnParts
     from fileops.fs.remote.router import RouterFileSystem
+    from fileops.model.record import ByPerson
     from fileops.model.settings import FreshnessRule
     from fileops.ports import EventSink, FileSystem
+    from fileops.record.recorder import Recorder
     from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
     from fileops.wire.types import Options
+
+log = logging.getLogger(__name__)
 
 EXPIRE_EVERY_S = 60.0
 
 
 class Connection(Protocol):
     """One client, as the others see it."""
+
+    @property
+    def program(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
 
     def describe(self) -> dict[str, object]: ...
 
@@ -44,6 +55,10 @@ class Connection(Protocol):
 
     def reset(self, session_id: SessionName) -> None:
         """Forget what a session of this connection has read."""
+        ...
+
+    def describe_session(self, session_id: SessionName) -> "tuple[str, tuple[str, ...]]":
+        """The label of a session of this connection, and the folders in which it works."""
         ...
 
 
@@ -93,10 +108,12 @@ class DaemonState:
         """Forget a connection and its open documents; its sessions are kept. Called in any thread."""
         with suppress(RuntimeError):  # the loop is closed, and nothing waits any more
             self._loop.call_soon_threadsafe(self._forget_view, name)
-        if self.hub is not None:
-            self.hub.leave(name)
+        left = [] if self.hub is None else self.hub.leave(name)
         if self._parts is not None:
+            self._parts.workspace.work.disconnected(left)
             self._parts.files.disconnect(name)
+            if self._parts.recorder is not None:
+                self._parts.recorder.leave(name)
             self._parts.workspace.workers.end_share(shares.of_editor(name))
 
     def _forget_view(self, name: str) -> None:
@@ -126,6 +143,7 @@ class Hub:
         """Args: socket: where the daemon listens."""
         from fileops.service.client.unreadable import EditorGlobs
         from fileops.service.hub.approvals import AskedEditors
+        from fileops.service.hub.record_feed import RecordFeed
         from fileops.service.hub.routing import EventRouter
         from fileops.service.hub.sessions import SessionRegistry, Throttle
 
@@ -134,6 +152,7 @@ class Hub:
         self.editor_globs = EditorGlobs()
         self.sessions = SessionRegistry()
         self.connections: dict[str, Connection] = {}
+        self.recorded = RecordFeed()
         self.sessions.on_change = Throttle(self._notify_sessions).request
         self.socket = socket
         self._end_session = end_session
@@ -149,12 +168,26 @@ class Hub:
         self._session_bases.add(name)
         return name
 
-    def leave(self, connection: str) -> None:
+    def leave(self, connection: str) -> list[SessionName]:
+        """Forget a connection. Returns the sessions that it was the last one of."""
         self.router.disconnect(connection)
+        self.recorded.disconnect(connection)
         self.editors.disconnect(connection)
         self.editor_globs.disconnect(connection)
         self.connections.pop(connection, None)
-        self.sessions.disconnected(connection)
+        return self.sessions.disconnected(connection)
+
+    def person_of(self, editor: str) -> "ByPerson":
+        """The user of an editor, by the name of its connection."""
+        from fileops.model.record import ByPerson
+
+        connection = self.connections.get(editor)
+        return ByPerson(session_id=editor, label="a person" if connection is None else connection.program)
+
+    def label_of(self, session_id: SessionName) -> str:
+        """What people are shown as the name of a session."""
+        session = self.sessions.get(session_id)
+        return session_id if session is None else session.label
 
     def end_expired_sessions(self) -> None:
         for session_id in self.sessions.expired():
@@ -196,6 +229,9 @@ class SharedParts:
         rules = [EncodingRule(glob=entry.glob, encoding=entry.encoding) for entry in self._encodings]
         saved = files.encoded_files(self.remote or state.disk, rules)
         self.files = OverlayFileSystem(saved)
+        self._record = "on" if options is None else options.record or "on"
+        self._keeps_titles = options is None or options.record_titles is not False
+        self.recorder = self._start_recorder(state, warn)
         self.workspace: Workspace = files.build_workspace(
             self.files,
             events,
@@ -205,10 +241,27 @@ class SharedParts:
             is_on_disk=state.is_on_disk,
             saved=saved,
             has_many_clients=state.hub is not None,
+            recorder=self.recorder,
+            label_of=str if state.hub is None else state.hub.label_of,
         )
         state.local.on_recovered(events.publish)
+        self.workspace.work.keeps_titles = self._keeps_titles
         if state.hub is not None:
             self.workspace.on_session_end = state.hub.sessions.drop
+
+    def _start_recorder(self, state: DaemonState, warn: "Callable[[str], None]") -> "Recorder | None":
+        """None if nothing is recorded: in a private daemon the history of edits is all that there is."""
+        if state.hub is None or self._record == "off" or not state.is_on_disk:
+            return None
+        try:
+            recorder = recording.start_recorder(self.files, state.hub.person_of, warn, watches=self._record == "on")
+            recorder.writer.on_entries = state.hub.recorded.publish
+            recorder.start()
+        except Exception as fault:  # the boundary of an optional part: without it everything else works
+            log.exception("nothing is recorded")
+            warn(f"Changes are not recorded: {fault}. Everything else works.")
+            return None
+        return recorder
 
     def close_sinks(self) -> None:
         for sink in self._telemetry:
@@ -227,3 +280,7 @@ class SharedParts:
             raise InvalidParams(advice, ".initializationOptions.encodings")
         if options.history is not None and options.history != self._history:
             raise InvalidParams(advice, ".initializationOptions.history")
+        if options.record is not None and options.record != self._record:
+            raise InvalidParams(advice, ".initializationOptions.record")
+        if options.record_titles is not None and options.record_titles != self._keeps_titles:
+            raise InvalidParams(advice, ".initializationOptions.record_titles")

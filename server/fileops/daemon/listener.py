@@ -26,7 +26,7 @@ from fileops.attach.handshake import (
     Reason,
     answer_line,
     control_answer_line,
-    hooked_session_of,
+    hook_of,
     parse_request,
     refusal_line,
     views_of_request,
@@ -44,7 +44,7 @@ LOOK_S = 60.0  # between two looks whether the socket is still this daemon's
 ACCEPT_PAUSE_S = 1.0  # while no descriptor is free
 MAX_REVIEWS = 50  # that `status` lists
 MAX_REVIEWS_BYTES = 16_000  # of the 64 kB of a line, which has the clients too
-HOOK_S = 1.0  # for the notices that a hook asks for; the host's user waits
+HOOK_S = 1.0  # for what a hook asks or reports; the host's user waits
 
 _MESSAGES: dict[Reason, str] = {
     "attach": f"The shared daemon is fileops-server {__version__}, which attaches no clients of this version. "
@@ -90,6 +90,7 @@ class Listener:
         self._spare: int | None = None  # a descriptor to accept a client with that can only be refused
         self._is_outdated = False  # a newer client has attached
         self._tasks: set[asyncio.Task[None]] = set()
+        self._noting: set[asyncio.Future[None]] = set()  # reports of hooks
         self._changed = asyncio.Event()
         self.is_stuck = False  # a thread waits for a disk that does not answer, and would keep the process
 
@@ -219,7 +220,7 @@ class Listener:
             return self._connections.note_refused(described(request), peer, "silent")
         match request:
             case ControlRequest():
-                return await self._control(connection, request)
+                return await self._control(connection, request, peer)
             case Attachment():
                 return await self._serve_session(connection, self._connections.enter(request, peer))
             case _:
@@ -258,13 +259,13 @@ class Listener:
 
     # --- about the daemon --------------------------------------------------------------------------------------
 
-    async def _control(self, connection: socket.socket, request: ControlRequest) -> None:
+    async def _control(self, connection: socket.socket, request: ControlRequest, peer: Peer) -> None:
         """Raises: OSError, if the client does not take the answer; then nothing that is in it counts."""
         is_sent = False
         with Delivery() as delivery:
             try:
                 try:
-                    answer = await self._answer_of(request)
+                    answer = await self._answer_of(request, peer)
                 except BadRequest as fault:
                     answer = refusal_line("bad", f"{fault}.")
                 await send(connection, answer)
@@ -272,7 +273,7 @@ class Listener:
             finally:
                 delivery.settle(is_sent=is_sent)
 
-    async def _answer_of(self, request: ControlRequest) -> bytes:
+    async def _answer_of(self, request: ControlRequest, peer: Peer) -> bytes:
         """Raises: BadRequest."""
         match request.command:
             case "status":
@@ -291,23 +292,41 @@ class Listener:
             case "outcome":
                 return control_answer_line(status=self._connections.outcome_of(request.params.get("connection")))
             case "notices":
-                return control_answer_line(texts=await self._notices(request))
+                return control_answer_line(texts=await self._notices(request, peer))
             case "reset":
-                self._service.reset(*hooked_session_of(request))
+                await self._service.reset(hook_of(request, peer.pid))
+                return control_answer_line()
+            case "record":
+                await self._record(request, peer)
                 return control_answer_line()
             case _:
                 assert_never(request.command)
 
-    async def _notices(self, request: ControlRequest) -> list[str]:
+    async def _notices(self, request: ControlRequest, peer: Peer) -> list[str]:
         """Take the texts for a hook. They count as reported when the hook has been sent them: see _control."""
-        within_s = request.params.get("within_s")
+        hook = hook_of(request, peer.pid)
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(within_s, HOOK_S) if isinstance(within_s, int | float) else HOOK_S):
-                session, views = hooked_session_of(request), views_of_request(request)
+            async with asyncio.timeout(_patience_of(request)):
+                views = views_of_request(request)
                 if views is not None:
-                    await self._service.note_views(*session, *views)
-                return list(await self._service.notices(*session))
+                    await self._service.note_views(hook, *views)
+                return list(await self._service.notices(hook))
         return []
+
+    async def _record(self, request: ControlRequest, peer: Peer) -> None:
+        """Note what a hook reports. What the hook cannot wait for is noted after the answer. Raises: BadRequest."""
+        noting = asyncio.ensure_future(self._service.record(hook_of(request, peer.pid), request.params))
+        self._noting.add(noting)
+        noting.add_done_callback(self._noting.discard)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_patience_of(request)):
+                await asyncio.shield(noting)
+
+
+def _patience_of(request: ControlRequest) -> float:
+    """How long the hook waits for its answer."""
+    within_s = request.params.get("within_s")
+    return min(within_s, HOOK_S) if isinstance(within_s, int | float) else HOOK_S
 
 
 def _bounded(reviews: Sequence[Mapping[str, object]]) -> dict[str, object]:

@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 _SO_PEERPIDFD = 77  # <asm-generic/socket.h>, since Linux 6.5
 _LOCAL_PEERCRED = 1  # <sys/un.h> of macOS, with struct xucred
+MAX_ANCESTORS = 8  # a hook is a child of its host, or of a shell or two that the host started
 _FIELDS = (b"NoNewPrivs:", b"Seccomp:", b"Seccomp_filters:")
 
 
@@ -37,6 +38,23 @@ def peer_of(connection: socket.socket) -> Peer:
         return Peer(0, uid)
     pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return Peer(pid, uid)
+
+
+def parent_of(pid: int) -> int:
+    """Return the parent of a process; 0 if there is none, or it cannot be read."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return int(stat.read().rpartition(b")")[2].split()[1])  # the name before it may contain anything
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def ancestors_of(pid: int, limit: int = MAX_ANCESTORS) -> list[int]:
+    """Return the parent of a process, its parent, and so on, without the first process of the system."""
+    found: list[int] = []
+    while len(found) < limit and (pid := parent_of(pid)) > 1:
+        found.append(pid)
+    return found
 
 
 def refusal_of(connection: socket.socket, peer: Peer) -> Literal["uid", "confined", "exhausted"] | None:

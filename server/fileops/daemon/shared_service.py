@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from fileops.attach.handshake import (
-    Attachment,
-)
+from fileops.attach.handshake import Attachment, Hook
 from fileops.rpc.standard_io import Session
 
 
@@ -28,16 +26,20 @@ class SharedService(Protocol):
         """Describe the reviews that wait, the oldest first, as `status --json` prints them: without texts."""
         ...
 
-    async def notices(self, host: str, own_id: str) -> Sequence[str]:
-        """Take what is to be reported to a session now; empty if it is not known. See SessionRegistry.named."""
+    async def notices(self, hook: Hook) -> Sequence[str]:
+        """Take what is to be reported to a hook's session now; empty if it is not known."""
         ...
 
-    async def note_views(self, host: str, own_id: str, file_paths: Sequence[str], output: str) -> None:
-        """Count what the output of a shell command has shown of these files to a session as read."""
+    async def note_views(self, hook: Hook, file_paths: Sequence[str], output: str) -> None:
+        """Count what the output of a shell command has shown of these files to a hook's session as read."""
         ...
 
-    def reset(self, host: str, own_id: str) -> None:
-        """Forget what a session has read."""
+    async def reset(self, hook: Hook) -> None:
+        """Forget what a hook's session has read."""
+        ...
+
+    async def record(self, hook: Hook, report: Mapping[str, object]) -> None:
+        """Note that a turn or a command of a hook's session begins or ends. Raises: BadRequest."""
         ...
 
     def close(self) -> None:

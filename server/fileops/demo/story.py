@@ -1,4 +1,4 @@
-"""`fileops-server demo`: ten steps with the daemon as a child process.
+"""`fileops-server demo`: twelve steps with daemons as child processes.
 
 Each step says what it requests, shows the result, and checks the result and the disk. The user's files are only read;
 the steps work on copies in a temporary folder.
@@ -27,6 +27,7 @@ from fileops.demo.files import (
     write,
     write_behind_its_back,
 )
+from fileops.demo.rewind import play_rewind
 from fileops.demo.stage import Stage
 from fileops_client import (
     Answer,
@@ -62,6 +63,8 @@ def run_demo(directory: str | None = None, *, command: Sequence[str] | None = No
         try:
             asyncio.run(_play(stage, folder, cast, command))
             asyncio.run(_play_beside_a_formatter(stage, folder, command))
+            if command is None:  # the record belongs to a shared daemon, which is always this installation's
+                asyncio.run(play_rewind(stage, folder))
         except (StepFailed, ConnectionLost, ResponseError, ServerMissing, TimeoutError) as error:
             stage.fail(str(error) or "no answer in time")
             return 1

@@ -22,7 +22,7 @@ from fileops.history.records import MAX_RECORD_BYTES, DamagedRecord, packed, unp
 from fileops.model.history import AppliedEdit
 from fileops.platform import descriptors, sync
 from fileops.platform.locks import lock_between_processes
-from fileops.platform.private_files import NotPrivate, open_private
+from fileops.platform.private_files import NotPrivate, open_private, require_private_folder
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class DiskHistoryStore:
 
     def load(self) -> Loaded:
         try:
-            self._require_own_folder()
+            require_private_folder(self._folder)
         except OSError as error:
             if error.errno != errno.ENOENT:
                 self._tell(f"The history of edits in {self._folder} is not read: {error.strerror}.")
@@ -154,7 +154,7 @@ class DiskHistoryStore:
     def _begin_file(self) -> None:
         self._end_file()
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        self._require_own_folder()
+        require_private_folder(self._folder)
         path = os.path.join(self._folder, f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}{_SUFFIX}")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600)
@@ -172,14 +172,6 @@ class DiskHistoryStore:
         if self._fd >= 0:
             descriptors.close(self._fd)
             self._fd = -1
-
-    def _require_own_folder(self) -> None:
-        """Raises: OSError, also if other users could put files there."""
-        status = os.stat(self._folder)
-        if not stat.S_ISDIR(status.st_mode):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        if status.st_uid != os.geteuid() or status.st_mode & 0o002:
-            raise PermissionError(errno.EPERM, "the folder belongs to another user, or others may write there")
 
     # --- pruning -----------------------------------------------------------------------------------------------
 

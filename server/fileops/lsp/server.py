@@ -9,14 +9,14 @@ import gc
 import importlib
 import logging
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from fileops import __version__
-from fileops.api.requests import DID_CHANGE_SESSIONS, NOTIFICATIONS, REQUESTS, Need, Request, load_deferred
+from fileops.api.requests import DID_CHANGE_SESSIONS, DID_RECORD, NOTIFICATIONS, REQUESTS, Need, Request, load_deferred
 from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.api.sessions import sessions_result
 from fileops.lsp import methods
@@ -38,6 +38,7 @@ from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.types import Options, Params
 
 if TYPE_CHECKING:
+    from fileops.model.record import Entry
     from fileops.service.fileops import FileOps
     from fileops.wire.capabilities import FileopsCapabilities, SharedCapability
 
@@ -223,7 +224,7 @@ class LspServer:
             "requests": self.requests,
             "notifications": [
                 *NOTIFICATIONS,
-                *([DID_CHANGE_SESSIONS] if self._has("editor") else ()),
+                *([DID_CHANGE_SESSIONS, DID_RECORD] if self._has("editor") else ()),
                 *([DID_CHANGE_REVIEWS] if self._has("user") else ()),
             ],
             "strategies": strategy_names(),
@@ -251,6 +252,12 @@ class LspServer:
         """Send the sessions of a shared daemon to its editor."""
         if self.service is not None:
             self.client.notify(DID_CHANGE_SESSIONS, sessions_result(self.service))
+
+    def notify_recorded(self, entries: "Sequence[Entry]", n_more: int) -> None:
+        """Send entries of the record to an editor that asked for them."""
+        from fileops.wire.record import did_record
+
+        self.client.notify(DID_RECORD, did_record(entries, n_more))
 
     @property
     def n_waiting_for_others(self) -> int:

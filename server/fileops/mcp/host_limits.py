@@ -3,13 +3,13 @@
 import logging
 from typing import cast
 
+from fileops.mcp.host_sessions import CODEX_METADATA
 from fileops.mcp.protocol import JsonObject
 
 log = logging.getLogger(__name__)
 
 MAX_READ_BYTES = 40_000  # of the finished text; hosts cut longer ones somewhere above it
 HOSTS_WITHOUT_LIMIT = {"claude-code"}  # the tool's `_meta` lifts its limit
-CODEX_METADATA = "x-codex-turn-metadata"
 MODELS_OF_CODEX = ("gpt-", "codex-")  # names that Codex knows begin so; with others it cuts at 10,000 bytes
 
 

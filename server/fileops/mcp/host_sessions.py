@@ -1,12 +1,23 @@
 """What the sessions of a connection are called: HOST:ID where the host has an id for them, else HOST-1."""
 
+import asyncio
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from fileops.model.host_names import host_name
-from fileops.model.sessions import SessionName
-from fileops.service.hub.names import SessionNames, base_in, base_of, has_host_id
+from fileops.model.sessions import SessionName, base_in, has_host_id
+from fileops.service.hub.names import SessionNames, base_of, is_of_host
 
 UNKNOWN_HOST = "mcp"
+CODEX_METADATA = "x-codex-turn-metadata"  # of each call of Codex
+MAX_TURN_ID_CHARS = 200
+
+
+def turn_of(meta: Mapping[str, object]) -> str | None:
+    """The host's id of the turn that a call belongs to; None if it names none. Codex names it in the call's `_meta`."""
+    metadata = meta.get(CODEX_METADATA)
+    turn_id = cast("Mapping[str, object]", metadata).get("turn_id") if isinstance(metadata, dict) else None
+    return turn_id if isinstance(turn_id, str) and 0 < len(turn_id) <= MAX_TURN_ID_CHARS else None
 
 
 class HostSessions(SessionNames):
@@ -27,6 +38,7 @@ class HostSessions(SessionNames):
         self._id = given or environ.get("CLAUDE_CODE_SESSION_ID") or None
         self._host: str | None = None
         self._own: set[str] = set()  # the sessions of its calls
+        self.is_named = asyncio.Event()  # set once the host is known
 
     @property
     def host(self) -> str:
@@ -40,11 +52,20 @@ class HostSessions(SessionNames):
     def note_host(self, name: str | None) -> None:
         if self._host is None and name is not None:
             self._host = host_name(name) or None
+            if self._host is not None:
+                self.is_named.set()
+
+    def is_given(self, host: str, own_id: str) -> bool:
+        """Whether the sessions have this id for as long as the connection lasts. Args: host: see is_of_host."""
+        return own_id == self._id and (
+            self._host is None or is_of_host(SessionName(base_of(self._host, own_id)), host, own_id)
+        )
 
     def session_of(self, meta: Mapping[str, object]) -> SessionName:
         """The session of a call. Codex names its thread in the call's `_meta`."""
         if self._host is None:
             self._host = UNKNOWN_HOST  # a session must not change its name
+            self.is_named.set()
         thread = meta.get("threadId")
         own_id = thread if isinstance(thread, str) and thread else self._id
         if own_id is not None:

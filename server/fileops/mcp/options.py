@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.mcp.elicitation import APPROVAL_TIMEOUT_S
+from fileops.model.record import RecordMode
 from fileops.model.settings import EncodingRule, FreshnessRule, Settings
 from fileops.service.hub.approvals import WITHOUT_EDITOR, Approve
 
@@ -29,6 +30,8 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     show_diff: Literal["on", "off"] = "on"
     max_read_bytes: int | None = None
     encodings: Sequence[EncodingRule] = ()
+    record: RecordMode | None = None
+    record_titles: Literal["on", "off"] = "on"
     unreadable: Sequence[str] = ()
 
     @property

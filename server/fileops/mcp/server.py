@@ -23,7 +23,7 @@ from fileops.mcp.elicitation import (
 )
 from fileops.mcp.forms import input_required
 from fileops.mcp.host_limits import HostLimits
-from fileops.mcp.host_sessions import HostSessions
+from fileops.mcp.host_sessions import HostSessions, turn_of
 from fileops.mcp.options import McpOptions
 from fileops.mcp.progress import Progress, reported
 from fileops.mcp.protocol import CallParams, JsonObject, Peer
@@ -66,9 +66,9 @@ class McpServer:
         notice: str | None = None,
     ) -> None:
         self.connection = Connection(self, answers.withdrawal)
-        self._names = HostSessions(options.session, environ, unnamed_session)
-        self._approver = McpApprover(lambda: self._names.host, allows_unasked=options.allows_unasked)
-        self.service = build(self._approver, self._names)
+        self.names = HostSessions(options.session, environ, unnamed_session)
+        self._approver = McpApprover(lambda: self.names.host, allows_unasked=options.allows_unasked)
+        self.service = build(self._approver, self.names)
         self._options = options
         self._notice = notice
         self._recover = recover
@@ -134,7 +134,7 @@ class McpServer:
     @property
     def host(self) -> str | None:
         """The client's name, as in the names of its sessions; None until it has said it."""
-        return self._names.named_host
+        return self.names.named_host
 
     # --- the session's server ----------------------------------------------------------------------------------
 
@@ -168,7 +168,7 @@ class McpServer:
     def _peer(self, method: str, params: object) -> Peer:
         """Who made a request. Raises: RequestRefused if it may not be made now; InvalidParams."""
         if (peer := protocol.modern_peer(params)) is not None:
-            self._names.note_host(peer.host)
+            self.names.note_host(peer.host)
             return peer
         if self._client is not None:
             return self._client
@@ -181,7 +181,7 @@ class McpServer:
             raise RequestRefused(errors.invalid_request("already initialized"))
         checked = decode({} if params is None else params, protocol.InitializeParams)
         host = None if checked.client_info is None else checked.client_info.name
-        self._names.note_host(host)
+        self.names.note_host(host)
         self._client = Peer(is_modern=False, capabilities=checked.capabilities, host=host)
         return answers.initialized(checked.protocol_version, self._notice)
 
@@ -206,7 +206,9 @@ class McpServer:
             raise InvalidParams(f"no such tool; there are {', '.join(self._tools)}", ".name")
         meta = params.meta or {}
         self._limits.check_model(meta)
-        session = self._names.session_of(meta)
+        session = self.names.session_of(meta)
+        if (turn_id := turn_of(meta)) is not None:
+            await self.service.work.begin_turn(session, turn_id)
         async with reported(self.connection.notify, meta.get("progressToken")) as progress:
             self._approver.begin(self._dialogue(peer, params, session, progress), progress)
             result = await self._result(tool, params, session)
@@ -224,7 +226,7 @@ class McpServer:
                 call = _bound_to(session, params)
                 state = self._seal.seal(call, question.asked)
                 log.info("a person is asked about the tool use %r", (params.meta or {}).get("claudecode/toolUseId"))
-                return input_required(question.question, self._names.host, state)
+                return input_required(question.question, self.names.host, state)
 
     async def _run(self, tool: Tool, arguments: Arguments, session: SessionName) -> JsonObject:
         path = path_of(arguments)
@@ -233,7 +235,7 @@ class McpServer:
             if not self._roots.folders:
                 refused = failed(arguments, OutsideRoots(path=path or ""), session)
                 return results.tool_result(refused.result, path, [texts.outside_roots(())])
-        max_output_bytes = self._limits.max_read_bytes(self._names.host)
+        max_output_bytes = self._limits.max_read_bytes(self.names.host)
         call = ToolCall(arguments=arguments, session=session, max_output_bytes=max_output_bytes)
         try:
             answer = await tool.run(self.service, call)
@@ -244,7 +246,9 @@ class McpServer:
     async def _more(self, answer: Answer) -> list[str]:
         """The texts beside the output."""
         result, error = answer.result, answer.error
-        notices = await notices_for(self.service, answer) if self._options.notices == "on" else Notices()
+        has_notices = self._options.notices == "on"
+        notices = await notices_for(self.service, answer) if has_notices else Notices()
+        rewound = self.service.rewinds.take_notices(answer.session) if has_notices else []
         more = (
             [results.shown_diff(result)] if self._options.show_diff == "on" and results.has_unseen_diff(result) else []
         )
@@ -255,7 +259,7 @@ class McpServer:
         more += answer.hints.texts(reported)
         if isinstance(error, OutsideRoots):
             more.append(texts.outside_roots(self._roots.folders))
-        return [*more, *reported]
+        return [*more, *rewound, *reported]
 
     def _dialogue(
         self, peer: Peer, params: CallParams, session: SessionName, progress: Progress | None
@@ -265,9 +269,9 @@ class McpServer:
             return None
         if peer.is_modern:
             call = _bound_to(session, params)
-            return modern_dialogue(self._seal, call, params.request_state, params.input_responses, self._names.host)
+            return modern_dialogue(self._seal, call, params.request_state, params.input_responses, self.names.host)
         on_wait = (lambda: None) if progress is None else progress.wait_for_person
-        return LegacyDialogue(self._ask_person, self._names.host, on_wait)
+        return LegacyDialogue(self._ask_person, self.names.host, on_wait)
 
     async def _ask_person(self, method: str, params: object, timeout_s: float) -> object:
         async with self._asking:  # the time limit begins when the host is asked, not while this waits for its turn

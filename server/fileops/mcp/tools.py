@@ -53,7 +53,11 @@ _UNDO_DESCRIPTION = (
 _UNDO_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
-        "file_path": {"type": "string", "description": "The absolute path of the file whose last edit is undone"}
+        "file_path": {"type": "string", "description": "The absolute path of the file whose last edit is undone"},
+        "turn": {
+            "type": "boolean",
+            "description": "Undo all that you changed since the user's last prompt, by tools and by shell commands",
+        },
     },
     "additionalProperties": False,
 }
@@ -169,6 +173,7 @@ class WriteArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 class UndoArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     file_path: str | None = None
+    turn: bool = False
 
 
 class FileChangeArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -263,6 +268,8 @@ async def _undo(service: "FileOps", call: ToolCall) -> Answer:
     arguments, session = call.arguments, call.session
     assert isinstance(arguments, UndoArguments)
     path = arguments.file_path
+    if arguments.turn:
+        return await _undo_turn(service, session, path)
     if path is None:
         return await tools.undo(service, UndoParams(session_id=session))
     if not path.startswith("/"):
@@ -272,6 +279,15 @@ async def _undo(service: "FileOps", call: ToolCall) -> Answer:
     if edit_id is None:  # the service says so
         return await tools.undo(service, UndoParams(session_id=session, file_path=path))
     return await tools.undo(service, UndoParams(edit_id=edit_id, session_id=session))
+
+
+async def _undo_turn(service: "FileOps", session: SessionName, file_path: str | None) -> Answer:
+    """Undo all that the session did since its last prompt, by tools and by commands."""
+    from fileops.wire.rewinds import RewindParams
+
+    turn_id = await service.rewinds.newest_turn(session)
+    paths = None if file_path is None else [file_path]
+    return await tools.rewind(service, RewindParams(turn_id=turn_id or "", paths=paths, by_session=session))
 
 
 async def _apply_changes(service: "FileOps", call: ToolCall) -> Answer:

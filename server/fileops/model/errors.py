@@ -365,6 +365,36 @@ class UndoConflict(FileOpsError):
 
 
 @dataclass(eq=False, kw_only=True)
+class UnknownTarget(FileOpsError):
+    """There is nothing to rewind. `explanation` is a clause that says what is not known, or not in force."""
+
+    code: ClassVar[str] = "unknown_target"
+    explanation: str
+
+
+@dataclass(eq=False, kw_only=True)
+class PlanChanged(FileOpsError):
+    """The rewind would not do what its preview said."""
+
+    code: ClassVar[str] = "plan_changed"
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyFiles(FileOpsError):
+    code: ClassVar[str] = "too_many_files"
+    n_files: int
+    max_files: int
+
+
+@dataclass(eq=False, kw_only=True)
+class NotRecorded(FileOpsError):
+    """There is no record. `path` is the folder that is asked about, None if nothing is recorded at all."""
+
+    code: ClassVar[str] = "not_recorded"
+    path: str | None = None
+
+
+@dataclass(eq=False, kw_only=True)
 class DiskFull(FileOpsError):
     code: ClassVar[str] = "disk_full"
     reason: str
@@ -408,6 +438,6 @@ FAILURES: tuple[type[FileOpsError], ...] = (
     ImageUnreadable, NotebookFile, TooLarge, TooManyChars, NotRead, ModifiedExternally, NoMatch, MultipleMatches,
     CountMismatch, NoChange, AlreadyExists, NotEncodable, InvalidPattern, InvalidPatch, HunkNotFound, HunkAmbiguous,
     StrategyFailed, ProcessingFailed, ValidationFailed, Rejected, NobodyDecided, ConsentUnavailable, TooManyReviews,
-    ApprovalTimedOut, DocumentUnknown, ApplyRefused, SetUnsupported, SetConflict, UndoConflict, DiskFull, IoFailure,
-    ConnectionFailed, CommandTimedOut, CommandNotStarted,
+    ApprovalTimedOut, DocumentUnknown, ApplyRefused, SetUnsupported, SetConflict, UndoConflict, UnknownTarget,
+    PlanChanged, TooManyFiles, NotRecorded, DiskFull, IoFailure, ConnectionFailed, CommandTimedOut, CommandNotStarted,
 )  # fmt: skip

@@ -3,6 +3,7 @@
 Opening a FIFO would block for ever, a link may lead elsewhere, and a file that others can write has untrusted content.
 """
 
+import errno
 import os
 import stat
 
@@ -43,3 +44,12 @@ def require_private(status: os.stat_result) -> None:
         raise NotPrivate("belongs to another user")
     if status.st_mode & 0o077:
         raise NotPrivate(f"is open to other users (mode {stat.S_IMODE(status.st_mode):04o})")
+
+
+def require_private_folder(folder: str) -> None:
+    """Require a folder of this user in which no other user can put files. Raises: OSError."""
+    status = os.stat(folder)
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if status.st_uid != os.geteuid() or status.st_mode & 0o002:
+        raise PermissionError(errno.EPERM, "the folder belongs to another user, or others may write there")

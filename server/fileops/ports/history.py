@@ -6,6 +6,7 @@ from typing import Protocol
 from fileops.model.edits import Plan
 from fileops.model.files import Committed
 from fileops.model.history import AppliedEdit
+from fileops.model.record import RecordedEdit
 from fileops.model.sessions import SessionName
 
 
@@ -28,6 +29,18 @@ class EditJournal(Protocol):
 
         Args: timestamp: seconds. undoes: ids of the edits that this one undid. set_id: of its change set.
         """
+        ...
+
+
+class EditRecorder(Protocol):
+    """Is notified of the daemon's commits, so that it does not take them for changes of others. Waits for nothing."""
+
+    def begin_commit(self, path: str) -> None:
+        """A file is about to be written. Args: path: canonical."""
+        ...
+
+    def end_commit(self, path: str, edit: RecordedEdit | None) -> None:
+        """The file was written; None: it was not."""
         ...
 
 

@@ -162,6 +162,9 @@ def _renamed(schema: Any) -> Any:
 def _describe(schema: Json, shape: type) -> None:
     """Put in what descriptions.py reads; msgspec's own description is a docstring with its line breaks."""
     schema["description"] = description_of(shape)
+    tag_field: str | None = shape.__struct_config__.tag_field if isinstance(shape, msgspec.StructMeta) else None
+    if tag_field is not None:  # msgspec makes this key, so that no declaration has a text of it
+        schema["properties"][tag_field] = {**schema["properties"][tag_field], "description": "Names the type."}
     for key, text in descriptions_of_keys(shape).items():
         schema["properties"][key] = {**schema["properties"][key], "description": text}
 

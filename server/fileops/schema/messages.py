@@ -8,14 +8,14 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from fileops.api.requests import DID_CHANGE_SESSIONS, REQUESTS, Request
+from fileops.api.requests import DID_CHANGE_SESSIONS, DID_RECORD, REQUESTS, Request
 from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.lsp import methods
 from fileops.lsp.params import STANDARD_PARAMS, CancelParams, InitializeParams
 from fileops.model.approval import CorrectionRequest
 from fileops.model.statistics import StatsResult
 from fileops.schema import standard
-from fileops.wire import commands, details, reviews, sessions
+from fileops.wire import commands, details, record, reviews, sessions
 from fileops.wire import types as wire
 from fileops.wire.answers import ConfirmChangesResult, ConfirmCommandResult, ConfirmEditResult, Correction
 from fileops.wire.changes import ConfirmChangesParams
@@ -211,4 +211,11 @@ def _events() -> list[Message]:
         params=reviews.DidChangeReviewsParams,
         needs="the capability `experimental.fileops.reviews`",
     )
-    return [*told, changed, reviews_changed]
+    recorded = Message(
+        method=DID_RECORD,
+        sender="server",
+        kind="notification",
+        params=record.DidRecordParams,
+        needs=f"{NEEDS['editor']}, the capability `experimental.fileops.record`",
+    )
+    return [*told, changed, reviews_changed, recorded]

@@ -19,9 +19,9 @@ MAX_UNANSWERED = 100  # of one session; later ones are not noted: its client tak
 class ActivityLog:
     def __init__(self) -> None:
         self._sessions: dict[SessionName, LruDict[str, SessionFile]] = {}
-        self._unanswered: dict[
-            SessionName, list[str]
-        ] = {}  # session -> files of applied edits that it was not answered
+        # Of each session, the files of applied edits that it was not answered.
+        self._unanswered: dict[SessionName, list[str]] = {}
+        self._rewound: dict[SessionName, int] = {}  # changes that a person undid
 
     def note_read(self, session_id: SessionName, file_path: str, at: float) -> None:
         known = self._known(session_id, file_path)
@@ -44,6 +44,14 @@ class ActivityLog:
     def take_unanswered(self, session_id: SessionName) -> list[str]:
         return self._unanswered.pop(session_id, [])
 
+    def note_rewound(self, session_id: SessionName, n_changes: int) -> None:
+        """Note that a person undid changes of the session."""
+        self._rewound[session_id] = self._rewound.get(session_id, 0) + n_changes
+
+    def take_rewound(self, session_id: SessionName) -> int:
+        """How many changes of the session a person has undone since this was asked last."""
+        return self._rewound.pop(session_id, 0)
+
     def files(self, session_id: SessionName) -> tuple[SessionFile, ...]:
         """The least recently touched first."""
         files = self._sessions.get(session_id)
@@ -56,6 +64,7 @@ class ActivityLog:
     def drop_session(self, session_id: SessionName) -> None:
         self._sessions.pop(session_id, None)
         self._unanswered.pop(session_id, None)
+        self._rewound.pop(session_id, None)
 
     def _known(self, session_id: SessionName, file_path: str) -> SessionFile:
         files = self._sessions.get(session_id)

@@ -14,16 +14,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import Attempts, CancelToken
+from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.undo import Undone
+from fileops.core.text import detect_format
 from fileops.history.journal import History
-from fileops.model.edits import Plan
+from fileops.model.edits import Plan, Splice
 from fileops.model.errors import FileOpsError, UndoConflict
-from fileops.model.files import Committed
+from fileops.model.files import Committed, Snapshot
 from fileops.model.history import AppliedEdit
+from fileops.model.record import ByPerson
 from fileops.model.results import UndoneFile
 from fileops.model.sessions import NO_SESSION, SessionName
+from fileops.model.settings import Limits
 from fileops.ports import EventSink
-from fileops.service.commit import CommittedEdit, Committer, SetChange
+from fileops.service.commit import CommittedEdit, Committer, RecordMarks, SetChange
 from fileops.tracking.freshness import Freshness
 
 T = TypeVar("T")
@@ -32,7 +36,8 @@ T = TypeVar("T")
 class FileChange(Struct, frozen=True, kw_only=True):
     """The plan of one file. is_decided: a user has approved it. modified_by_user: its splices are the user's.
 
-    new_path: canonical, if the file gets its old path back. mode: of a file that comes back.
+    new_path: canonical, if the file gets its old path back. mode: of a file that comes back. entry_ids: the entries of
+    the record that it undoes, of a rewind.
     """
 
     file_path: str
@@ -43,6 +48,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     modified_by_user: bool = False
     new_path: str | None = None
     mode: int | None = None
+    entry_ids: tuple[str, ...] = ()
 
     @property
     def has_effect(self) -> bool:
@@ -60,14 +66,21 @@ class UndoFailed(Exception):
 
 
 class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
-    """Writes changes for a session (`by_session`, None for a user). plan: plans the undo of edits of one file."""
+    """Writes changes for a session (`by_session`, None for a user).
+
+    replan: plans a change again, over the present content of its file. revert: plans the undo of a commit.
+    person, rewind_id: for the record: the user, and the rewind that the changes are.
+    """
 
     committer: Committer
     freshness: Freshness
     events: EventSink
     history: History
     by_session: SessionName | None
-    plan: Callable[[Sequence[AppliedEdit]], FileChange]
+    replan: Callable[[FileChange], FileChange]
+    revert: Callable[[AppliedEdit], FileChange]
+    person: ByPerson = ByPerson(session_id=NO_SESSION, label="a person")
+    rewind_id: str | None = None
 
     def write(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
         """Write all files; the results have the order of `files`. Raises: UndoFailed, Cancelled."""
@@ -115,6 +128,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
                 removes=file.removes,
                 mode=file.mode,
                 undoes=() if file.modified_by_user else file.undone.edit_ids,
+                marks=self._marks(file),
             )
             for file in wanted
         ]
@@ -134,7 +148,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             try:
                 if edit is not None:
                     token = CancelToken()
-                    self._retried(self.plan([edit]), token, partial(self._commit, token))
+                    self._retried(self.revert(edit), token, partial(self._commit, token))
                 elif undo.edit_id is not None:
                     left.append(undo)
             except FileOpsError:
@@ -160,8 +174,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
         """
         while True:
             yield file
-            edits = [self.history.edit(edit_id) for edit_id in file.undone.edit_ids]
-            replanned = self.plan([edit for edit in edits if edit is not None])
+            replanned = self.replan(file)
             if file.is_decided and (file.modified_by_user or replanned.plan.change.hunks != file.plan.change.hunks):
                 raise UndoConflict(explanation="the file was changed while a person was asked")
             file = replace(replanned, is_decided=file.is_decided)
@@ -187,9 +200,15 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             on_committed=self._noting(file),
             removes=file.removes,
             undoes=() if file.modified_by_user else file.undone.edit_ids,
+            marks=self._marks(file),
         )
         self.events.publish(edit.did_edit)
         return _undone(file, edit)
+
+    def _marks(self, file: FileChange) -> RecordMarks:
+        return RecordMarks(
+            by=self.person if self.by_session is None else None, undone=file.entry_ids, rewind_id=self.rewind_id
+        )
 
     def _noting(self, file: FileChange) -> Callable[[Committed], None]:
         """What records the commit for all sessions. Call it inside the file's lock."""
@@ -226,6 +245,29 @@ def _undone(file: FileChange, edit: CommittedEdit | None) -> UndoneFile:
         return to_result(file)
     snapshot, report = edit.committed.snapshot, edit.committed.report
     return replace(to_result(file), edit_id=edit.did_edit.edit_id, commit=report, applied_to=snapshot.source)
+
+
+def planned_change(snapshot: Snapshot, undone: Undone, *, file_path: str, limits: Limits) -> FileChange:
+    """Plan the change of a file from its present content to what an undo makes of it."""
+    removes = snapshot.exists and undone.content is None
+    creates = not snapshot.exists and undone.content is not None
+    if removes:
+        splices: tuple[Splice, ...] = (Splice(0, len(snapshot.data), b""),) if snapshot.data else ()
+    elif creates:
+        splices = (Splice(0, 0, undone.content or b""),)
+    else:
+        splices = undone.splices
+    change = change_of(
+        snapshot.data, detect_format(snapshot.data), splices,
+        file_path=file_path, operation="create" if creates else "modify", limits=limits,
+    )  # fmt: skip
+    if removes:
+        change = replace(change, unified=unified_diff(change.hunks, file_path=file_path, removes=True))
+    plan = Plan(
+        snapshot=snapshot, splices=splices, edits=(), n_replacements=(len(splices),), matches=(), match_lines=(),
+        format=detect_format((undone.content or b"") if creates else snapshot.data), creates=creates, change=change,
+    )  # fmt: skip
+    return FileChange(file_path=file_path, undone=undone, plan=plan, removes=removes)
 
 
 def to_result(file: FileChange) -> UndoneFile:

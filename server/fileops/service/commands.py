@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 
 from fileops.core.presentation import outputs
 from fileops.core.truncation import HeadTailBuffer
@@ -33,7 +33,8 @@ class CommandRunner:
     """Runs up to N_COMMANDS commands at once.
 
     executor_at: the executor that serves a working directory, and the directory's path there. folders: of the
-    workspace; commands run in the first. recheck: checks all tracked files.
+    workspace; commands run in the first. recheck: checks all tracked files. running: notes that a session runs a
+    command line, as long as the context is open.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class CommandRunner:
         folders: Callable[[], tuple[str, ...]],
         default_cwd: str,
         recheck: Callable[[], None],
+        running: Callable[[SessionName, str], AbstractAsyncContextManager[object]],
     ) -> None:
         self._executor_at = executor_at
         self._approver = approver
@@ -54,6 +56,7 @@ class CommandRunner:
         self._folders = folders
         self._default_cwd = default_cwd
         self._recheck = recheck
+        self._noted_as_running = running
         self._slots = asyncio.Semaphore(N_COMMANDS)
         self._threads = ThreadPoolExecutor(N_COMMANDS, thread_name_prefix="fileops-command")
         self._running: set[RunningProcess] = set()
@@ -70,7 +73,8 @@ class CommandRunner:
                 raise NotAbsolute(path=cwd)
             await self._require_approval(request, cwd)
             began = time.monotonic()
-            code = await self._run(request, cwd, clipped, say)
+            async with self._noted_as_running(request.session_id, request.command):
+                code = await self._run(request, cwd, clipped, say)
             if code is None:
                 error = CommandTimedOut(timeout_s=request.timeout_s)
         except FileOpsError as failure:

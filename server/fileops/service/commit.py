@@ -13,9 +13,10 @@ from fileops.core import text
 from fileops.model.changes import PlannedFile
 from fileops.model.edits import Plan
 from fileops.model.events import DidEdit
-from fileops.model.files import Committed
+from fileops.model.files import Committed, Snapshot
+from fileops.model.record import By, BySession, RecordedEdit
 from fileops.model.sessions import SessionName
-from fileops.ports import Clock, CommitHooks, EditJournal, FileSystem
+from fileops.ports import Clock, CommitHooks, EditJournal, EditRecorder, FileSystem
 
 
 class CommittedEdit(Struct, frozen=True, kw_only=True):
@@ -29,10 +30,19 @@ def new_set_id() -> str:
     return os.urandom(16).hex()
 
 
+class RecordMarks(Struct, frozen=True, kw_only=True):
+    """What the record of a commit says beside its session. by: a person. undone, rewind_id: see RecordedEdit."""
+
+    by: By | None = None
+    undone: tuple[str, ...] = ()
+    rewind_id: str | None = None
+
+
 class SetChange(Struct, frozen=True, kw_only=True):
     """One file of a change set as it is committed. given_path: what the session calls it afterwards.
 
-    new_path: canonical, of a rename. undoes: the edits that this one undoes. mode: see PlannedFile.
+    new_path: canonical, of a rename. undoes: the edits that this one undoes. mode: see PlannedFile. marks: for the
+    record.
     """
 
     plan: Plan
@@ -41,12 +51,27 @@ class SetChange(Struct, frozen=True, kw_only=True):
     removes: bool = False
     undoes: tuple[str, ...] = ()
     mode: int | None = None
+    marks: RecordMarks | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The canonical paths that it writes."""
+        path = self.plan.snapshot.path
+        return (path,) if self.new_path is None else (path, self.new_path)
+
+
+def _missing(path: str) -> Snapshot:
+    return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
 
 
 class Committer(Struct, frozen=True, kw_only=True):
+    """See the module. label_of: what the record calls a session, by its full name."""
+
     fs: FileSystem
     clock: Clock
     journal: EditJournal
+    recorder: EditRecorder | None = None
+    label_of: Callable[[SessionName], str] = str
 
     def commit(
         self,
@@ -59,6 +84,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         removes: bool = False,
         undoes: tuple[str, ...] = (),
         set_id: str | None = None,
+        marks: RecordMarks | None = None,
     ) -> CommittedEdit:
         """Write the plan and record it as an edit of the session. set_id: of the change set whose one change it is.
 
@@ -66,8 +92,28 @@ class Committer(Struct, frozen=True, kw_only=True):
         Raises: Stale, PathMoved, Cancelled and the failures of writing.
         """
         edit_id = os.urandom(16).hex()
-        committed = self.write(plan, CommitGuard(token, on_committed), removes=removes)
+        path, recorder, marks = plan.snapshot.path, self.recorder, marks or RecordMarks()
+        if recorder is not None:
+            recorder.begin_commit(path)
+        try:
+            committed = self.write(plan, CommitGuard(token, on_committed), removes=removes)
+        except BaseException:
+            if recorder is not None:
+                recorder.end_commit(path, None)
+            raise
         timestamp = self.clock.time_ns() / 1e9
+        if recorder is not None:
+            recorded = RecordedEdit(
+                edit_id=edit_id,
+                by=marks.by or BySession(session_id=session_id, label=self.label_of(session_id)),
+                before=plan.snapshot,
+                after=committed.snapshot,
+                time=timestamp,
+                undoes=undoes,
+                undone=marks.undone,
+                rewind_id=marks.rewind_id,
+            )
+            recorder.end_commit(path, None if committed.report.method == "none" else recorded)
         self.journal.append(
             edit_id=edit_id,
             session_id=session_id,
@@ -111,7 +157,17 @@ class Committer(Struct, frozen=True, kw_only=True):
             )
             for change in changes
         ]
-        committed = self.fs.replace_set(set_id, files, SetCommitGuard(token, on_committed))
+        paths = [path for change in changes for path in change.paths]
+        if self.recorder is not None:
+            for path in paths:
+                self.recorder.begin_commit(path)
+        try:
+            committed = self.fs.replace_set(set_id, files, SetCommitGuard(token, on_committed))
+        except BaseException:
+            if self.recorder is not None:
+                for path in paths:
+                    self.recorder.end_commit(path, None)
+            raise
         timestamp = self.clock.time_ns() / 1e9
         edits = [
             self._recorded(change, outcome, session_id=session_id, set_id=set_id, timestamp=timestamp)
@@ -123,6 +179,24 @@ class Committer(Struct, frozen=True, kw_only=True):
         self, change: SetChange, committed: Committed, *, session_id: SessionName, set_id: str, timestamp: float
     ) -> CommittedEdit:
         edit_id = os.urandom(16).hex()
+        if self.recorder is not None:
+            # For the record a rename is a removal at the old path and a creation at the new one.
+            marks, before, after = change.marks or RecordMarks(), change.plan.snapshot, committed.snapshot
+            versions = [(before, after)]
+            if change.new_path is not None:
+                versions = [(before, _missing(before.path)), (_missing(change.new_path), after)]
+            for old, new in versions:
+                recorded = RecordedEdit(
+                    edit_id=edit_id,
+                    by=marks.by or BySession(session_id=session_id, label=self.label_of(session_id)),
+                    before=old,
+                    after=new,
+                    time=timestamp,
+                    undoes=change.undoes,
+                    undone=marks.undone,
+                    rewind_id=marks.rewind_id,
+                )
+                self.recorder.end_commit(old.path, recorded)
         self.journal.append(
             edit_id=edit_id,
             session_id=session_id,

@@ -29,7 +29,10 @@ from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import Asking, ClientApproval
 from fileops.service.client.edits import ClientEdits
 from fileops.service.client.folders import WorkspaceFolders, own_folder
+from fileops.service.client.record import ClientRecord
+from fileops.service.client.rewinds import ClientRewinds
 from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
+from fileops.service.client.work import ClientWork
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
 from fileops.service.read import ReadOperation
@@ -117,7 +120,28 @@ class FileOps:
             fs=fs,
             is_hidden=self._is_hidden,
         )
+        self.rewinds = ClientRewinds(
+            workspace,
+            client,
+            settings,
+            approval=self._approval,
+            files=self.files,
+            workers=self._workers,
+            undoer=self.edits.undoer,
+        )
+        self.record = ClientRecord(
+            workspace.recorder, workspace.fs, client.names, self._workers, is_agent=client.is_agent
+        )
         self.set_folders(workspace_folders)
+        self.work = ClientWork(
+            workspace.work,
+            self.names,
+            client.asker.info_of,
+            lambda: self.folders,
+            lambda: workspace.record,
+            self.run_on_disk,
+            is_agent=client.is_agent,
+        )
         self._on_work_waits: Callable[[], None] = nothing
         self.bash = self._new_command_runner()  # None if commands are not served
 
@@ -135,6 +159,7 @@ class FileOps:
             folders=lambda: self.folders,
             default_cwd=own_folder(),
             recheck=self._workspace.freshness.sweep,
+            running=self.work.running,
         )
 
     # --- the tools -----------------------------------------------------------------------------------------
@@ -440,8 +465,14 @@ class FileOps:
         return self._workspace.n_waiting_for_others + self._approval.n_waiting
 
     def when_folders_change(self, call: Callable[[], None]) -> None:
-        """Call `call` each time the folders have changed, or it has been found where one leads."""
-        self._folders.on_change = call
+        """Call `call`, too, each time the folders have changed, or it has been found where one leads."""
+        before = self._folders.on_change
+
+        def call_both() -> None:
+            before()
+            call()
+
+        self._folders.on_change = call_both
 
     def when_work_waits(self, call: Callable[[], None]) -> None:
         """Call `call` each time `n_waiting_for_others` has become larger."""

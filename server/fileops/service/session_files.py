@@ -3,6 +3,7 @@
 Belongs to the event loop; the disk is read in worker threads.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -20,7 +21,8 @@ from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally
 from fileops.model.files import Sighting, Text
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import EditRequest, ReadRequest
-from fileops.model.results import Conflict, EditResult, ReadResult, SessionFile, UndoResult
+from fileops.model.results import Conflict, EditResult, ReadResult, SessionFile, UndoneFile
+from fileops.model.rewind import RewoundFile
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.service.activity import ActivityLog, by_relevance, merged
@@ -84,9 +86,9 @@ class SessionFiles:
         if written:
             when_delivered(nothing, on_dropped)
 
-    def note_undo(self, session_id: SessionName, result: UndoResult) -> None:
-        """As `note_commit`, of an undo that a session has requested."""
-        written = [file.file_path for file in result.files if file.edit_id is not None]
+    def note_undo(self, session_id: SessionName, files: Iterable[UndoneFile | RewoundFile]) -> None:
+        """As `note_commit`, of an undo or a rewind that a session has requested."""
+        written = [file.file_path for file in files if file.edit_id is not None]
 
         def on_dropped() -> None:
             for file_path in written:

@@ -12,23 +12,21 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
 from fileops.core.decision import apply_decision
-from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.undo import undo_edits
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
 from fileops.history.journal import History
 from fileops.model.approval import ApprovalRequest, Decision
-from fileops.model.edits import Change, Plan, Splice
 from fileops.model.errors import BinaryFile, FileOpsError, UndoConflict
-from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
+from fileops.model.record import ByPerson
 from fileops.model.requests import UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
 from fileops.model.sessions import NO_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
-from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFailed, to_result
+from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFailed, planned_change, to_result
 from fileops.service.commit import Committer
 from fileops.service.policy import Policy, question_about
 from fileops.tracking.freshness import Freshness
@@ -49,7 +47,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     """See the module.
 
     may_undo: whether this client may undo an edit by its id. is_of_session: whether an edit is of the present session
-    of its name, and not of one of an earlier daemon.
+    of its name, and not of one of an earlier daemon. person: the client's user, for the record.
     """
 
     fs: FileSystem
@@ -60,6 +58,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     history: History
     may_undo: Callable[[AppliedEdit], bool]
     is_of_session: Callable[[AppliedEdit], bool]
+    person: ByPerson
 
     def start(self, request: UndoRequest, policy: Policy, token: CancelToken) -> UndoStep:
         """Raises: Cancelled."""
@@ -147,11 +146,11 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     def _planned(self, edits: Sequence[AppliedEdit], policy: Policy, *, n_files: int) -> FileChange:
         """Raises: UndoFailed."""
         try:
-            return self._plan(edits, policy)
+            return self.plan_of(edits, policy)
         except FileOpsError as error:
             raise UndoFailed(error=error, file_path=edits[0].file_path, n_files=n_files) from error
 
-    def _plan(self, edits: Sequence[AppliedEdit], policy: Policy) -> FileChange:
+    def plan_of(self, edits: Sequence[AppliedEdit], policy: Policy) -> FileChange:
         """The undo of edits of one file, newest first. Raises: UndoConflict and the failures of reading."""
         given, path = edits[0].file_path, edits[0].path
         if policy.roots is not None:
@@ -164,56 +163,22 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             raise BinaryFile
         present = snapshot.data if snapshot.exists else None
         undone = undo_edits(edits, present, self.history.contents(path).after, self.history.edits(path=path))
-        removes = present is not None and undone.content is None
-        creates = present is None and undone.content is not None
-        if removes:
-            splices: tuple[Splice, ...] = (Splice(0, len(snapshot.data), b""),) if snapshot.data else ()
-        elif creates:
-            splices = (Splice(0, 0, undone.content or b""),)
-        else:
-            splices = undone.splices
-        plan = Plan(
-            snapshot=snapshot,
-            splices=splices,
-            edits=(),
-            n_replacements=(len(splices),),
-            matches=(),
-            match_lines=(),
-            format=text.detect_format((undone.content or b"") if creates else snapshot.data),
-            creates=creates,
-            change=self._change(snapshot, splices, given, creates=creates, removes=removes),
-        )
+        change = planned_change(snapshot, undone, file_path=given, limits=self.settings.limits)
         newest = edits[0]
         old_path = newest.renamed_from
+        plan = change.plan
         if old_path is not None:
             if policy.roots is not None:
                 policy.roots.require_inside(old_path, old_path)
             if self.fs.read(old_path).exists:
                 raise UndoConflict(explanation=f"another file exists at {old_path} now")
             plan = replace(plan, change=replace(plan.change, operation="rename"))
-        return FileChange(
-            file_path=given,
-            undone=undone,
-            plan=plan,
-            removes=removes,
-            new_path=old_path,
-            mode=newest.mode if creates else None,
-        )
+        return replace(change, plan=plan, new_path=old_path, mode=newest.mode if plan.creates else None)
 
-    def _change(
-        self, snapshot: Snapshot, splices: Sequence[Splice], file_path: str, *, creates: bool, removes: bool
-    ) -> Change:
-        change = change_of(
-            snapshot.data,
-            text.detect_format(snapshot.data),
-            splices,
-            file_path=file_path,
-            operation="create" if creates else "modify",
-            limits=self.settings.limits,
-        )
-        if not removes:
-            return change
-        return replace(change, unified=unified_diff(change.hunks, file_path=file_path, removes=True))
+    def replanned(self, file: FileChange, policy: Policy) -> FileChange:
+        """Plan the undo of the same edits again. Raises: UndoConflict and the failures of reading."""
+        edits = [self.history.edit(edit_id) for edit_id in file.undone.edit_ids]
+        return self.plan_of([edit for edit in edits if edit is not None], policy)
 
     # --- decide and write --------------------------------------------------------------------------------------
 
@@ -239,7 +204,9 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             events=self.events,
             history=self.history,
             by_session=request.by_session,
-            plan=lambda edits: self._plan(edits, policy),
+            replan=lambda file: self.replanned(file, policy),
+            revert=lambda edit: self.plan_of([edit], policy),
+            person=self.person,
         )
         is_set = request.set_id is not None or any(file.new_path is not None for file in files)
         return _result(request, writer.write_set(files, token) if is_set else writer.write(files, token))

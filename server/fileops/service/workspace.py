@@ -18,11 +18,14 @@ from fileops.service.commit import Committer
 from fileops.service.edit_history import EditHistory
 from fileops.service.hub.modes import SessionModes
 from fileops.service.in_flight import RequestsInFlight
+from fileops.service.session_work import SessionWork
 from fileops.service.sessions import OpenSessions
 from fileops.telemetry.stats import Statistics
 from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
+    from fileops.record.recorder import Recorder
+    from fileops.record.store import RecordStore
     from fileops.service.plugins.registry import Plugins
 
 
@@ -37,7 +40,10 @@ class Workspace:
         rules: RuleBook,
         plugins: "Plugins | None" = None,
         has_many_clients: bool = False,
+        recorder: "Recorder | None" = None,
+        label_of: Callable[[SessionName], str] = str,
     ) -> None:
+        """Args: recorder: of who changed what, None if that is not recorded. label_of: see Committer."""
         self.fs = fs
         self.freshness = freshness
         self.history = history
@@ -47,7 +53,8 @@ class Workspace:
         self.path_locks = PathLocks()
         self.has_many_clients = has_many_clients
         self.workers = SharedWorkers(has_many_clients=has_many_clients)
-        self.committer = Committer(fs=fs, clock=clock, journal=history)
+        self.recorder = recorder
+        self.committer = Committer(fs=fs, clock=clock, journal=history, recorder=recorder, label_of=label_of)
         self.edit_history = EditHistory(fs=fs, history=history)
         self.syntax = SyntaxChecker()
         # Of all sessions, by full name:
@@ -55,8 +62,16 @@ class Workspace:
         self.modes = SessionModes()
         self.in_flight = RequestsInFlight()
         self.activity = ActivityLog()
+        self.work = (
+            SessionWork()
+            if recorder is None
+            else SessionWork(recorder.brackets, recorder.turns, at_edge=recorder.drain, flush=recorder.flush)
+        )
         self.stats = Statistics(clock.time_ns())
         self.on_session_end: Callable[[SessionName], None] = lambda _session_id: None
+        # The record of a shared daemon, and what waits until all that was written so far is in it.
+        self.record: RecordStore | None = None if recorder is None else recorder.store
+        self.settle_record: Callable[[], None] = _nothing if recorder is None else recorder.settle
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -69,6 +84,7 @@ class Workspace:
         self.freshness.close_session(session_id)
         self.activity.drop_session(session_id)
         self.stats.drop_session(session_id)
+        self.work.session_ended(session_id)
         self.on_session_end(session_id)
 
     @property
@@ -82,5 +98,10 @@ class Workspace:
         if self._plugins is not None:
             self._plugins.close()  # a worker thread may be waiting for one
         self.workers.close()
+        if self.recorder is not None:
+            self.recorder.close()
         self.freshness.close()
         self.history.close()
+
+
+def _nothing() -> None: ...

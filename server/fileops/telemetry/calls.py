@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from fileops.model.changes import ChangeSetResult
 from fileops.model.results import EditResult, ReadResult, UndoResult
+from fileops.model.rewind import RewindResult
 from fileops.model.sessions import SessionName
 
 OK, CANCELLED, FAULT = "ok", "cancelled", "fault"
@@ -145,7 +146,7 @@ class Calls:
 # --- what the service records on its present call ----------------------------------------------------------------
 
 
-def note_outcome(outcome: ReadResult | EditResult | UndoResult | ChangeSetResult) -> None:
+def note_outcome(outcome: ReadResult | EditResult | UndoResult | ChangeSetResult | RewindResult) -> None:
     measurement = _current.get()
     if measurement is None:
         return

@@ -7,6 +7,7 @@ and R-EDIT-3, R-UNDO-2, R-BASH-2).
 from typing import Literal, Required, TypedDict
 
 from fileops.model.edits import LineRange, Nearest, Operation, RelevanceReason
+from fileops.model.record import By
 from fileops.model.suggestions import SuggestionKind
 from fileops.wire.types import UiExtra
 
@@ -392,6 +393,65 @@ class UndoDetails(FailureDetails, Noticing, total=False):
     """What happened to each file."""
     file_path: str
     """Of a failure: the file that failed. `undone` and `files` are what remains undone."""
+
+
+class RewoundFile(TypedDict):
+    """What a rewind did to one file."""
+
+    file_path: str
+    """Canonical."""
+    outcome: Literal["modified", "removed", "created", "unchanged"]
+    """What became of the file."""
+    entries: list[str]
+    """Those that are undone whole."""
+    applied_to: Literal["disk", "buffer"]
+    """The file, or the document in an editor."""
+    added: int
+    """Lines."""
+    removed: int
+    """Lines."""
+    ui_extra: UiExtra
+    """The change."""
+
+
+class RewindConflict(TypedDict):
+    """Entries of one file of which something is left."""
+
+    file_path: str
+    """Canonical."""
+    entries: list[str]
+    """Their ids."""
+    reason: Literal["overlaps", "unknown_before", "recreated", "unsure", "not_kept", "editor"]
+    """Why it is left."""
+    ranges: list[LineRange]
+    """Of the present file."""
+    by: list[By]
+    """The authors of later changes."""
+
+
+class RewindDetails(FailureDetails, Noticing, total=False):
+    """What a rewind did, or would do."""
+
+    rewind_id: str | None
+    """Null if nothing was written."""
+    dry_run: bool
+    """Whether it was a preview."""
+    plan: str | None
+    """Of what was done, or would be."""
+    files: list[RewoundFile]
+    """Those that were changed, or would be."""
+    conflicts: list[RewindConflict]
+    """What is left."""
+    n_undone: int
+    """Entries that were undone."""
+    n_left: int
+    """Entries of which something is left."""
+    needs_approval: bool
+    """Of a preview: whether the user would be asked."""
+    file_path: str
+    """Of a failure: the file that could not be written."""
+    still_undone: list[str]
+    """Of a failure: the files that could not be restored."""
 
 
 class BashDetails(Noticing, total=False):

@@ -262,6 +262,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """In a shared daemon: seconds that a review waits for another view after the last one has left."""
     history: Literal["memory", "persistent"] | None = None
     """Where applied edits are kept."""
+    record: Literal["on", "edits", "off"] | None = None
+    """In a shared daemon: what its record has; every change, edits through the daemon only, or nothing."""
+    record_titles: bool | None = None
+    """Whether turns in the record have the beginnings of prompts as titles."""
     code_lens: bool | None = None
     """Whether agents' edits get code lenses."""
     filesystems: list[FilesystemOptions] | None = None

@@ -4,7 +4,8 @@ import logging
 
 import pytest
 
-from fileops.mcp.host_limits import CODEX_METADATA, MAX_READ_BYTES, HostLimits
+from fileops.mcp.host_limits import MAX_READ_BYTES, HostLimits
+from fileops.mcp.host_sessions import CODEX_METADATA
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,12 @@ export type ErrorCode =
   | 'not_found'
   | 'not_permitted'
   | 'not_read'
+  | 'not_recorded'
   | 'not_regular_file'
   | 'notebook'
   | 'outside_roots'
   | 'permission_denied'
+  | 'plan_changed'
   | 'processing_failed'
   | 'rejected'
   | 'set_conflict'
@@ -39,9 +41,11 @@ export type ErrorCode =
   | 'strategy_failed'
   | 'too_large'
   | 'too_many_chars'
+  | 'too_many_files'
   | 'too_many_reviews'
   | 'undecided'
   | 'undo_conflict'
+  | 'unknown_target'
   | 'validation_failed';
 
 /** Changes of several files, which are made together or not at all. */
@@ -172,6 +176,116 @@ export interface BashResult {
   details: BashDetails;
   /** Absent if there are none. */
   attachments?: Attachment[];
+}
+/** A command that begins. */
+export interface BeginCommandParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  session_id?: string | null;
+  /** The client's id of it. Repeating the id of an open command begins none. */
+  command_id?: string | null;
+  /** The command line, of which the program and its first argument are kept. */
+  label?: string | null;
+  /** A program may continue after the end. */
+  background?: boolean | null;
+}
+/** The command that has begun. */
+export interface BeginCommandResult {
+  /** The command's own id. */
+  command_id: string;
+}
+/** A turn that begins. */
+export interface BeginTurnParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  session_id?: string | null;
+  /** The client's id of it. Repeating the id of the open turn begins none. */
+  turn_id?: string | null;
+  /** The prompt, of which the beginning of the first line is kept. */
+  title?: string | null;
+}
+/** The turn that has begun, or is open. */
+export interface BeginTurnResult {
+  /** The turn's own id. */
+  turn_id: string;
+}
+/** Asks who changed each line of a file last. */
+export interface BlameParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Absolute. */
+  file_path: string;
+}
+/** The present content, or the unsaved document. */
+export interface BlameResult {
+  /** Top to bottom. */
+  lines: BlamedLines[];
+}
+/** Lines of the present content, and the newest entry that changed a word of each. */
+export interface BlamedLines {
+  /** 1-based. */
+  first_line: number;
+  /** How many. */
+  n_lines: number;
+  /** Null if they are older than the record. */
+  by: (BySession | ByCommand | ByPerson | ByOutside | ByUnsure) | null;
+  /** Null if they are older than the record. */
+  entry_id: string | null;
+  /** Seconds since the epoch. Null if they are older than the record. */
+  time: number | null;
+}
+/** A program that a session ran. */
+export interface ByCommand {
+  /** Names the type. */
+  kind: 'command';
+  /** Its full name in the daemon. */
+  session_id: string;
+  /** The command. */
+  command_id: string;
+  /** The session, and the program. */
+  label: string;
+}
+/** A program that no session is known to have started. */
+export interface ByOutside {
+  /** Names the type. */
+  kind: 'outside';
+  /** For people. */
+  label?: string;
+}
+/** A person, at an attached editor or the command line. */
+export interface ByPerson {
+  /** Names the type. */
+  kind: 'person';
+  /** The connection of their editor. Empty for the command line. */
+  session_id: string;
+  /** Their editor. */
+  label: string;
+}
+/** A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished. */
+export interface BySession {
+  /** Names the type. */
+  kind: 'session';
+  /** Its full name in the daemon. */
+  session_id: string;
+  /** For people. */
+  label: string;
+}
+/** One of the candidates; the daemon cannot know which. */
+export interface ByUnsure {
+  /** Names the type. */
+  kind: 'unsure';
+  /** For people. */
+  label: string;
+  /** Who it may have been. */
+  candidates: (BySession | ByCommand | ByPerson | ByOutside)[];
 }
 /** Cancels a request. */
 export interface CancelParams {
@@ -722,6 +836,13 @@ export interface DidReadParams {
   /** Of the file. Seconds since the epoch. */
   modified: number;
 }
+/** Entries that were added, or changed their author. */
+export interface DidRecordParams {
+  /** The oldest first. */
+  entries: RecordEntry[];
+  /** How many entries are not listed. */
+  n_more?: number;
+}
 /** A change set that was undone, because its daemon died while it was committed. */
 export interface DidRecoverParams {
   /** Of the change set. */
@@ -915,6 +1036,44 @@ export interface EncodingOptions {
   /** A name that Python knows, such as `cp1252`. */
   encoding: string;
 }
+/** A command that ends. */
+export interface EndCommandParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** The command's own id, or the client's. */
+  command_id: string;
+}
+/** What a command changed. */
+export interface EndCommandResult {
+  /** The command's own id. */
+  command_id: string;
+  /** Ids, the oldest first. */
+  entries: string[];
+  /** How many of the entries may still get another author. */
+  unsettled: number;
+}
+/** Asks for an entry. */
+export interface EntryParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Its whole id. */
+  entry_id: string;
+}
+/** An entry, and what it changed. */
+export interface EntryResult {
+  /** The entry. */
+  entry: RecordEntry;
+  /** Unified. */
+  diff: string;
+  /** Null over 1 MB, or if it is not kept. */
+  before_text: string | null;
+  /** As `before_text`. */
+  after_text: string | null;
+}
 /** Calls that ended in an error of any kind; a cancelled call is none. */
 export interface ErrorStats {
   /** How many. */
@@ -1009,6 +1168,17 @@ export interface FoldersEvent {
   added: WorkspaceFolder[];
   /** Closed folders. */
   removed: WorkspaceFolder[];
+}
+/** Exactly one of the keys says what is removed from the record. */
+export interface ForgetRecordParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Absolute, a file or a folder. */
+  file_path?: string | null;
+  /** All there is. */
+  all?: boolean | null;
 }
 /** What became of a session's record of a file. */
 export interface ForgetResult {
@@ -1141,6 +1311,10 @@ export interface InitializationOptions {
   review_grace_s?: number | null;
   /** Where applied edits are kept. */
   history?: ('memory' | 'persistent') | null;
+  /** In a shared daemon: what its record has; every change, edits through the daemon only, or nothing. */
+  record?: ('edits' | 'off' | 'on') | null;
+  /** Whether turns in the record have the beginnings of prompts as titles. */
+  record_titles?: boolean | null;
   /** Whether agents' edits get code lenses. */
   code_lens?: boolean | null;
   /** Folders that are mapped from other hosts. */
@@ -1184,6 +1358,27 @@ export interface InitializeResult {
 }
 /** Empty. */
 export interface InitializedParams {}
+/** Exactly one of the keys before `kept` says which changes. */
+export interface KeepParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** These entries. */
+  entry_ids?: string[] | null;
+  /** Places that `fileops/unkept` has listed. */
+  change_ids?: string[] | null;
+  /** Absolute, a file or a folder. */
+  file_path?: string | null;
+  /** All of a turn. */
+  turn_id?: string | null;
+  /** All of a session. */
+  session_id?: string | null;
+  /** All there are. */
+  all?: boolean | null;
+  /** `false`: they are not accepted any more. */
+  kept?: boolean | null;
+}
 /** Milliseconds, without the time that the user or the client's model took to answer. */
 export interface Latency {
   /** Calls. */
@@ -1236,6 +1431,38 @@ export interface Location {
   /** 1-based. Null if it is not known. */
   line: number | null;
 }
+/** Which entries to list. */
+export interface LogParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Absolute: only changes in this folder. */
+  root?: string | null;
+  /** Absolute, a file or a folder. `root` does not count then. */
+  file_path?: string | null;
+  /** Only those of this session and its commands. */
+  session_id?: string | null;
+  /** Only those of this turn. */
+  turn_id?: string | null;
+  /** Only those of this command. */
+  command_id?: string | null;
+  /** Only those of this kind of author. */
+  by?: ('command' | 'outside' | 'person' | 'session' | 'unsure') | null;
+  /** Seconds since the epoch. */
+  since?: number | null;
+  /** 100 by default, 1,000 at most. */
+  limit?: number | null;
+  /** An entry id: only older ones. */
+  before?: string | null;
+}
+/** Entries of the record. */
+export interface LogResult {
+  /** The newest first. */
+  entries: RecordEntry[];
+  /** Whether there are older ones. */
+  more: boolean;
+}
 /** A button of a message. */
 export interface MessageAction {
   /** What the answer repeats. */
@@ -1261,6 +1488,11 @@ export interface MultiEditParams {
   dry_run?: boolean | null;
   /** `details` has the whole text before and after. */
   include_texts?: boolean | null;
+}
+/** How much was changed in the record. */
+export interface NEntriesResult {
+  /** Entries. */
+  n_entries: number;
 }
 /** The place that a text that was not found most likely meant. A hint, never applied. */
 export interface Nearest {
@@ -1450,6 +1682,94 @@ export interface RebasedEntry {
   /** How many changes. */
   n_foreign_hunks: number;
 }
+/** A time in which a program of a session ran. */
+export interface RecordCommand {
+  /** Unique in the record. */
+  command_id: string;
+  /** Its full name in the daemon. */
+  session_id: string;
+  /** The turn in which it began. */
+  turn_id: string | null;
+  /** The session, and the program. */
+  label: string;
+  /** Seconds since the epoch. */
+  began: number;
+  /** Seconds since the epoch. Null while it is open. */
+  ended: number | null;
+}
+/** One change of one file. */
+export interface RecordEntry {
+  /** Unique in the record. */
+  entry_id: string;
+  /** Seconds since the epoch. */
+  time: number;
+  /** Canonical. */
+  path: string;
+  /** `mode`: the executable bit alone. */
+  kind: 'create' | 'delete' | 'mode' | 'modify';
+  /** The author. */
+  by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
+  /** The author's turn. */
+  turn_id: string | null;
+  /** The author's command. */
+  command_id: string | null;
+  /** Of an edit through the daemon: its id in the history. */
+  edit_id: string | null;
+  /** The turns that were open then, of all sessions. */
+  during: string[];
+  /** Lines. */
+  added: number;
+  /** Lines. */
+  removed: number;
+  /** Whether the contents are kept, or why not; `gone`: removed by the limits of the record. */
+  content: 'binary' | 'gone' | 'kept' | 'protected' | 'too_large';
+  /** `baseline`: the content before is not known. `away`: made while no daemon recorded. */
+  gap: ('away' | 'baseline') | null;
+  /** By an event, or by comparing files. */
+  found: 'event' | 'scan';
+  /** Why `by` is believed. */
+  evidence: 'bracket' | 'commit' | 'none' | 'save';
+  /** False while `by` may still change. */
+  settled: boolean;
+  /** The path before, if the file was renamed. */
+  moved_from: string | null;
+  /** The path after, if the file was renamed. */
+  moved_to: string | null;
+  /** It is in force, and both contents are known. */
+  undoable: boolean;
+  /** The entry that undid this one. */
+  undone_by: string | null;
+  /** The entries that this one undid. */
+  undoes: string[];
+  /** Of the rewind that made it. */
+  rewind_id: string | null;
+  /** Whether a person has accepted the change. */
+  kept: boolean;
+}
+/** Asks what an id of the record means. */
+export interface RecordItemParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Of an entry, a command, a turn or a rewind; or its beginning, if it is unique. */
+  id: string;
+}
+/** What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null. */
+export interface RecordItemResult {
+  /** All of it, the newest first. */
+  entries: RecordEntry[];
+  /** Unified, of all entries. */
+  diff: string;
+  /** An entry. */
+  entry: RecordEntry | null;
+  /** A command. */
+  command: RecordCommand | null;
+  /** A turn. */
+  turn: Turn | null;
+  /** A rewind. */
+  rewind: RecordRewind | null;
+}
 /** Whether a file counts as read. */
 export interface RecordReadResult {
   /** Whether it does. */
@@ -1460,6 +1780,48 @@ export interface RecordReadResult {
   size_bytes: number | null;
   /** Seconds since the epoch. Null after a failure. */
   mtime: number | null;
+}
+/** A rewind that was made. */
+export interface RecordRewind {
+  /** Unique in the record. */
+  rewind_id: string;
+  /** Seconds since the epoch. */
+  time: number;
+  /** Who asked for it. */
+  by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
+}
+/** Asks how far the recording is. */
+export interface RecordStatusParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Absolute: only the recorded folder that contains it. */
+  root?: string | null;
+}
+/** The recorded folders. */
+export interface RecordStatusResult {
+  /** None in a private daemon. */
+  folders: RecordedFolder[];
+}
+/** A folder whose changes are recorded, and how far the recording is. */
+export interface RecordedFolder {
+  /** Canonical. */
+  root: string;
+  /** `limited`: not all of it is recorded, see `reason`. */
+  state: 'limited' | 'off' | 'on' | 'starting';
+  /** Of `limited`: what is not covered. */
+  reason: string | null;
+  /** Files that are recorded. */
+  n_files: number;
+  /** Contents that have been copied. */
+  n_copied: number;
+  /** Contents that are still to be copied. */
+  n_to_copy: number;
+  /** Whether its changes are found by watch events. */
+  watched: boolean;
+  /** Size of the whole record on disk. */
+  n_bytes: number;
 }
 /** A file of a set that was undone. */
 export interface RecoveredFile {
@@ -1609,6 +1971,143 @@ export interface ReviewsParams {
 export interface ReviewsResult {
   /** In the order in which they were asked. */
   reviews: Review[];
+}
+/** Entries of one file of which something is left. */
+export interface RewindConflict {
+  /** The authors of later changes. */
+  by: (BySession | ByCommand | ByPerson | ByOutside | ByUnsure)[];
+  /** Their ids. */
+  entries: string[];
+  /** Canonical. */
+  file_path: string;
+  /** Of the present file. */
+  ranges: LineRange[];
+  /** Why it is left. */
+  reason: 'editor' | 'not_kept' | 'overlaps' | 'recreated' | 'unknown_before' | 'unsure';
+}
+/** What a rewind did, or would do. */
+export interface RewindDetails {
+  /** Another one that changed the file. */
+  also_changed_by?: string;
+  /** `external`, `buffer` or a session. */
+  changed_by?: string;
+  /** What is left. */
+  conflicts?: RewindConflict[];
+  /** Of a rejection. */
+  decided_by?: DecidedByDetails;
+  /** Null if the content that was read is not known any more. */
+  diff_since_read?: string | null;
+  /** Whether it was a preview. */
+  dry_run?: boolean;
+  /** 0-based, of the step that failed. */
+  edit_index?: number;
+  /** Of a failure: the file that could not be written. */
+  file_path?: string;
+  /** Those that were changed, or would be. */
+  files?: RewoundFile[];
+  /** Of an `set_conflict`: where old contents of those files are kept. */
+  kept?: string[];
+  /** Of an `set_conflict`: files that have the new content, and could not be restored. */
+  left?: string[];
+  /** 1-based lines where the text was found. */
+  match_lines?: number[];
+  /** Entries of which something is left. */
+  n_left?: number;
+  /** Entries that were undone. */
+  n_undone?: number;
+  /** Where the text was most likely meant. Null if nothing is similar. */
+  nearest?: Nearest | null;
+  /** Of a preview: whether the user would be asked. */
+  needs_approval?: boolean;
+  /** With the option `notices`. */
+  notices?: Notice[];
+  /** 1-based, of the patch: where it, or the hunk that failed, has its fault. */
+  patch_line?: number;
+  /** Of what was done, or would be. */
+  plan?: string | null;
+  /** The one that failed. */
+  processor?: string;
+  /** Of an `undo_conflict`: what the undo would have to overwrite. */
+  ranges?: LineRange[];
+  /** What it said, or of an `undo_conflict`: why. */
+  reason?: string;
+  /** Of an edit that was refused, with `freshness` `relevant`. */
+  relevance?: RelevanceDetails;
+  /** Null if nothing was written. */
+  rewind_id?: string | null;
+  /** Of a failure: the files that could not be restored. */
+  still_undone?: string[];
+  /** The one that refused the text. */
+  validator?: string;
+}
+/** Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone. */
+export interface RewindParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** An entry of the record, or the `edit_id` of an edit. */
+  entry_id?: string | null;
+  /** Several entries. */
+  entry_ids?: string[] | null;
+  /** Places that `fileops/unkept` has listed. */
+  change_ids?: string[] | null;
+  /** A command. */
+  command_id?: string | null;
+  /** A turn. */
+  turn_id?: string | null;
+  /** This turn of its session, and all later ones. */
+  since_turn?: string | null;
+  /** All of a session. */
+  session_id?: string | null;
+  /** A rewind, which is redone. */
+  rewind_id?: string | null;
+  /** The session that asks; without it the session `default`. */
+  by_session?: string | null;
+  /** Only these files and folders. Absolute. */
+  paths?: string[] | null;
+  /** Preview, and write nothing. */
+  dry_run?: boolean | null;
+  /** Of a preview: nothing is done if it would not do the same now. */
+  plan?: string | null;
+  /** `fail` undoes nothing if something would be left. */
+  on_conflict?: ('fail' | 'leave') | null;
+  /** `unsure`: entries of which the target is one of several possible authors, too. */
+  include?: 'unsure'[] | null;
+  /** The user asked for it or has confirmed it: no further question is asked. */
+  approved?: boolean | null;
+}
+/** What every tool answers, whether it succeeded or failed. */
+export interface RewindResult {
+  /** Whether it succeeded. */
+  status: 'error' | 'success';
+  /** Exactly the text for the model. */
+  output: string;
+  /** Null after success. */
+  error: ToolError | null;
+  /** The change, for people. Null if there is none. */
+  ui_extra: UiExtra | null;
+  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
+  details: RewindDetails;
+  /** Absent if there are none. */
+  attachments?: Attachment[];
+}
+/** What a rewind did to one file. */
+export interface RewoundFile {
+  /** Lines. */
+  added: number;
+  /** The file, or the document in an editor. */
+  applied_to: 'buffer' | 'disk';
+  /** Those that are undone whole. */
+  entries: string[];
+  /** Canonical. */
+  file_path: string;
+  /** What became of the file. */
+  outcome: 'created' | 'modified' | 'removed' | 'unchanged';
+  /** Lines. */
+  removed: number;
+  /** The change. */
+  ui_extra: UiExtra;
 }
 /** LSP's capabilities, and the block `experimental.fileops`. */
 export interface ServerCapabilities {
@@ -1965,6 +2464,45 @@ export interface TrackedResult {
   /** In the order of first reading. */
   files: TrackedFile[];
 }
+/** The work of a session between two prompts of its user, and how many entries of the record it has. */
+export interface Turn {
+  /** Unique in the record. */
+  turn_id: string;
+  /** A session, by the name that this client knows. */
+  session_id: string;
+  /** For people. */
+  label: string;
+  /** The beginning of the prompt; null if it is not kept. */
+  title: string | null;
+  /** Seconds since the epoch. */
+  began: number;
+  /** Seconds since the epoch. Null while it is open. */
+  ended: number | null;
+  /** Entries of the record. */
+  n_entries: number;
+  /** Files that they are of. */
+  n_files: number;
+  /** Entries that are not in force. */
+  n_undone: number;
+}
+/** Asks for turns. Without `session_id` they are those of all sessions. */
+export interface TurnsParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  session_id?: string | null;
+  /** Absolute: turns with entries in this folder, or none yet. */
+  root?: string | null;
+  /** 100 by default. */
+  limit?: number | null;
+}
+/** The turns that the client may know of. */
+export interface TurnsResult {
+  /** The newest first. */
+  turns: Turn[];
+}
 /** A change as a client shows it. */
 export interface UiExtra {
   /** Unified. `patch` accepts it if `exact`. */
@@ -2095,6 +2633,52 @@ export interface UndoneFile {
   ui_extra: UiExtra;
   /** The edits that were undone. None if the user changed the proposal. */
   undone: string[];
+}
+/** A place that entries which are not kept yet have changed. Lines are 1-based, of the present content. */
+export interface UnkeptChange {
+  /** It names this place as long as its text is there. */
+  change_id: string;
+  /** 1-based, of the present content. */
+  start_line: number;
+  /** 1-based, included. Before `start_line` if lines were only removed, in front of it. */
+  end_line: number;
+  /** The lines before the change. */
+  removed_text: string;
+  /** Of the newest entry. */
+  by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
+  /** Of the newest entry. */
+  turn_id: string | null;
+  /** The entries that changed it. */
+  entry_ids: string[];
+  /** Of the newest entry, in seconds since the epoch. */
+  time: number;
+}
+/** A file with changes that are not kept yet. */
+export interface UnkeptFile {
+  /** Canonical. */
+  file_path: string;
+  /** Of the content that the lines are of. */
+  digest: string;
+  /** Top to bottom. */
+  changes: UnkeptChange[];
+}
+/** Asks for the changes that no person has accepted yet. */
+export interface UnkeptParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** Absolute: only this file. */
+  file_path?: string | null;
+  /** Only those of this session. */
+  session_id?: string | null;
+  /** Only those of this turn. */
+  turn_id?: string | null;
+}
+/** The changes that no person has accepted yet. */
+export interface UnkeptResult {
+  /** Files with such changes. */
+  files: UnkeptFile[];
 }
 /** A document in one of its states. */
 export interface VersionedDocument {
@@ -2259,9 +2843,61 @@ export interface Requests {
     params: UndoParams;
     result: UndoResult;
   };
+  'fileops/rewind': {
+    params: RewindParams;
+    result: RewindResult;
+  };
+  'fileops/recordItem': {
+    params: RecordItemParams;
+    result: RecordItemResult;
+  };
+  'fileops/blame': {
+    params: BlameParams;
+    result: BlameResult;
+  };
+  'fileops/unkept': {
+    params: UnkeptParams;
+    result: UnkeptResult;
+  };
+  'fileops/keep': {
+    params: KeepParams;
+    result: NEntriesResult;
+  };
+  'fileops/forgetRecord': {
+    params: ForgetRecordParams;
+    result: NEntriesResult;
+  };
+  'fileops/log': {
+    params: LogParams;
+    result: LogResult;
+  };
+  'fileops/entry': {
+    params: EntryParams;
+    result: EntryResult;
+  };
+  'fileops/recordStatus': {
+    params: RecordStatusParams;
+    result: RecordStatusResult;
+  };
   'fileops/bash': {
     params: BashParams;
     result: BashResult;
+  };
+  'fileops/beginTurn': {
+    params: BeginTurnParams;
+    result: BeginTurnResult;
+  };
+  'fileops/turns': {
+    params: TurnsParams;
+    result: TurnsResult;
+  };
+  'fileops/beginCommand': {
+    params: BeginCommandParams;
+    result: BeginCommandResult;
+  };
+  'fileops/endCommand': {
+    params: EndCommandParams;
+    result: EndCommandResult;
   };
   'fileops/reviews': {
     params: ReviewsParams;
@@ -2310,4 +2946,5 @@ export interface Notifications {
   'fileops/didRecover': DidRecoverParams;
   'fileops/didChangeSessions': SessionsResult;
   'fileops/didChangeReviews': DidChangeReviewsParams;
+  'fileops/didRecord': DidRecordParams;
 }

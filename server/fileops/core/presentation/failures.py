@@ -272,6 +272,14 @@ def failure_message(error: FileOpsError) -> str:
         case errors.UndoConflict(explanation=explanation, ranges=ranges):
             loss = " without losing later changes" if ranges else ""
             return f"The edit cannot be undone{loss}{_after_colon(explanation)}."
+        case errors.UnknownTarget(explanation=explanation):
+            return f"There is nothing to rewind: {explanation}."
+        case errors.PlanChanged():
+            return "The rewind would not do what its preview showed, because files have changed. Look at it again."
+        case errors.TooManyFiles(n_files=n_files, max_files=max_files):
+            return f"{n_files} files would be changed, and {max_files} are the most. Name some of them."
+        case errors.NotRecorded(path=path):
+            return f"Changes are not recorded{'' if path is None else f' in {path}'}."
         case errors.DiskFull(reason=reason, hint=hint):
             return f"There is no space to write the file: {reason}. {hint or _FREE_SPACE}"
         case errors.ConnectionFailed(where=where, reason=reason, is_unsure=is_unsure):

@@ -82,6 +82,12 @@ class DocumentTable:
         """Return the documents that last resolved to a canonical path."""
         return [self._states[key] for key in self._by_file.get(path, ())]
 
+    def last_at(self, path: str) -> list[OpenDocument]:
+        """Return the documents that last resolved to this path, or that were given it and are to be resolved."""
+        keys = dict(self._by_file.get(path, {}))
+        keys |= {key: None for key in self._unresolved if key not in self._files and self._states[key].path == path}
+        return [self._states[key] for key in keys]
+
     def may_be_at(self, path: str) -> bool:
         """Return False if no document with unsaved text is open there; True is only a guess."""
         return path in self._by_file or bool(self._unresolved)

@@ -135,6 +135,11 @@ class DocumentStore:
             self._table.locate(document.key, document.path, None)
         return path
 
+    def named(self, key: DocumentKey) -> OpenDocument | None:
+        """The open document that an editor means by this key."""
+        with self._state:
+            return self._named(key)
+
     def closed(self, key: DocumentKey) -> str | None:
         with self._state:
             document = self._named(key)
@@ -157,6 +162,11 @@ class DocumentStore:
         """Return False if no document with unsaved text is open on the file. Reads no disk, so True is only a guess."""
         with self._state:
             return self._table.may_be_at(canonical_path)
+
+    def last_at(self, path: str) -> "list[OpenDocument]":
+        """The documents that are open at this path, as last resolved or as given. Reads no disk."""
+        with self._state:
+            return self._table.last_at(path)
 
     def is_open_in(self, editor: str, path: str) -> bool:
         """Whether the editor has a document open at this path, as last resolved or as given. Reads no disk."""

@@ -25,7 +25,7 @@ from fileops.ports import CommitHooks, ContentStream, DocumentSink, Editor, File
 if TYPE_CHECKING:
     from fileops.fs.overlay.documents import DocumentStore
     from fileops.fs.overlay.editor_commit import EditorCommit
-    from fileops.fs.overlay.state import DocumentState, EffectiveDocument
+    from fileops.fs.overlay.state import DocumentState, EffectiveDocument, OpenDocument
     from fileops.model.documents import DocumentChange, PositionEncoding
 
 log = logging.getLogger(__name__)
@@ -43,6 +43,9 @@ class OverlayFileSystem:
         self._delegate = delegate
         self._verify_s = verify_s
         self.on_change: Callable[[str], None] = lambda _path: None
+        # Called with the editor's name, the path, and what was saved; on_closed also when an editor is gone.
+        self.on_saved: Callable[[str, str, str], None] = lambda _editor, _path, _text: None
+        self.on_closed: Callable[[str, str], None] = lambda _editor, _path: None
         self._documents: DocumentStore | None = None  # until `load`, on the event loop
         self._editor_commit: EditorCommit | None = None  # with them
         self._unloaded: Mapping[DocumentKey, str] = {}  # until then: path of what was opened; never mutated
@@ -58,7 +61,10 @@ class OverlayFileSystem:
         self._editors.pop(name, None)
         self._unloaded = {key: path for key, path in self._unloaded.items() if key.editor != name}
         if self._documents is not None:
-            self._report_all(self._documents.dropped(name))
+            paths = self._documents.dropped(name)
+            self._report_all(paths)
+            for path in paths:
+                self.on_closed(name, path)
 
     def load(self) -> "DocumentStore":
         """Raises: ImportError, OSError."""
@@ -99,13 +105,21 @@ class OverlayFileSystem:
             self._report_all(self._documents.mark_unknown(editor, uri, reason))
 
     def saved(self, key: DocumentKey) -> None:
-        if self._documents is not None:
-            self._report(self._documents.saved(key))
+        if self._documents is None:
+            return
+        path = self._documents.saved(key)
+        self._report(path)
+        document = self._documents.named(key)
+        if path is not None and document is not None:
+            self.on_saved(key.editor, path, document.text.text)
 
     def closed(self, key: DocumentKey) -> None:
         self._unloaded = {opened: path for opened, path in self._unloaded.items() if opened != key}
         if self._documents is not None:
-            self._report(self._documents.closed(key))
+            path = self._documents.closed(key)
+            self._report(path)
+            if path is not None:
+                self.on_closed(key.editor, path)
 
     def _loaded(self, opened: Mapping[DocumentKey, str]) -> "DocumentStore | None":
         """Load the documents. None if that fails; then what is opened is remembered."""
@@ -139,6 +153,10 @@ class OverlayFileSystem:
         if self._documents is None:
             return any(key.editor == editor and given == path for key, given in self._unloaded.items())
         return self._documents.is_open_in(editor, path)
+
+    def last_open_at(self, canonical_path: str) -> "Sequence[OpenDocument]":
+        """The documents that are open there, as last resolved or as given. Waits for nothing."""
+        return () if self._documents is None else self._documents.last_at(canonical_path)
 
     def is_open(self, canonical_path: str) -> bool:
         if self._documents is None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from fileops.mcp.config import jsonc, settings_file, toml
 from fileops.mcp.config.changes import Change, Replace, changed, changes_to
-from fileops.mcp.config.documents import Document, JsonDocument, documents_of
+from fileops.mcp.config.documents import Document, JsonDocument, Script, TomlDocument, documents_of
 from fileops.mcp.config.settings_file import SettingsFile, UnusableFile
 
 
@@ -92,6 +92,8 @@ def _plan(document: Document, directory: str, *, may_replace: bool) -> Plan | No
     file = settings_file.read(_path_of(document, directory))
     if not file.text.strip():
         return Plan(file, document.text)
+    if isinstance(document, Script):
+        return _plan_of_script(document, file, may_replace=may_replace)
     try:
         present = _parsed(document, file.text)
     except ValueError as error:
@@ -110,7 +112,15 @@ def _plan(document: Document, directory: str, *, may_replace: bool) -> Plan | No
     return Plan(file, text)
 
 
-def _parsed(document: Document, text: str) -> dict[str, Any]:
+def _plan_of_script(document: Script, file: SettingsFile, *, may_replace: bool) -> Plan | None:
+    if file.text == document.text:
+        return None
+    if not may_replace and not file.text.startswith(document.mark):
+        raise UnusableFile(f"{file.path} is another program. Move it away, or add --replace.")
+    return Plan(file, document.text)
+
+
+def _parsed(document: JsonDocument | TomlDocument, text: str) -> dict[str, Any]:
     if not isinstance(document, JsonDocument):
         return toml.parse(text)
     value = jsonc.parse(text).value

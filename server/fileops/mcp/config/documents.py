@@ -1,7 +1,7 @@
 """The configuration documents of each host, as data and as the text that is printed.
 
-A document is JSON or TOML. `fileops-server` is started with the same options everywhere, and the host's built-in edit
-tools are switched off in each host that allows it.
+A document is JSON, TOML or a script. `fileops-server` is started with the same options everywhere, and the host's
+built-in edit tools are switched off in each host that allows it.
 """
 
 import json
@@ -48,7 +48,25 @@ class TomlDocument:
         return f"# {self.file}\n{self.text}"
 
 
-Document = JsonDocument | TomlDocument
+@dataclass(frozen=True)
+class Script:
+    """A program that the host runs. It is written whole: what is in it is the server's, from its first line on."""
+
+    file: str
+    text: str
+    is_project_file: bool = True
+
+    @property
+    def printed(self) -> str:
+        return f"// {self.file}\n{self.text}"
+
+    @property
+    def mark(self) -> str:
+        """The line by which a script that an earlier version wrote is known."""
+        return self.text.partition("\n")[0]
+
+
+Document = JsonDocument | TomlDocument | Script
 
 
 def to_json(value: object, indent: str = "", step: str = "  ", newline: str = "\n") -> str:
@@ -83,7 +101,7 @@ def documents_of(host: str, command: str = "fileops-server", *, read_only_sandbo
         case "gemini":
             return _gemini(command)
         case "opencode":
-            return [_opencode(command)]
+            return _opencode(command)
         case "vscode":
             server = {"type": "stdio", "command": command, "args": [*SERVE, "--root", "${workspaceFolder}"]}
             return [JsonDocument(".vscode/mcp.json", {"servers": {"fileops": server}})]
@@ -100,14 +118,24 @@ def _server(command: str, **options: object) -> dict[str, object]:
     return {"command": command, "args": [*SERVE], **options}
 
 
+def _run_of_hook(command: str, host: str) -> dict[str, object]:
+    return {"type": "command", "command": f"{shlex.quote(command)} mcp hook {host}"}
+
+
 def _hook(matcher: str, command: str, host: str) -> dict[str, object]:
-    run = {"type": "command", "command": f"{shlex.quote(command)} mcp hook {host}"}
-    return {
-        "PreToolUse": [{"matcher": matcher, "hooks": [run]}],
-        "PostToolUse": [{"matcher": "^Bash$", "hooks": [run]}],  # what others changed goes with its result
+    run = _run_of_hook(command, host)
+    shell = [{"matcher": "^Bash$", "hooks": [run]}]  # what a command writes is recorded as the agent's
+    hooks: dict[str, object] = {
+        "PreToolUse": [{"matcher": matcher, "hooks": [run]}, *shell],
+        "PostToolUse": shell,  # what others changed goes with its result
         "UserPromptSubmit": [{"hooks": [run]}],
         "SessionStart": [{"matcher": "clear|compact", "hooks": [run]}],  # what was read is out of the model's sight
+        "Stop": [{"hooks": [run]}],
     }
+    if host == "codex":
+        return hooks
+    # Claude Code calls PostToolUse after commands that succeeded only.
+    return {**hooks, "PostToolUseFailure": shell, "SessionEnd": [{"hooks": [run]}]}
 
 
 def _claude(command: str) -> list[Document]:
@@ -197,17 +225,84 @@ def _gemini(command: str) -> list[Document]:
         "args": [*SERVE, "--max-read-bytes", "100000"],
         "timeout": TIMEOUT_S * 1000,
     }
-    settings = {"mcpServers": {"fileops": server}, "tools": {"truncateToolOutputThreshold": 200000}}
+    run = _run_of_hook(command, "gemini")
+    shell, turn = [{"matcher": "^run_shell_command$", "hooks": [run]}], [{"hooks": [run]}]
+    settings = {
+        "mcpServers": {"fileops": server},
+        "tools": {"truncateToolOutputThreshold": 200000},
+        "hooks": {"BeforeTool": shell, "AfterTool": shell, "BeforeAgent": turn, "AfterAgent": turn},
+    }
     return [
         JsonDocument("~/.gemini/settings.json", settings, is_project_file=False),
         TomlDocument("~/.gemini/policies/fileops.toml", GEMINI_POLICY),
     ]
 
 
-def _opencode(command: str) -> Document:
+# opencode waits for what `tool.execute.before` and `after` return, so both ends of a command are reported in time.
+# `opencode run` ends with the last turn and waits for nothing, so the end of a turn is reported before it can.
+# opencode makes a session for each subagent, whose prompts are the agent's and begin no turn.
+OPENCODE_PLUGIN = """\
+/* Reports turns and shell commands to fileops-server. Written by `fileops-server mcp config opencode`. */
+import { spawn, spawnSync } from "node:child_process"
+
+const COMMAND = %s
+const ARGUMENTS = ["mcp", "hook", "opencode"]
+const PATIENCE_MS = 1000
+
+function report(event) {
+  return new Promise((resolve) => {
+    const hook = spawn(COMMAND, ARGUMENTS, { stdio: ["pipe", "ignore", "ignore"] })
+    const timer = setTimeout(resolve, PATIENCE_MS)
+    const done = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    hook.on("error", done)
+    hook.on("close", done)
+    hook.stdin.on("error", done)
+    hook.stdin.end(JSON.stringify(event))
+  })
+}
+
+export const FileopsRecord = async ({ directory }) => {
+  const subagents = new Set()
+  const describe = (name, session, more) => ({ hook_event_name: name, session_id: session, cwd: directory, ...more })
+  const send = (name, session, more) => report(describe(name, session, more))
+  const sendShell = async (name, input, args) => {
+    if (input.tool === "bash") {
+      const more = { tool_name: input.tool, tool_input: { command: args?.command }, tool_use_id: input.callID }
+      await send(name, input.sessionID, more)
+    }
+  }
+  return {
+    "tool.execute.before": (input, output) => sendShell("PreToolUse", input, output.args),
+    "tool.execute.after": (input) => sendShell("PostToolUse", input, input.args),
+    "chat.message": async (input, output) => {
+      if (subagents.has(input.sessionID)) return
+      const texts = output.parts.filter((part) => part.type === "text" && !part.synthetic)
+      const prompt = texts.map((part) => part.text).join("\\n")
+      await send("UserPromptSubmit", input.sessionID, { prompt, turn_id: output.message.id })
+    },
+    event: async ({ event }) => {
+      if (event.type === "session.created" && event.properties.info?.parentID) {
+        subagents.add(event.properties.info.id)
+      } else if (event.type === "session.idle" && !subagents.has(event.properties.sessionID)) {
+        const input = JSON.stringify(describe("Stop", event.properties.sessionID))
+        spawnSync(COMMAND, ARGUMENTS, { input, stdio: ["pipe", "ignore", "ignore"], timeout: PATIENCE_MS })
+      }
+    },
+  }
+}
+"""
+
+
+def _opencode(command: str) -> list[Document]:
     server = {"type": "local", "command": [command, *SERVE], "enabled": True}
     switched_off = dict.fromkeys(("read", "edit", "write", "patch"), False)
-    return JsonDocument(
-        "opencode.json",
-        {"mcp": {"fileops": server}, "tools": switched_off, "permission": {"edit": "deny"}},
-    )
+    return [
+        JsonDocument(
+            "opencode.json",
+            {"mcp": {"fileops": server}, "tools": switched_off, "permission": {"edit": "deny"}},
+        ),
+        Script(".opencode/plugins/fileops.js", OPENCODE_PLUGIN % json.dumps(command)),
+    ]

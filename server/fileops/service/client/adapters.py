@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fileops.model.record import ByPerson
 from fileops.ports import CommandApprover, Corrector, EventSink, ExecutorChoice, ImageDetector
 from fileops.service.hub.names import SessionNames
 from fileops.service.images import ContentDetector
@@ -48,4 +49,5 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     place: str = ""  # see SharedWorkers.of_client
     is_editor: bool = False  # in a shared daemon: its user reads and edits what agents must not
     globs_at: Callable[[str], Iterable[str]] = no_globs  # see Unreadable
+    person: ByPerson = ByPerson(session_id="", label="a person")  # what the record calls its user
     is_agent: bool = False  # no user gives its requests: it sees and undoes its own edits only, and approves none

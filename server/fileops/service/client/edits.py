@@ -62,8 +62,9 @@ class ClientEdits:
             history=workspace.history,
             may_undo=self._may_undo,
             is_of_session=self._is_of_session,
+            person=client.person,
         )
-        self._undoer = undoer
+        self.undoer = undoer
         self._undoer_of_user = structs.replace(undoer, fs=workspace.fs)
 
     async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
@@ -86,7 +87,7 @@ class ClientEdits:
         by_session = request.by_session
         token, session = CancelToken(), self._workspace.sessions.get(by_session or NO_SESSION)
         is_of_user = request.is_approved and by_session is None
-        undoer = self._undoer_of_user if is_of_user else self._undoer
+        undoer = self._undoer_of_user if is_of_user else self.undoer
         step, is_rest_approved = partial(undoer.start, request), False
         asking, waiting = self._approval.asking(by_session, session), 0
         with ExitStack() as reviews:
@@ -107,7 +108,7 @@ class ClientEdits:
                 step = partial(undoer.resume, request, pending=result, decision=decision)
         note_outcome(result)
         if by_session is not None:
-            self._files.note_undo(by_session, result)
+            self._files.note_undo(by_session, result.files)
             if session.is_closed:
                 for file in result.files:
                     self._files.drop_record(by_session, file.file_path)

@@ -22,7 +22,7 @@ from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.history import AppliedEdit
 from fileops.model.host_names import MAX_HOST_CHARS, host_name
 from fileops.model.results import EditResult, Notice, Notices
-from fileops.model.sessions import DEFAULT_SESSION, SessionName
+from fileops.model.sessions import DEFAULT_SESSION, SessionName, base_in, has_host_id
 
 MAX_ID_CHARS = 200  # names are kept with each edit and sent with each event
 KEPT_ID_CHARS = 160  # of a longer id; a hash follows
@@ -47,15 +47,6 @@ def base_of(host: str, own_id: str) -> str:
     """The base of the full names of a session to which its host gives this id."""
     escaped = shortened(own_id).replace("%", "%25").replace("/", "%2F")
     return f"{host}:{escaped}"
-
-
-def base_in(full_name: SessionName) -> str:
-    return full_name.partition("/")[0]
-
-
-def has_host_id(full_name: SessionName) -> bool:
-    """Whether the session has an id of its host, and not the number of a connection."""
-    return ":" in base_in(full_name)
 
 
 def is_of_host(full_name: SessionName, host: str, own_id: str) -> bool:

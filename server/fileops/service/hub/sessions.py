@@ -112,16 +112,21 @@ class SessionRegistry:
         numbered = (f"{program} {n}" for n in itertools.count(2))
         return next(label for label in itertools.chain([program], numbered) if label not in taken)
 
-    def disconnected(self, connection: str) -> None:
-        """Take the connection out of its sessions; those that have no other are kept for KEPT_S from now on."""
+    def disconnected(self, connection: str) -> list[SessionName]:
+        """Take the connection out of its sessions; those that have no other are kept for KEPT_S from now on.
+
+        Returns these.
+        """
         with self._lock:
             now = self._monotonic()
-            self._records |= {
+            used = {
                 record.session_id: replace(record, connections=_without(record.connections, connection), used_at=now)
                 for record in self._records.values()
                 if connection in record.connections
             }
+            self._records |= used
         self.on_change()
+        return [session_id for session_id, record in used.items() if not record.is_connected]
 
     def drop(self, session_id: SessionName) -> None:
         with self._lock:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fileops.attach.handshake import Hook
 from fileops.model.events import DidRead
 from fileops.model.host_names import MAX_HOST_CHARS, host_name
 from fileops.model.sessions import SessionName
@@ -82,8 +83,8 @@ async def test_sessions_whose_long_ids_begin_alike_are_separate(daemon: SharedDa
         assert code_of(await hosts[0].tool("Edit", **edit)) is None
         await hosts[0].tool("Read", file_path=str(file))
         file.write_text("changed\n")
-        assert await daemon.state.notices("codex", second_id) == []
-        assert len(await daemon.state.notices("codex", first_id)) == 1
+        assert await daemon.state.notices(Hook("codex", second_id, 0)) == []
+        assert len(await daemon.state.notices(Hook("codex", first_id, 0))) == 1
 
 
 async def test_slash_in_the_id_of_a_session_makes_it_no_part_of_another(daemon: SharedDaemon, file: Path) -> None:
@@ -103,8 +104,8 @@ async def test_slash_in_the_id_of_a_session_makes_it_no_part_of_another(daemon: 
     names = [session.session_id for session in daemon.state.hub.sessions.all()]
     assert names == ["bot:A%2Fx", "bot:A/x", "bot:A%2Fx%252F"]
     file.write_text("changed\n")
-    assert len(await daemon.state.notices("bot", "A/x")) == 1
-    assert len(await daemon.state.notices("bot", "A/x%2F")) == 1
+    assert len(await daemon.state.notices(Hook("bot", "A/x", 0))) == 1
+    assert len(await daemon.state.notices(Hook("bot", "A/x%2F", 0))) == 1
 
 
 # --- survival ------------------------------------------------------------------------------------------------------
@@ -240,13 +241,13 @@ async def test_session_continues_when_one_of_its_two_connections_leaves(daemon: 
     (described,) = [c for c in daemon.state.describe() if c["role"] == "agent"]
     assert described["sessions"] == ["claude-code:af9f"]
     file.write_text("one\n2\nthree\n")
-    assert "+2" in "\n".join(await daemon.state.notices("claude", "af9f"))
+    assert "+2" in "\n".join(await daemon.state.notices(Hook("claude", "af9f", 0)))
     for n in range(MAX_KEPT):
         daemon.state.hub.sessions.note(did_read(f"s{n}"), "c-1", "c", "c in f")
     daemon.state.hub.sessions.disconnected("c-1")
     daemon.state.hub.end_expired_sessions()
     assert code_of(await new.tool("Read", file_path=str(file))) is None
-    daemon.state.reset("claude", "af9f")
+    await daemon.state.reset(Hook("claude", "af9f", 0))
     assert code_of(await new.tool("Edit", file_path=str(file), old_string="one", new_string="1")) == "not_read"
 
 

@@ -58,6 +58,61 @@
 ---@field details fileops.wire.BashDetails Facts for programs. Which keys are there depends on the tool and its outcome.
 ---@field attachments? fileops.wire.Attachment[] Absent if there are none.
 
+---@class (exact) fileops.wire.BeginCommandParams A command that begins.
+---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.
+---@field command_id? string The client's id of it. Repeating the id of an open command begins none.
+---@field label? string The command line, of which the program and its first argument are kept.
+---@field background? boolean A program may continue after the end.
+
+---@class (exact) fileops.wire.BeginCommandResult The command that has begun.
+---@field command_id string The command's own id.
+
+---@class (exact) fileops.wire.BeginTurnParams A turn that begins.
+---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.
+---@field turn_id? string The client's id of it. Repeating the id of the open turn begins none.
+---@field title? string The prompt, of which the beginning of the first line is kept.
+
+---@class (exact) fileops.wire.BeginTurnResult The turn that has begun, or is open.
+---@field turn_id string The turn's own id.
+
+---@class (exact) fileops.wire.BlameParams Asks who changed each line of a file last.
+---@field file_path string Absolute.
+
+---@class (exact) fileops.wire.BlameResult The present content, or the unsaved document.
+---@field lines fileops.wire.BlamedLines[] Top to bottom.
+
+---@class (exact) fileops.wire.BlamedLines Lines of the present content, and the newest entry that changed a word of each.
+---@field first_line integer 1-based.
+---@field n_lines integer How many.
+---@field by? fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure Null if they are older than the record.
+---@field entry_id? string Null if they are older than the record.
+---@field time? number Seconds since the epoch. Null if they are older than the record.
+
+---@class (exact) fileops.wire.ByCommand A program that a session ran.
+---@field kind 'command' Names the type.
+---@field session_id string Its full name in the daemon.
+---@field command_id string The command.
+---@field label string The session, and the program.
+
+---@class (exact) fileops.wire.ByOutside A program that no session is known to have started.
+---@field kind 'outside' Names the type.
+---@field label? string For people.
+
+---@class (exact) fileops.wire.ByPerson A person, at an attached editor or the command line.
+---@field kind 'person' Names the type.
+---@field session_id string The connection of their editor. Empty for the command line.
+---@field label string Their editor.
+
+---@class (exact) fileops.wire.BySession A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished.
+---@field kind 'session' Names the type.
+---@field session_id string Its full name in the daemon.
+---@field label string For people.
+
+---@class (exact) fileops.wire.ByUnsure One of the candidates; the daemon cannot know which.
+---@field kind 'unsure' Names the type.
+---@field label string For people.
+---@field candidates (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside)[] Who it may have been.
+
 ---@class (exact) fileops.wire.ChangedFile A file of a change set.
 ---@field applied_to 'buffer'|'disk' An open editor's buffer, or the file on disk.
 ---@field edit_id? string Of the entry in the history. Null before it is applied.
@@ -297,6 +352,10 @@
 ---@field size integer Bytes.
 ---@field modified number Of the file. Seconds since the epoch.
 
+---@class (exact) fileops.wire.DidRecordParams Entries that were added, or changed their author.
+---@field entries fileops.wire.RecordEntry[] The oldest first.
+---@field n_more? integer How many entries are not listed.
+
 ---@class (exact) fileops.wire.DidRecoverParams A change set that was undone, because its daemon died while it was committed.
 ---@field set_id string Of the change set.
 ---@field files fileops.wire.RecoveredFile[] All files of the set.
@@ -390,7 +449,24 @@
 ---@field glob string Which files.
 ---@field encoding string A name that Python knows, such as `cp1252`.
 
----@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_patch'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'processing_failed'|'rejected'|'set_conflict'|'set_unsupported'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_reviews'|'undecided'|'undo_conflict'|'validation_failed' Why a tool failed.
+---@class (exact) fileops.wire.EndCommandParams A command that ends.
+---@field command_id string The command's own id, or the client's.
+
+---@class (exact) fileops.wire.EndCommandResult What a command changed.
+---@field command_id string The command's own id.
+---@field entries string[] Ids, the oldest first.
+---@field unsettled integer How many of the entries may still get another author.
+
+---@class (exact) fileops.wire.EntryParams Asks for an entry.
+---@field entry_id string Its whole id.
+
+---@class (exact) fileops.wire.EntryResult An entry, and what it changed.
+---@field entry fileops.wire.RecordEntry The entry.
+---@field diff string Unified.
+---@field before_text? string Null over 1 MB, or if it is not kept.
+---@field after_text? string As `before_text`.
+
+---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_patch'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_recorded'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'plan_changed'|'processing_failed'|'rejected'|'set_conflict'|'set_unsupported'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_files'|'too_many_reviews'|'undecided'|'undo_conflict'|'unknown_target'|'validation_failed' Why a tool failed.
 
 ---@class (exact) fileops.wire.ErrorStats Calls that ended in an error of any kind; a cancelled call is none.
 ---@field n integer How many.
@@ -428,6 +504,10 @@
 ---@field prefix string Absolute. Paths below it are on that host.
 ---@field url string What the folder is mapped from, such as `ssh://host/path`.
 ---@field options? table<string, any> For the library that opens the URL.
+
+---@class (exact) fileops.wire.ForgetRecordParams Exactly one of the keys says what is removed from the record.
+---@field file_path? string Absolute, a file or a folder.
+---@field all? boolean All there is.
 
 ---@class (exact) fileops.wire.ForgetResult What became of a session's record of a file.
 ---@field forgotten boolean Whether there was one.
@@ -496,11 +576,22 @@
 ---@field agents_approval? 'auto_edit'|'default'|'yolo' In a shared daemon: for agents' sessions in files of this editor.
 ---@field review_grace_s? number In a shared daemon: seconds that a review waits for another view after the last one has left.
 ---@field history? 'memory'|'persistent' Where applied edits are kept.
+---@field record? 'edits'|'off'|'on' In a shared daemon: what its record has; every change, edits through the daemon only, or nothing.
+---@field record_titles? boolean Whether turns in the record have the beginnings of prompts as titles.
 ---@field code_lens? boolean Whether agents' edits get code lenses.
 ---@field filesystems? fileops.wire.FilesystemOptions[] Folders that are mapped from other hosts.
 ---@field bash? boolean Whether `fileops/bash` is served.
 ---@field encodings? fileops.wire.EncodingOptions[] Encodings of files; the first glob that matches counts.
 ---@field unreadable? string[] Globs of files that agents must not read.
+
+---@class (exact) fileops.wire.KeepParams Exactly one of the keys before `kept` says which changes.
+---@field entry_ids? string[] These entries.
+---@field change_ids? string[] Places that `fileops/unkept` has listed.
+---@field file_path? string Absolute, a file or a folder.
+---@field turn_id? string All of a turn.
+---@field session_id? string All of a session.
+---@field all? boolean All there are.
+---@field kept? boolean `false`: they are not accepted any more.
 
 ---@class (exact) fileops.wire.Latency Milliseconds, without the time that the user or the client's model took to answer.
 ---@field n integer Calls.
@@ -531,12 +622,30 @@
 ---@field path string Absolute.
 ---@field line? integer 1-based. Null if it is not known.
 
+---@class (exact) fileops.wire.LogParams Which entries to list.
+---@field root? string Absolute: only changes in this folder.
+---@field file_path? string Absolute, a file or a folder. `root` does not count then.
+---@field session_id? string Only those of this session and its commands.
+---@field turn_id? string Only those of this turn.
+---@field command_id? string Only those of this command.
+---@field by? 'command'|'outside'|'person'|'session'|'unsure' Only those of this kind of author.
+---@field since? number Seconds since the epoch.
+---@field limit? integer 100 by default, 1,000 at most.
+---@field before? string An entry id: only older ones.
+
+---@class (exact) fileops.wire.LogResult Entries of the record.
+---@field entries fileops.wire.RecordEntry[] The newest first.
+---@field more boolean Whether there are older ones.
+
 ---@class (exact) fileops.wire.MultiEditParams Makes several replacements in a file: all of them, or none.
 ---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.
 ---@field file_path string Absolute.
 ---@field edits fileops.wire.EditStep[] At least one edit operation is required
 ---@field dry_run? boolean Check and preview, and write nothing.
 ---@field include_texts? boolean `details` has the whole text before and after.
+
+---@class (exact) fileops.wire.NEntriesResult How much was changed in the record.
+---@field n_entries integer Entries.
 
 ---@class (exact) fileops.wire.Nearest The place that a text that was not found most likely meant. A hint, never applied.
 ---@field start_line integer 1-based.
@@ -603,11 +712,76 @@
 ---@field changed_by string The last of them: `external`, `buffer` or a session.
 ---@field n_foreign_hunks integer How many changes.
 
+---@class (exact) fileops.wire.RecordCommand A time in which a program of a session ran.
+---@field command_id string Unique in the record.
+---@field session_id string Its full name in the daemon.
+---@field turn_id? string The turn in which it began.
+---@field label string The session, and the program.
+---@field began number Seconds since the epoch.
+---@field ended? number Seconds since the epoch. Null while it is open.
+
+---@class (exact) fileops.wire.RecordEntry One change of one file.
+---@field entry_id string Unique in the record.
+---@field time number Seconds since the epoch.
+---@field path string Canonical.
+---@field kind 'create'|'delete'|'mode'|'modify' `mode`: the executable bit alone.
+---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure The author.
+---@field turn_id? string The author's turn.
+---@field command_id? string The author's command.
+---@field edit_id? string Of an edit through the daemon: its id in the history.
+---@field during string[] The turns that were open then, of all sessions.
+---@field added integer Lines.
+---@field removed integer Lines.
+---@field content 'binary'|'gone'|'kept'|'protected'|'too_large' Whether the contents are kept, or why not; `gone`: removed by the limits of the record.
+---@field gap? 'away'|'baseline' `baseline`: the content before is not known. `away`: made while no daemon recorded.
+---@field found 'event'|'scan' By an event, or by comparing files.
+---@field evidence 'bracket'|'commit'|'none'|'save' Why `by` is believed.
+---@field settled boolean False while `by` may still change.
+---@field moved_from? string The path before, if the file was renamed.
+---@field moved_to? string The path after, if the file was renamed.
+---@field undoable boolean It is in force, and both contents are known.
+---@field undone_by? string The entry that undid this one.
+---@field undoes string[] The entries that this one undid.
+---@field rewind_id? string Of the rewind that made it.
+---@field kept boolean Whether a person has accepted the change.
+
+---@class (exact) fileops.wire.RecordItemParams Asks what an id of the record means.
+---@field id string Of an entry, a command, a turn or a rewind; or its beginning, if it is unique.
+
+---@class (exact) fileops.wire.RecordItemResult What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null.
+---@field entries fileops.wire.RecordEntry[] All of it, the newest first.
+---@field diff string Unified, of all entries.
+---@field entry? fileops.wire.RecordEntry An entry.
+---@field command? fileops.wire.RecordCommand A command.
+---@field turn? fileops.wire.Turn A turn.
+---@field rewind? fileops.wire.RecordRewind A rewind.
+
 ---@class (exact) fileops.wire.RecordReadResult Whether a file counts as read.
 ---@field recorded boolean Whether it does.
 ---@field error? fileops.wire.ToolError Why not.
 ---@field size_bytes? integer Null after a failure.
 ---@field mtime? number Seconds since the epoch. Null after a failure.
+
+---@class (exact) fileops.wire.RecordRewind A rewind that was made.
+---@field rewind_id string Unique in the record.
+---@field time number Seconds since the epoch.
+---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure Who asked for it.
+
+---@class (exact) fileops.wire.RecordStatusParams Asks how far the recording is.
+---@field root? string Absolute: only the recorded folder that contains it.
+
+---@class (exact) fileops.wire.RecordStatusResult The recorded folders.
+---@field folders fileops.wire.RecordedFolder[] None in a private daemon.
+
+---@class (exact) fileops.wire.RecordedFolder A folder whose changes are recorded, and how far the recording is.
+---@field root string Canonical.
+---@field state 'limited'|'off'|'on'|'starting' `limited`: not all of it is recorded, see `reason`.
+---@field reason? string Of `limited`: what is not covered.
+---@field n_files integer Files that are recorded.
+---@field n_copied integer Contents that have been copied.
+---@field n_to_copy integer Contents that are still to be copied.
+---@field watched boolean Whether its changes are found by watch events.
+---@field n_bytes integer Size of the whole record on disk.
 
 ---@class (exact) fileops.wire.RecoveredFile A file of a set that was undone.
 ---@field file_path string Canonical.
@@ -680,6 +854,75 @@
 
 ---@class (exact) fileops.wire.ReviewsResult The reviews that wait.
 ---@field reviews fileops.wire.Review[] In the order in which they were asked.
+
+---@class (exact) fileops.wire.RewindConflict Entries of one file of which something is left.
+---@field by (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure)[] The authors of later changes.
+---@field entries string[] Their ids.
+---@field file_path string Canonical.
+---@field ranges fileops.wire.LineRange[] Of the present file.
+---@field reason 'editor'|'not_kept'|'overlaps'|'recreated'|'unknown_before'|'unsure' Why it is left.
+
+---@class (exact) fileops.wire.RewindDetails What a rewind did, or would do.
+---@field also_changed_by? string Another one that changed the file.
+---@field changed_by? string `external`, `buffer` or a session.
+---@field conflicts? fileops.wire.RewindConflict[] What is left.
+---@field decided_by? fileops.wire.DecidedByDetails Of a rejection.
+---@field diff_since_read? string Null if the content that was read is not known any more.
+---@field dry_run? boolean Whether it was a preview.
+---@field edit_index? integer 0-based, of the step that failed.
+---@field file_path? string Of a failure: the file that could not be written.
+---@field files? fileops.wire.RewoundFile[] Those that were changed, or would be.
+---@field kept? string[] Of an `set_conflict`: where old contents of those files are kept.
+---@field left? string[] Of an `set_conflict`: files that have the new content, and could not be restored.
+---@field match_lines? integer[] 1-based lines where the text was found.
+---@field n_left? integer Entries of which something is left.
+---@field n_undone? integer Entries that were undone.
+---@field nearest? fileops.wire.Nearest Where the text was most likely meant. Null if nothing is similar.
+---@field needs_approval? boolean Of a preview: whether the user would be asked.
+---@field notices? fileops.wire.Notice[] With the option `notices`.
+---@field patch_line? integer 1-based, of the patch: where it, or the hunk that failed, has its fault.
+---@field plan? string Of what was done, or would be.
+---@field processor? string The one that failed.
+---@field ranges? fileops.wire.LineRange[] Of an `undo_conflict`: what the undo would have to overwrite.
+---@field reason? string What it said, or of an `undo_conflict`: why.
+---@field relevance? fileops.wire.RelevanceDetails Of an edit that was refused, with `freshness` `relevant`.
+---@field rewind_id? string Null if nothing was written.
+---@field still_undone? string[] Of a failure: the files that could not be restored.
+---@field validator? string The one that refused the text.
+
+---@class (exact) fileops.wire.RewindParams Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone.
+---@field entry_id? string An entry of the record, or the `edit_id` of an edit.
+---@field entry_ids? string[] Several entries.
+---@field change_ids? string[] Places that `fileops/unkept` has listed.
+---@field command_id? string A command.
+---@field turn_id? string A turn.
+---@field since_turn? string This turn of its session, and all later ones.
+---@field session_id? string All of a session.
+---@field rewind_id? string A rewind, which is redone.
+---@field by_session? string The session that asks; without it the session `default`.
+---@field paths? string[] Only these files and folders. Absolute.
+---@field dry_run? boolean Preview, and write nothing.
+---@field plan? string Of a preview: nothing is done if it would not do the same now.
+---@field on_conflict? 'fail'|'leave' `fail` undoes nothing if something would be left.
+---@field include? 'unsure'[] `unsure`: entries of which the target is one of several possible authors, too.
+---@field approved? boolean The user asked for it or has confirmed it: no further question is asked.
+
+---@class (exact) fileops.wire.RewindResult What every tool answers, whether it succeeded or failed.
+---@field status 'error'|'success' Whether it succeeded.
+---@field output string Exactly the text for the model.
+---@field error? fileops.wire.ToolError Null after success.
+---@field ui_extra? fileops.wire.UiExtra The change, for people. Null if there is none.
+---@field details fileops.wire.RewindDetails Facts for programs. Which keys are there depends on the tool and its outcome.
+---@field attachments? fileops.wire.Attachment[] Absent if there are none.
+
+---@class (exact) fileops.wire.RewoundFile What a rewind did to one file.
+---@field added integer Lines.
+---@field applied_to 'buffer'|'disk' The file, or the document in an editor.
+---@field entries string[] Those that are undone whole.
+---@field file_path string Canonical.
+---@field outcome 'created'|'modified'|'removed'|'unchanged' What became of the file.
+---@field removed integer Lines.
+---@field ui_extra fileops.wire.UiExtra The change.
 
 ---@class (exact) fileops.wire.Session A session of a shared daemon, of this connection or of another one.
 ---@field session_id string Its full name, unique in the daemon.
@@ -821,6 +1064,25 @@
 ---@class (exact) fileops.wire.TrackedResult What a session has read.
 ---@field files fileops.wire.TrackedFile[] In the order of first reading.
 
+---@class (exact) fileops.wire.Turn The work of a session between two prompts of its user, and how many entries of the record it has.
+---@field turn_id string Unique in the record.
+---@field session_id string A session, by the name that this client knows.
+---@field label string For people.
+---@field title? string The beginning of the prompt; null if it is not kept.
+---@field began number Seconds since the epoch.
+---@field ended? number Seconds since the epoch. Null while it is open.
+---@field n_entries integer Entries of the record.
+---@field n_files integer Files that they are of.
+---@field n_undone integer Entries that are not in force.
+
+---@class (exact) fileops.wire.TurnsParams Asks for turns. Without `session_id` they are those of all sessions.
+---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.
+---@field root? string Absolute: turns with entries in this folder, or none yet.
+---@field limit? integer 100 by default.
+
+---@class (exact) fileops.wire.TurnsResult The turns that the client may know of.
+---@field turns fileops.wire.Turn[] The newest first.
+
 ---@class (exact) fileops.wire.UiExtra A change as a client shows it.
 ---@field diff string Unified. `patch` accepts it if `exact`.
 ---@field exact boolean Whether the diff has every byte of the change.
@@ -880,6 +1142,29 @@
 ---@field outcome 'created'|'modified'|'removed' What happened to the file.
 ---@field ui_extra fileops.wire.UiExtra The change.
 ---@field undone string[] The edits that were undone. None if the user changed the proposal.
+
+---@class (exact) fileops.wire.UnkeptChange A place that entries which are not kept yet have changed. Lines are 1-based, of the present content.
+---@field change_id string It names this place as long as its text is there.
+---@field start_line integer 1-based, of the present content.
+---@field end_line integer 1-based, included. Before `start_line` if lines were only removed, in front of it.
+---@field removed_text string The lines before the change.
+---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure Of the newest entry.
+---@field turn_id? string Of the newest entry.
+---@field entry_ids string[] The entries that changed it.
+---@field time number Of the newest entry, in seconds since the epoch.
+
+---@class (exact) fileops.wire.UnkeptFile A file with changes that are not kept yet.
+---@field file_path string Canonical.
+---@field digest string Of the content that the lines are of.
+---@field changes fileops.wire.UnkeptChange[] Top to bottom.
+
+---@class (exact) fileops.wire.UnkeptParams Asks for the changes that no person has accepted yet.
+---@field file_path? string Absolute: only this file.
+---@field session_id? string Only those of this session.
+---@field turn_id? string Only those of this turn.
+
+---@class (exact) fileops.wire.UnkeptResult The changes that no person has accepted yet.
+---@field files fileops.wire.UnkeptFile[] Files with such changes.
 
 ---@class (exact) fileops.wire.ViewLine A line of a view.
 ---@field number? integer Of the line in the file. Null for a line of a message.

@@ -1,0 +1,37 @@
+"""Handlers of the record: the log of changes, one entry, and how far the recording is."""
+
+from typing import TYPE_CHECKING
+
+from fileops.rpc.decode import InvalidParams
+from fileops.service.client.record import NotRecorded
+from fileops.wire import record as wire
+
+if TYPE_CHECKING:
+    from fileops.service.fileops import FileOps
+
+
+async def log(service: "FileOps", params: wire.LogParams) -> wire.LogResult:
+    of = None if params.session_id is None else service.names.resolve(params.session_id)
+    query = wire.log_query(params, session_id=of)
+    try:
+        entries, more = await service.record.log(query, params.file_path, params.root)
+    except NotRecorded as fault:
+        raise InvalidParams(str(fault)) from None
+    return wire.log_result(entries, more=more)
+
+
+async def entry(service: "FileOps", params: wire.EntryParams) -> wire.EntryResult:
+    try:
+        shown = await service.record.entry(params.entry_id)
+    except NotRecorded as fault:
+        raise InvalidParams(str(fault), ".entry_id") from None
+    return wire.EntryResult(
+        entry=wire.entry_view(shown.entry),
+        diff=shown.diff,
+        before_text=shown.before_text,
+        after_text=shown.after_text,
+    )
+
+
+async def record_status(service: "FileOps", params: wire.RecordStatusParams) -> wire.RecordStatusResult:
+    return wire.RecordStatusResult(folders=await service.record.status(params.root))

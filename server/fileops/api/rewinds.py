@@ -1,0 +1,47 @@
+"""Handlers of the requests that keep what the record has, and explain it. `tools.py` has the rewind."""
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, TypeVar
+
+from fileops.core.presentation.failures import failure_message
+from fileops.model.errors import FileOpsError
+from fileops.rpc.decode import InvalidParams
+from fileops.wire import rewinds as wire
+
+if TYPE_CHECKING:
+    from fileops.service.fileops import FileOps
+
+T = TypeVar("T")
+
+
+async def blame(service: "FileOps", params: wire.BlameParams) -> wire.BlameResult:
+    return wire.BlameResult(lines=await _checked(service.rewinds.blame(params.file_path), ".file_path"))
+
+
+async def unkept(service: "FileOps", params: wire.UnkeptParams) -> wire.UnkeptResult:
+    of = None if params.session_id is None else service.names.resolve(params.session_id)
+    found = service.rewinds.unkept(params.file_path, of, params.turn_id)
+    return wire.UnkeptResult(files=await _checked(found, ".file_path"))
+
+
+async def keep(service: "FileOps", params: wire.KeepParams) -> wire.NEntriesResult:
+    of = None if params.session_id is None else service.names.resolve(params.session_id)
+    return wire.NEntriesResult(n_entries=await _checked(service.rewinds.keep(wire.keep_request(params, of)), ""))
+
+
+async def forget(service: "FileOps", params: wire.ForgetRecordParams) -> wire.NEntriesResult:
+    if (params.file_path is None) != bool(params.all):
+        raise InvalidParams("exactly one of file_path and all is required")
+    return wire.NEntriesResult(n_entries=await _checked(service.rewinds.forget(params.file_path), ".file_path"))
+
+
+async def item(service: "FileOps", params: wire.RecordItemParams) -> wire.RecordItemResult:
+    return wire.item_result(await _checked(service.rewinds.item(params.id), ".id"))
+
+
+async def _checked(answer: Awaitable[T], place: str) -> T:
+    """The answer; a failure is one of the params. Raises: InvalidParams."""
+    try:
+        return await answer
+    except FileOpsError as error:
+        raise InvalidParams(failure_message(error), place) from None

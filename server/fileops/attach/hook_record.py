@@ -1,0 +1,73 @@
+"""What a host's hook reports for the record: where turns and shell commands of its session begin and end.
+
+Of a prompt only the title is sent, and of a command line only what the command is called.
+"""
+
+from typing import Any, TypedDict, cast
+
+from fileops.core.presentation.record_texts import command_of, title_of
+
+MAX_ID_CHARS = 200  # of a host's ids; a longer one is cut
+MAX_PATH_CHARS = 4096
+
+# The tools with which a host runs shell commands, by the names that it calls them in its hooks.
+SHELLS = {
+    "claude": "Bash",
+    "claude-plugin": "Bash",
+    "codex": "Bash",
+    "gemini": "run_shell_command",
+    "opencode": "bash",
+}
+_BEGINS_COMMAND = {"PreToolUse", "BeforeTool"}
+_ENDS_COMMAND = {"PostToolUse", "PostToolUseFailure", "AfterTool"}
+_BEGINS_TURN = {"UserPromptSubmit", "BeforeAgent"}
+_ENDS_TURN = {"Stop", "AfterAgent", "SessionEnd"}
+
+
+class Report(TypedDict, total=False):
+    """What is sent to the daemon beside the session. docs/PROTOCOL.md describes it for other clients."""
+
+    what: str  # "begin_command", "end_command", "begin_turn" or "end_turn"
+    cwd: str
+    tool_use_id: str | None
+    program: str  # what the command is called
+    background: bool
+    turn_id: str | None  # the host's
+    title: str | None
+
+
+def report_of(host: str, event: dict[str, Any]) -> Report | None:
+    """Return what the daemon is to know of a hook's event; None if it is not about a turn or a shell command."""
+    name = event.get("hook_event_name")
+    report: Report
+    if name in _BEGINS_TURN:
+        prompt = event.get("prompt")
+        report = {
+            "what": "begin_turn",
+            "turn_id": _text(event.get("prompt_id")) or _text(event.get("turn_id")),
+            "title": title_of(prompt) if isinstance(prompt, str) else None,
+        }
+    elif name in _ENDS_TURN:
+        report = {"what": "end_turn"}
+    elif name in _BEGINS_COMMAND | _ENDS_COMMAND and event.get("tool_name") == SHELLS[host]:
+        given: object = event.get("tool_input")
+        arguments = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+        line = arguments.get("command")
+        report = {
+            "what": "begin_command" if name in _BEGINS_COMMAND else "end_command",
+            "tool_use_id": _text(event.get("tool_use_id")),
+            "program": command_of(line) if isinstance(line, str) else "",
+            "background": arguments.get("run_in_background") is True,
+        }
+    else:
+        return None
+    cwd = event.get("cwd")
+    if isinstance(cwd, str) and cwd.startswith("/") and len(cwd) <= MAX_PATH_CHARS:
+        report["cwd"] = cwd
+    return report
+
+
+def _text(value: object) -> str | None:
+    if not isinstance(value, str) or not value:
+        return None
+    return value[:MAX_ID_CHARS].encode("utf-8", "replace").decode()  # JSON can escape half a character

@@ -1,0 +1,99 @@
+"""The record of a shared daemon, as the composition root puts it together: the store, the recorder, its sources.
+
+Imports are deferred: a private daemon records nothing.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fileops.fs.overlay.filesystem import OverlayFileSystem
+    from fileops.model.record import ByPerson
+    from fileops.record.recorder import Recorder, TypedDocument
+    from fileops.record.store import RecordStore
+    from fileops.service.fileops import FileOps
+
+
+def start_recorder(
+    files: "OverlayFileSystem",
+    person_of: "Callable[[str], ByPerson]",
+    warn: Callable[[str], None],
+    *,
+    watches: bool,
+) -> "Recorder":
+    """Start the record. Args: person_of: the user of an editor, by the name of its connection. watches: see Recorder.
+
+    warn: gets a sentence if the record cannot be kept.
+    """
+    from fileops.model.sessions import has_host_id
+    from fileops.record.brackets import Brackets
+    from fileops.record.recorder import Recorder
+    from fileops.record.turns import TurnRegistry
+
+    store = _open_store(warn)
+    brackets, turns = Brackets(), TurnRegistry()
+    recorder = Recorder(store, brackets, turns, _Documents(files, person_of), watches=watches, warn=warn)
+    # The name of a session without an id of its host means another one in each daemon.
+    store.named_since = time.time()
+    turns.resume(counted.turn for counted in store.turns(limit=1000) if has_host_id(counted.turn.session_id))
+    files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
+    files.on_closed = lambda editor, path: recorder.closed(path, person_of(editor))
+    return recorder
+
+
+def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> None:
+    """Record the folders of a client from now on, also those that it opens later."""
+
+    def record(folders: Sequence[str]) -> None:
+        for folder in dict.fromkeys(map(os.path.realpath, folders)):
+            recorder.record(folder, client)
+
+    def record_in_background() -> None:
+        thread = threading.Thread(target=record, args=(service.folders,), name="fileops-record-start", daemon=True)
+        thread.start()
+
+    service.when_folders_change(record_in_background)
+    record_in_background()
+
+
+class _Documents:
+    """See recorder.OpenDocuments."""
+
+    def __init__(self, files: "OverlayFileSystem", person_of: "Callable[[str], ByPerson]") -> None:
+        self._files, self._person_of = files, person_of
+
+    def documents_at(self, path: str) -> "list[TypedDocument]":
+        from fileops.record.recorder import TypedDocument
+
+        return [
+            TypedDocument(
+                person=self._person_of(document.editor),
+                text=document.text.text,
+                changed=document.changed_ns / 1e9,
+                is_typed=document.is_user_modified is not False,
+            )
+            for document in self._files.last_open_at(path)
+        ]
+
+
+def _open_store(warn: Callable[[str], None]) -> "RecordStore":
+    import sqlite3
+
+    from fileops.record.store import NewerRecord, RecordStore, default_folder, put_aside
+
+    folder = default_folder()
+    try:
+        try:
+            return RecordStore(folder)
+        except sqlite3.OperationalError:  # it cannot be opened now
+            raise
+        except sqlite3.DatabaseError as error:
+            aside = put_aside(folder)
+            warn(f"The record of changes is damaged: {error}. It is now {aside}, and a new one begins.")
+            return RecordStore(folder)
+    except (OSError, sqlite3.Error, NewerRecord) as error:
+        warn(f"The record of changes in {folder} cannot be used: {error}. Changes are recorded in memory only.")
+        return RecordStore(None)

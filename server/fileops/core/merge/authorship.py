@@ -1,0 +1,228 @@
+"""Which of its changes wrote each word of a file, and which places some of the changes still make of it. Pure.
+
+The content is cut into pieces with an owner: the change that wrote the piece, or none. Each change replaces pieces, in
+the order of the changes. A piece without text marks a place where its owner deleted something.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from fileops.core.diff.contents import line_spans, splices_between
+from fileops.core.diff.lines import changed_ranges
+from fileops.core.text import detect_format
+from fileops.model.edits import Splice
+from fileops.model.files import TextFormat
+from fileops.model.rewind import FileStep
+
+
+class OwnedLines(Struct, frozen=True):
+    """Lines of the present content whose newest change is `entry_id`, None if none of the changes wrote there."""
+
+    first_line: int
+    n_lines: int
+    entry_id: str | None
+
+
+class ChangedPlace(Struct, frozen=True):
+    """A run of lines of the present content that some changes made of the lines `removed`.
+
+    Bytes start to end of the present content are its lines first_line to first_line + n_lines - 1; without lines, the
+    place is before `first_line`. entry_ids: the changes, oldest first.
+    """
+
+    first_line: int
+    n_lines: int
+    start: int
+    end: int
+    removed: bytes
+    entry_ids: tuple[str, ...]
+
+
+class _Piece(Struct, gc=False):
+    """n_bytes of the content, of the change with this number (-1: older than all of them)."""
+
+    n_bytes: int
+    owner: int
+
+
+def owners_of_lines(
+    steps: Sequence[FileStep], present: bytes, undoes: Mapping[str, Sequence[str]] | None = None
+) -> list[OwnedLines]:
+    """Return who changed each line last, top to bottom. A line belongs to the newest change of a word of it.
+
+    steps: oldest first. undoes: of steps that are undos, the steps that they undid: text that one restores belongs to
+    whom it belonged to before.
+    """
+    pieces = _pieces(steps, present, undoes or {})
+    result: list[OwnedLines] = []
+    for number, owner in enumerate(_newest_by_line(pieces, present), 1):
+        entry_id = None if owner < 0 else steps[owner].entry_id
+        if result and result[-1].entry_id == entry_id:
+            result[-1] = OwnedLines(result[-1].first_line, result[-1].n_lines + 1, entry_id)
+        else:
+            result.append(OwnedLines(number, 1, entry_id))
+    return result
+
+
+def own_places(
+    steps: Sequence[FileStep], chosen: Collection[str], present: bytes | None, rewound: bytes | None
+) -> list[ChangedPlace]:
+    """Return what the chosen steps still make of the present content, as the smallest runs of lines, top to bottom.
+
+    rewound: the content after a rewind of them. What others wrote over or beside their text is in both contents, so it
+    is no such place.
+    """
+    if present is None or rewound == present:
+        return []
+    by_place = _splices_of_lines(rewound or b"", present, is_created=rewound is None)
+    numbers = {step.entry_id: n for n, step in enumerate(steps)}
+    pieces = _pieces(steps, present, {})
+    mine = [number for entry_id, number in numbers.items() if entry_id in chosen]
+    places: list[ChangedPlace] = []
+    for first_line, n_lines, start, end, removed in by_place:
+        owners = {piece.owner for piece in _between(pieces, start, end)} & set(mine)
+        ids = tuple(steps[number].entry_id for number in sorted(owners or mine))
+        places.append(ChangedPlace(first_line, n_lines, start, end, removed, ids))
+    return places
+
+
+def without_places(present: bytes, places: Sequence[ChangedPlace]) -> bytes:
+    """The present content with the lines before the changes at these places."""
+    content, at = list[bytes](), 0
+    for place in sorted(places, key=lambda place: place.start):
+        content += (present[at : place.start], place.removed)
+        at = place.end
+    return b"".join((*content, present[at:]))
+
+
+def _splices_of_lines(before: bytes, present: bytes, *, is_created: bool) -> Iterator[tuple[int, int, int, int, bytes]]:
+    """Yield (first line, number of lines, start, end) in the present content, and the lines before, for each run."""
+    fmt = detect_format(present)
+    old, new = (
+        [data[line.start : line.stop] for line in line_spans(data, fmt if data is present else detect_format(data))]
+        for data in (before, present)
+    )
+    spans = line_spans(present, fmt)
+    if is_created:
+        yield 1, len(spans), 0, len(present), b""
+        return
+    for i, i_stop, j, j_stop in changed_ranges(old, new):
+        start = spans[j].start if j < len(spans) else len(present)
+        end = spans[j_stop - 1].stop if j_stop > j else start
+        yield j + 1, j_stop - j, start, end, b"".join(old[i:i_stop])
+
+
+# --- pieces -----------------------------------------------------------------------------------------------------------
+
+
+def _pieces(steps: Sequence[FileStep], present: bytes, undoes: Mapping[str, Sequence[str]]) -> list[_Piece]:
+    content = steps[0].before or b"" if steps else present
+    pieces = [_Piece(len(content), -1)]
+    removed: dict[tuple[str, bytes], list[_Piece]] = {}
+    for number, step in enumerate(steps):
+        if (step.before or b"") != content:  # something that is not recorded changed it
+            pieces = _replaced(pieces, _splices(content, step.before or b""), -1)
+        splices = _splices(step.before or b"", step.after or b"")
+        restored = {
+            text: owners for entry_id in undoes.get(step.entry_id, ()) for text, owners in _texts(removed, entry_id)
+        }
+        for splice in splices:
+            if splice.start < splice.end:
+                text = (step.before or b"")[splice.start : splice.end]
+                removed[step.entry_id, text] = [
+                    _Piece(piece.n_bytes, piece.owner) for piece in _between(pieces, splice.start, splice.end)
+                ]
+        pieces = _replaced(pieces, splices, number, restored)
+        content = step.after or b""
+    return _replaced(pieces, _splices(content, present), -1)
+
+
+def _texts(removed: Mapping[tuple[str, bytes], list[_Piece]], entry_id: str) -> Iterator[tuple[bytes, list[_Piece]]]:
+    return ((text, owners) for (owner, text), owners in removed.items() if owner == entry_id)
+
+
+def _splices(before: bytes, after: bytes) -> tuple[Splice, ...]:
+    return splices_between(before, after, detect_format(before or after))
+
+
+def _replaced(
+    pieces: Sequence[_Piece],
+    splices: Sequence[Splice],
+    owner: int,
+    restored: Mapping[bytes, list[_Piece]] | None = None,
+) -> list[_Piece]:
+    """Return the pieces of the content after the splices, whose new text is of `owner`."""
+    result: list[_Piece] = []
+    at = 0
+    left = [_Piece(piece.n_bytes, piece.owner) for piece in reversed(pieces)]
+
+    def move(stop: int, *, keeps: bool) -> None:
+        nonlocal at
+        while left and (at < stop or left[-1].n_bytes == 0):
+            n_bytes = min(left[-1].n_bytes, stop - at)
+            if keeps:
+                result.append(_Piece(n_bytes, left[-1].owner))
+            at += n_bytes
+            left[-1].n_bytes -= n_bytes
+            if left[-1].n_bytes == 0:
+                left.pop()
+            elif n_bytes == 0:
+                break
+
+    for splice in splices:
+        move(splice.start, keeps=True)
+        move(splice.end, keeps=False)
+        owned = (restored or {}).get(splice.new)
+        if owned is not None and sum(piece.n_bytes for piece in owned) == len(splice.new):
+            result += (_Piece(piece.n_bytes, piece.owner) for piece in owned)
+        else:
+            result.append(_Piece(len(splice.new), owner))
+    while left:
+        result.append(left.pop())
+    return result
+
+
+def _between(pieces: Sequence[_Piece], start: int, end: int) -> list[_Piece]:
+    """The parts of the pieces in a range, and the marks of deletions in it and at its ends."""
+    found: list[_Piece] = []
+    at = 0
+    for piece in pieces:
+        stop = at + piece.n_bytes
+        if piece.n_bytes == 0:
+            if start <= at <= end:
+                found.append(piece)
+        elif at < end and stop > start:
+            found.append(_Piece(min(stop, end) - max(at, start), piece.owner))
+        at = stop
+    return found
+
+
+def _newest_by_line(pieces: Sequence[_Piece], present: bytes) -> list[int]:
+    """Return the newest owner of a word of each line. A deletion counts for the line inside which it is."""
+    fmt = detect_format(present)
+    spans = _lines_with_text(present, fmt)
+    owners = [-1] * len(spans)
+    line = at = 0
+    for piece in pieces:
+        stop = at + piece.n_bytes
+        while line < len(spans) - 1 and at >= spans[line + 1]:
+            line += 1
+        if piece.n_bytes == 0:
+            if line < len(spans) and spans[line] < at:
+                owners[line] = max(owners[line], piece.owner)
+        else:
+            number = line
+            while number < len(spans) and (number == line or spans[number] < stop):
+                owners[number] = max(owners[number], piece.owner)
+                number += 1
+        at = stop
+    return owners
+
+
+def _lines_with_text(data: bytes, fmt: TextFormat) -> list[int]:
+    """The starts of all lines; without the empty one after a final newline."""
+    starts = [line.start for line in line_spans(data, fmt) if line.start < line.stop or line.start < len(data)]
+    assert all(first < second for first, second in pairwise(starts))
+    return starts

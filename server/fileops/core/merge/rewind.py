@@ -1,0 +1,254 @@
+"""Rewind of one author's part of one file, which others changed in between. Pure.
+
+A recorded change is a pair of contents. The changes to undo are undone together (undo.py), which keeps every word
+of the changes between and after them. If that meets a conflict, their places are tried in ever smaller groups, the
+newest first: what works is undone, the rest is left alone and listed. Nothing is guessed.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
+
+from msgspec import Struct
+
+from fileops.core import splices as splicing
+from fileops.core.diff.contents import is_of_word, splices_between, words_of
+from fileops.core.merge.undo import Undone, undo_edits
+from fileops.core.text import detect_format, line_end, line_start, split_lines
+from fileops.model.digest import content_digest
+from fileops.model.edits import LineRange, Splice
+from fileops.model.errors import UndoConflict
+from fileops.model.files import TextFormat
+from fileops.model.history import AppliedEdit, EditKind
+from fileops.model.rewind import FileStep
+from fileops.model.sessions import NO_SESSION
+
+# The work for one file is bounded; places that were not tried are left, as those in conflict are. In a file of forty
+# short lines that three authors rewrite 60 times, up to 30 places are in conflict. A try takes 1 to 10 ms there.
+MAX_TRIES = 128
+MAX_TRIED_BYTES = 32 << 20  # of contents that all tries together compare; about 2 s
+MIN_TRIES = 8
+MAX_PLACES = 12  # of one change that are tried on their own; if it has more, neighbours are tried together
+MAX_STEPS = 512  # from the oldest change on; with more of them, whole contents are compared and not each step
+
+
+class PlaceLeft(Struct, frozen=True):
+    """A place of a change that is left alone. ranges: of the present content, of what overlaps it.
+
+    is_recreated: the change deleted the file, and another file is there now.
+    """
+
+    entry_id: str
+    ranges: tuple[LineRange, ...]
+    is_recreated: bool = False
+
+
+class Rewound(Struct, frozen=True, kw_only=True):
+    """The result of a rewind. content: None if no file remains.
+
+    undone: the changes that are undone whole, newest first. left: places of the others, newest first.
+    """
+
+    content: bytes | None
+    undone: tuple[str, ...]
+    left: tuple[PlaceLeft, ...] = ()
+
+
+def rewind_file(
+    steps: Sequence[FileStep], chosen: Collection[str], present: bytes | None, cancelled: Collection[str] = ()
+) -> Rewound:
+    """Undo the chosen steps of one file, which are given oldest first.
+
+    cancelled: steps that cancel each other out, such as an earlier rewind and its redo. They are undone as well,
+    which changes nothing by itself, so that they do not count as changes of others to the text of the chosen ones.
+    """
+    ours = tuple(step.entry_id for step in reversed(steps) if step.entry_id in chosen)
+    if not ours:
+        return Rewound(content=present, undone=())
+    steps = _without_detours(steps, cancelled)
+    first = next(n for n, step in enumerate(steps) if step.entry_id in chosen or step.entry_id in cancelled)
+    parts = [_whole(step) for step in steps[first:]]
+    whole = _Trial(parts, present).without({*chosen, *cancelled})
+    if isinstance(whole, Undone):
+        return Rewound(content=whole.content, undone=ours)
+    parts = [part for step in steps[first:] for part in (_split(step) if step.entry_id in chosen else (_whole(step),))]
+    return _by_parts(_Trial(parts, present), chosen, cancelled, ours)
+
+
+def _without_detours(steps: Sequence[FileStep], cancelled: Collection[str]) -> list[FileStep]:
+    """Return the steps without the cancelled ones that lead straight back to the content before them."""
+    kept: list[FileStep] = []
+    for step in steps:
+        kept.append(step)
+        n_cancelled = len(kept)
+        while n_cancelled and kept[n_cancelled - 1].entry_id in cancelled:
+            n_cancelled -= 1
+            if kept[n_cancelled].before == step.after:
+                del kept[n_cancelled:]
+                break
+    return kept
+
+
+class _Part(Struct, frozen=True):
+    """A step, or some places of one, as a separate edit. after: the content after it."""
+
+    entry_id: str
+    edit: AppliedEdit
+    after: bytes | None
+
+
+def _by_parts(trial: "_Trial", chosen: Collection[str], cancelled: Collection[str], ours: tuple[str, ...]) -> Rewound:
+    """Undo as many parts of the chosen steps as possible.
+
+    Groups are tried before single parts, so that few conflicts among many parts cost few tries. A group that works with
+    what was undone before it is undone too. Of one that does not, the newer half is tried first: an older part
+    can depend on a newer one (the newer deleted what the older inserted), but not the other way round.
+    """
+    n_tries = min(MAX_TRIES, max(MIN_TRIES, MAX_TRIED_BYTES // (trial.n_bytes + 1)))
+    taken = {part.edit.edit_id for part in trial.newest_first if part.entry_id in cancelled}
+    done = trial.without(taken)
+    if isinstance(done, UndoConflict):  # the cancelled steps count as changes of others, then
+        taken, done = set[str](), trial.without(())
+    left: list[PlaceLeft] = []
+    groups = [[part for part in trial.newest_first if part.entry_id in chosen]]
+    while groups:
+        group = groups.pop()
+        ids = {part.edit.edit_id for part in group}
+        result = trial.without(taken | ids) if n_tries > 0 else UndoConflict()
+        n_tries -= 1
+        if isinstance(result, Undone):
+            taken, done = taken | ids, result
+        elif len(group) > 1 and n_tries > 0:
+            middle = len(group) // 2
+            groups += (group[middle:], group[:middle])
+        else:
+            left += (PlaceLeft(part.entry_id, result.ranges, _is_recreated(part, trial.present)) for part in group)
+    left_ids = {place.entry_id for place in left}
+    content = done.content if isinstance(done, Undone) else trial.present
+    return Rewound(content=content, undone=tuple(own for own in ours if own not in left_ids), left=tuple(left))
+
+
+def _is_recreated(part: _Part, present: bytes | None) -> bool:
+    return part.edit.kind == "delete" and present is not None
+
+
+class _Trial:
+    """Undoes some of the parts of a file's steps, to see whether that is possible."""
+
+    def __init__(self, parts: Sequence[_Part], present: bytes | None) -> None:
+        self.present = present
+        self.newest_first = parts[::-1]
+        self._history = [part.edit for part in self.newest_first]
+        self._contents = {part.edit.edit_id: part.after for part in parts}
+
+    @property
+    def n_bytes(self) -> int:
+        """What one try compares at most."""
+        return sum(len(content) for content in self._contents.values() if content is not None)
+
+    def without(self, edit_ids: Collection[str]) -> Undone | UndoConflict:
+        edits = [edit for edit in self._history if edit.edit_id in edit_ids]
+        history = self._history if len(self._history) <= MAX_STEPS else edits
+        try:
+            return undo_edits(edits, self.present, self._contents.get, history)
+        except UndoConflict as conflict:
+            return conflict
+
+
+# --- recorded changes as edits ---------------------------------------------------------------------------------------
+
+
+def _whole(step: FileStep) -> _Part:
+    return _Part(step.entry_id, _edit(step.entry_id, step.before, step.after), step.after)
+
+
+def _split(step: FileStep) -> Iterator[_Part]:
+    """Yield the places of a modification as edits that follow each other, from the top down; else the whole step."""
+    if step.before is None or step.after is None:
+        yield _whole(step)
+        return
+    places = _independent_places(step.before, step.after)
+    n_parts = min(len(places), MAX_PLACES)
+    content, taken = step.before, tuple[Splice, ...]()
+    for n in range(n_parts):
+        group = places[len(places) * n // n_parts : len(places) * (n + 1) // n_parts]
+        taken = tuple(sorted((*taken, *chain.from_iterable(group)), key=lambda splice: splice.start))
+        after = splicing.apply(step.before, taken) if n < n_parts - 1 else step.after
+        yield _Part(step.entry_id, _edit(f"{step.entry_id}#{n}", content, after), after)
+        content = after
+
+
+def _independent_places(before: bytes, after: bytes) -> list[list[Splice]]:
+    """Group the splices from one content to the other, so that each group can be undone without the others.
+
+    Splices with no untouched line between them are of one group: within such a block, a comparison cannot know which
+    word became which, and one half of a wrong guess would remove a word that the other half puts back. For the same
+    reason, what moves a line or a word from one place to another is of one group.
+    """
+    fmt = detect_format(before)
+    blocks: list[list[Splice]] = []
+    for splice in splices_between(before, after, fmt):
+        if blocks and not _has_line_between(before, blocks[-1][-1].end, splice.start, fmt):
+            blocks[-1].append(splice)
+        else:
+            blocks.append([splice])
+    return _joined_by_moves(blocks, before, fmt)
+
+
+def _has_line_between(data: bytes, start: int, stop: int, fmt: TextFormat) -> bool:
+    first = start if line_start(data, fmt, start) == start else line_end(data, fmt, start)
+    return first < line_start(data, fmt, stop)
+
+
+def _joined_by_moves(blocks: list[list[Splice]], before: bytes, fmt: TextFormat) -> list[list[Splice]]:
+    """Join blocks of which one deletes and another inserts the same text, once in all of them: the text was moved."""
+    deleted, inserted = dict[bytes, list[int]](), dict[bytes, list[int]]()
+    for number, block in enumerate(blocks):
+        for splice in block:
+            for text in _texts(before[splice.start : splice.end], fmt):
+                deleted.setdefault(text, []).append(number)
+            for text in _texts(splice.new, fmt):
+                inserted.setdefault(text, []).append(number)
+    heads = list(range(len(blocks)))  # of each block, the first one of its group
+    for text, places in deleted.items():
+        if len(places) == len(inserted.get(text, ())) == 1:
+            one, other = heads[places[0]], heads[inserted[text][0]]
+            heads = [min(one, other) if head in {one, other} else head for head in heads]
+    groups: dict[int, list[Splice]] = {}
+    for head, block in zip(heads, blocks, strict=True):
+        groups.setdefault(head, []).extend(block)
+    return list(groups.values())
+
+
+def _texts(data: bytes, fmt: TextFormat) -> Iterator[bytes]:
+    """Yield the words, and the lines of several words, of which each counts as one text."""
+    yield from (word for word in words_of(data, fmt) if is_of_word(word, 0, fmt))
+    for line in split_lines(data, TextFormat(encoding=fmt.encoding)):
+        bare = line.strip()
+        if len(words_of(bare, fmt)) > 1:
+            yield bare
+
+
+def _edit(edit_id: str, before: bytes | None, after: bytes | None) -> AppliedEdit:
+    """A pair of contents in the form that an undo takes."""
+    kind: EditKind = "create" if before is None else "modify" if after is not None else "delete"
+    if before is None:
+        reverse = tuple[Splice, ...]()
+    elif after is None:
+        reverse = (Splice(0, 0, before),)
+    else:
+        reverse = splices_between(after, before, detect_format(after))
+    return AppliedEdit(
+        edit_id=edit_id,
+        session_id=NO_SESSION,
+        file_path="",
+        path="",
+        timestamp=0.0,
+        kind=kind,
+        reverse=reverse,
+        before=None if before is None else content_digest(before),
+        after=None if after is None else content_digest(after),
+        summary="",
+        diff="",
+        n_added=0,
+        n_removed=0,
+    )

@@ -1,0 +1,82 @@
+"""What the record keeps of a prompt and of a command line: a title, and a label. Nothing else of them is kept.
+
+The hook makes them, so that nothing else reaches the daemon either; for that reason this module imports the standard
+library only.
+"""
+
+import re
+
+MAX_TITLE_CHARS = 60
+MAX_LABEL_CHARS = 60
+_MAX_LINE_CHARS = 20_000  # of a command line that is looked at; one may carry a whole file
+# Builtins of the shell that prepare a command, and are not what it is known by.
+_PREPARING = {"cd", "export", "set", "source", "echo"}
+
+# A line of a shell, in the words of POSIX (XCU 2.3). Exactly one alternative fits at each place, by its first
+# characters, and a quote that is not closed is the last one's.
+_TOKEN = re.compile(
+    r"""(?P<space>(?:[ \t\r]|\\\n)+)
+      | (?P<comment>\#[^\n]*)
+      | (?P<redirection>\d*&?[<>]+[&|]?-?[ \t]*)
+      | (?P<end>[;&|()\n]+)
+      | (?P<word>(?:[^\s;&|()<>'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+)
+      | (?P<other>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_QUOTING = re.compile(r"\\(.)|['\"]", re.DOTALL)
+
+
+def title_of(prompt: str) -> str | None:
+    """The first line of a prompt, as far as a list of turns shows it; None if there is no text."""
+    lines = prompt.strip().splitlines()
+    return _shown(lines[0])[:MAX_TITLE_CHARS] if lines else None
+
+
+def command_of(line: str) -> str:
+    """What a command line is called: the program of its first part that does more than prepare, and its argument.
+
+    Without such a part it is the first program alone, and "" if there is none.
+    """
+    first = ""
+    for program, *arguments in _parts(line[:_MAX_LINE_CHARS]):
+        name = program.rpartition("/")[2]
+        first = first or name
+        if name not in _PREPARING:
+            argument = next((argument for argument in arguments if not argument.startswith("-")), None)
+            return _shown(name if argument is None else f"{name} {argument}")[:MAX_LABEL_CHARS]
+    return _shown(first)[:MAX_LABEL_CHARS]
+
+
+def label_of(session_label: str, command: str) -> str:
+    """The label of a command of a session. Args: command: what it is called."""
+    return (f"{session_label} · {command}" if command else session_label)[:MAX_LABEL_CHARS].rstrip()
+
+
+def _parts(line: str) -> "list[list[str]]":
+    """The words of each part between `&&`, `||`, `;`, `|` and line ends, from its program on. None is empty."""
+    parts: list[list[str]] = [[]]
+    is_target = False  # the next word is the file of a redirection, and no argument
+    for token in _TOKEN.finditer(line):
+        match token.lastgroup:
+            case "end":
+                parts.append([])
+                is_target = False
+            case "redirection":
+                is_target = True
+            case "word":
+                word = _QUOTING.sub(r"\1", token[0])
+                is_first = not parts[-1]
+                if is_first:
+                    word = word.lstrip("{")
+                if word and not is_target and not (is_first and _ASSIGNMENT.match(word)):
+                    parts[-1].append(word)
+                is_target = False
+            case _:
+                pass
+    return [part for part in parts if part]
+
+
+def _shown(text: str) -> str:
+    """One line without characters that steer a terminal."""
+    return "".join(character if character.isprintable() else " " for character in " ".join(text.split()))

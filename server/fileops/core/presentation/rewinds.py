@@ -1,0 +1,59 @@
+"""Sentences about a rewind, for people and models. Pure."""
+
+from collections.abc import Sequence
+
+from fileops.core.presentation.phrases import counted, lines_named
+from fileops.model.rewind import LeftReason, RewindConflict, RewoundFile
+
+MAX_NAMED = 20  # files in one text
+_LEFT: dict[LeftReason, str] = {
+    "overlaps": "others changed the same text since",
+    "unknown_before": "the content before is not known",
+    "recreated": "another file is there now",
+    "unsure": "its author is not known",
+    "not_kept": "its content is not kept",
+    "editor": "the text in the editor is not known",
+}
+
+
+def rewind_text(files: Sequence[RewoundFile], conflicts: Sequence[RewindConflict], *, is_dry: bool) -> str:
+    """Return what a rewind did, or would do, in one line for each file."""
+    n_undone = sum(len(file.entries) for file in files)
+    done = "would be" if is_dry else "has been" if n_undone == 1 else "have been"
+    lines = [f"{counted(n_undone, 'change')} in {counted(len(files), 'file')} {done} undone."]
+    lines += [f"{file.file_path}: {_outcome(file)}" for file in files[:MAX_NAMED]]
+    if len(files) > MAX_NAMED:
+        lines.append(f"... and {counted(len(files) - MAX_NAMED, 'more file')}")
+    return "\n".join([*lines, *map(left_line, conflicts[:MAX_NAMED])])
+
+
+def rewound_text(n_changes: int, session: str) -> str:
+    """Return the notice for a session whose changes a person has undone."""
+    return f"A person took back {counted(n_changes, 'change')} of {session}."
+
+
+def left_line(conflict: RewindConflict) -> str:
+    """Return what is left of a file, and why."""
+    where = f", {lines_named(conflict.ranges)}" if conflict.ranges else ""
+    by = f" ({', '.join(by.label for by in conflict.by)})" if conflict.by else ""
+    left = counted(len(conflict.entries), "change")
+    verb = "is" if len(conflict.entries) == 1 else "are"
+    return f"{conflict.file_path}{where}: {left} {verb} left, because {_LEFT[conflict.reason]}{by}"
+
+
+def _outcome(file: RewoundFile) -> str:
+    match file.outcome:
+        case "unchanged":
+            return "no longer present"
+        case "removed" | "created":
+            return file.outcome
+        case "modified":
+            return f"+{file.change.n_added} -{file.change.n_removed}"
+
+
+def rewind_question_texts(paths: Sequence[str], n_undone: int, session: str) -> tuple[str, str]:
+    """Return the title and the description of a rewind that the user has to approve."""
+    shown = [path.rpartition("/")[2] for path in paths[:MAX_NAMED]]
+    more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
+    title = f"Undo {counted(n_undone, 'change')} in {counted(len(paths), 'file')}"
+    return title, f"{session} asks to undo its changes of {', '.join(shown)}{more}"

@@ -1,0 +1,282 @@
+"""The record of a workspace as frozen values: entries, their authors, turns and commands.
+
+Authors (`By`) have the shape of the wire and are sent as they are.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from fileops.model.files import Snapshot
+from fileops.model.sessions import SessionName
+
+EntryKind = Literal["create", "modify", "delete", "mode"]
+ContentKind = Literal["kept", "binary", "too_large", "protected", "gone"]
+GapKind = Literal["baseline", "away"]
+Found = Literal["event", "scan"]
+Evidence = Literal["commit", "save", "bracket", "none"]
+ByKind = Literal["session", "command", "person", "outside", "unsure"]
+RecordState = Literal["starting", "on", "limited", "off"]
+RecordMode = Literal["on", "edits", "off"]
+
+
+class BySession(Struct, frozen=True, kw_only=True, tag_field="kind", tag="session"):
+    """A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished."""
+
+    session_id: SessionName
+    """Its full name in the daemon."""
+    label: str
+    """For people."""
+
+
+class ByCommand(Struct, frozen=True, kw_only=True, tag_field="kind", tag="command"):
+    """A program that a session ran."""
+
+    session_id: SessionName
+    """Its full name in the daemon."""
+    command_id: str
+    """The command."""
+    label: str
+    """The session, and the program."""
+
+
+class ByPerson(Struct, frozen=True, kw_only=True, tag_field="kind", tag="person"):
+    """A person, at an attached editor or the command line."""
+
+    session_id: str
+    """The connection of their editor. Empty for the command line."""
+    label: str
+    """Their editor."""
+
+
+class ByOutside(Struct, frozen=True, kw_only=True, tag_field="kind", tag="outside"):
+    """A program that no session is known to have started."""
+
+    label: str = "outside"
+    """For people."""
+
+
+KnownBy = BySession | ByCommand | ByPerson | ByOutside
+
+
+class ByUnsure(Struct, frozen=True, kw_only=True, tag_field="kind", tag="unsure"):
+    """One of the candidates; the daemon cannot know which."""
+
+    label: str
+    """For people."""
+    candidates: tuple[KnownBy, ...]
+    """Who it may have been."""
+
+
+By = KnownBy | ByUnsure
+OUTSIDE = ByOutside()
+
+
+def unsure(*candidates: KnownBy) -> ByUnsure:
+    """One of these, in this order."""
+    return ByUnsure(label="unsure: " + " or ".join(by.label for by in candidates), candidates=candidates)
+
+
+def kind_of(by: By) -> ByKind:
+    match by:
+        case BySession():
+            return "session"
+        case ByCommand():
+            return "command"
+        case ByPerson():
+            return "person"
+        case ByOutside():
+            return "outside"
+        case ByUnsure():
+            return "unsure"
+
+
+def is_by_agent(by: By) -> bool:
+    """Whether a session may have written: what it did begins as not kept."""
+    match by:
+        case BySession() | ByCommand():
+            return True
+        case ByPerson() | ByOutside():
+            return False
+        case ByUnsure():
+            return any(map(is_by_agent, by.candidates))
+
+
+def session_of(by: By) -> SessionName | None:
+    """The session whose own entry it is; None for people, `outside` and what is unsure."""
+    return by.session_id if isinstance(by, BySession | ByCommand) else None
+
+
+class FileVersion(Struct, frozen=True, gc=False):
+    """What the record knows of a file at one moment. digest: None if the content is not kept."""
+
+    digest: bytes | None
+    is_executable: bool = False
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One change of one file. A file that does not exist has no version (None).
+
+    time: seconds since the epoch. path: canonical. before: also None if the content before is not known
+    (`gap="baseline"`). gap "away": made while no daemon recorded the folder. found: by a watch event, or by comparing
+    stamps. evidence: why `by` is believed. settled: False while `by` may still change. during: turns that were open.
+    edit_id: of an edit through the daemon, its id in the history of edits. undone_by, undoes: ids of entries.
+    rewind_id: of the rewind that made the entry. kept: whether a person has accepted the change.
+    """
+
+    entry_id: str
+    time: float
+    path: str
+    kind: EntryKind
+    by: By
+    before: FileVersion | None
+    after: FileVersion | None
+    turn_id: str | None = None
+    command_id: str | None = None
+    edit_id: str | None = None
+    during: tuple[str, ...] = ()
+    added: int = 0
+    removed: int = 0
+    content: ContentKind = "kept"
+    gap: GapKind | None = None
+    found: Found = "event"
+    evidence: Evidence = "none"
+    settled: bool = True
+    moved_from: str | None = None
+    moved_to: str | None = None
+    undone_by: str | None = None
+    undoes: tuple[str, ...] = ()
+    rewind_id: str | None = None
+    kept: bool = True
+
+    @property
+    def is_undoable(self) -> bool:
+        """Whether it is in force, and both contents are known."""
+        return self.undone_by is None and self.content == "kept" and self.gap != "baseline"
+
+
+class Known(Struct, frozen=True, kw_only=True, gc=False):
+    """What the recorder knows of a file that exists. content: of which kind it is.
+
+    digest: of a content that the store has. oid: of a blob of git, which has the content; digest is None then. Neither:
+    the content is not known, or not kept. is_unsaved: it is the text of an unsaved document, and the file has another.
+    """
+
+    content: ContentKind
+    digest: bytes | None = None
+    oid: bytes | None = None
+    mtime_ns: int = 0
+    size_bytes: int = 0
+    inode: int = 0
+    is_executable: bool = False
+    is_unsaved: bool = False
+
+    @property
+    def has_content(self) -> bool:
+        return self.digest is not None or self.oid is not None
+
+
+class RecordedEdit(Struct, frozen=True, kw_only=True):
+    """An edit that the daemon committed. time: seconds since the epoch. undoes: ids of edits.
+
+    by: who made it. undone: the entries that it undid, and rewind_id: the rewind that it is a part of; an undo by its
+    edit names neither.
+    """
+
+    edit_id: str
+    by: By
+    before: Snapshot
+    after: Snapshot
+    time: float
+    undoes: tuple[str, ...] = ()
+    undone: tuple[str, ...] = ()
+    rewind_id: str | None = None
+
+
+class RecordedFolder(Struct, frozen=True, kw_only=True):
+    """A folder whose changes are recorded, and how far the recording is."""
+
+    root: str
+    """Canonical."""
+    state: RecordState
+    """`limited`: not all of it is recorded, see `reason`."""
+    reason: str | None
+    """Of `limited`: what is not covered."""
+    n_files: int
+    """Files that are recorded."""
+    n_copied: int
+    """Contents that have been copied."""
+    n_to_copy: int
+    """Contents that are still to be copied."""
+    watched: bool
+    """Whether its changes are found by watch events."""
+    n_bytes: int
+    """Size of the whole record on disk."""
+
+
+class Contents(Struct, frozen=True):
+    """The bytes before and after an entry; None where no file was, or where the content is not kept."""
+
+    before: bytes | None
+    after: bytes | None
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """The work of a session between two prompts. host_id: the host's id. Times are in seconds since the epoch."""
+
+    turn_id: str
+    session_id: SessionName
+    label: str
+    began: float
+    title: str | None = None
+    ended: float | None = None
+    host_id: str | None = None
+
+
+class CountedTurn(Struct, frozen=True, kw_only=True):
+    """A turn and how many entries it has. n_undone: those of them that are not in force."""
+
+    turn: Turn
+    n_entries: int
+    n_files: int
+    n_undone: int
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """A time in which a program of a session runs. Times are in seconds since the epoch.
+
+    label: of the session and the program. roots: canonical folders of the session. host_id: the host's tool-use id.
+    is_background: it may go on after its end. is_lost: its end was not reported.
+    """
+
+    command_id: str
+    session_id: SessionName
+    label: str
+    began: float
+    roots: tuple[str, ...]
+    turn_id: str | None = None
+    ended: float | None = None
+    host_id: str | None = None
+    is_background: bool = False
+    is_lost: bool = False
+
+
+class LogQuery(Struct, frozen=True, kw_only=True):
+    """Which entries to list; None does not restrict.
+
+    path: a canonical file or folder, with all in it. since: seconds since the epoch. before: the id of an entry; older
+    ones are listed. in_force: without those that were undone. sessions: own entries of one of these sessions.
+    """
+
+    path: str | None = None
+    session_id: SessionName | None = None
+    turn_id: str | None = None
+    command_id: str | None = None
+    rewind_id: str | None = None
+    by: ByKind | None = None
+    since: float | None = None
+    before: str | None = None
+    in_force: bool = False
+    kept: bool | None = None
+    sessions: tuple[SessionName, ...] | None = None
+    limit: int | None = None

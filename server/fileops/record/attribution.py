@@ -1,0 +1,125 @@
+"""Who wrote a change that was observed in a file: a table of rules over what is known of the time of the change.
+
+Pure: times are arguments, in seconds of one clock. Texts are compared as editors show them, without a BOM and with line
+feeds at the ends of lines, because an editor reports its text in that form.
+
+The rules are R-BY-1 in docs/PROTOCOL.md (Record); the number of a row is beside its rule. The first one that holds
+decides. They err on one side: text of a person is never called an agent's while the person's editor is attached. So a
+change near a save is called unsure even if one command alone was running.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fileops.model.record import OUTSIDE, By, ByCommand, ByPerson, BySession, Command, Evidence, KnownBy, unsure
+
+SETTLE_S = 1.0  # editors report what they saved at most this long after the change was read
+FORMATTER_S = 2.0  # after a save, the editor's formatter may write
+BACKGROUND_S = 10.0  # after its end, a command may have left a process
+EARLY_S = 0.5  # a report of a save may be handled before the event of its write is read
+
+
+class Save(Struct, frozen=True, kw_only=True):
+    """An editor reported that it saved this text."""
+
+    person: ByPerson
+    time: float
+    text: str
+
+
+class Observation(Struct, frozen=True, kw_only=True):
+    """A change of one file from one content to another. Texts are None where no file was, or where it is not text.
+
+    began: when the content before was last known to be there, or the first event since. read: when the content after
+    was read. commands: those that were open at some time between, and whose folders contain the file. typed_by: whose
+    unsaved document had the text after before the file had it.
+    """
+
+    before_text: str | None
+    after_text: str | None
+    began: float
+    read: float
+    commands: tuple[Command, ...] = ()
+    typed_by: ByPerson | None = None
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """A part of an observed change, and its author. text: what the file was after it, None at the end of the change."""
+
+    by: By
+    evidence: Evidence
+    text: str | None = None
+
+
+def attribute(
+    change: Observation,
+    *,
+    saves: Sequence[Save] = (),
+    ended: Sequence[Command] = (),
+    later_texts: Sequence[str | None] = (),
+) -> tuple[Part, ...]:
+    """Return one part, or two if a save lies between the two contents. Rows 2 to 8: row 1 needs no observation.
+
+    Args: saves: of this file, oldest first. ended: commands with their ends, of which a process may still write.
+    later_texts: of contents that the file had after this change. A save of such a text was observed for itself.
+    """
+    before, after = _shown(change.before_text), _shown(change.after_text)
+    person = change.typed_by or _saved_by(change, after, saves)
+    if person is not None:  # row 2
+        return (Part(by=person, evidence="save"),)
+    rest = _part_of_programs(change, saves, ended)
+    later = {_shown(text) for text in later_texts}
+    between = [
+        save
+        for save in saves
+        if change.began - EARLY_S <= save.time <= change.read + SETTLE_S
+        and _shown(save.text) not in {before, after, *later}
+    ]
+    if between and before is not None and after is not None:  # row 3
+        return (Part(by=between[-1].person, evidence="save", text=between[-1].text), rest)
+    return (rest,)
+
+
+def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> ByPerson | None:
+    if after is None:
+        return None
+    for save in reversed(saves):
+        if change.began - EARLY_S <= save.time <= change.read + SETTLE_S and _shown(save.text) == after:
+            return save.person
+    return None
+
+
+def _part_of_programs(change: Observation, saves: Sequence[Save], ended: Sequence[Command]) -> Part:
+    near = next(
+        (save for save in reversed(saves) if change.began - FORMATTER_S <= save.time <= change.read + SETTLE_S), None
+    )
+    persons = () if near is None else (near.person,)
+    if not change.commands:  # row 4
+        left = [_by_command(command) for command in ended if _may_still_write(command, change)]
+        return Part(by=unsure(*left, *persons), evidence="none") if left else Part(by=OUTSIDE, evidence="none")
+    candidates: list[KnownBy] = [_by_command(command) for command in change.commands]
+    if persons:  # row 5
+        return Part(by=unsure(*candidates, *persons), evidence="bracket")
+    if len(candidates) == 1:  # row 6
+        return Part(by=candidates[0], evidence="bracket")
+    if len({command.session_id for command in change.commands}) == 1:  # row 7
+        command = change.commands[0]
+        by = BySession(session_id=command.session_id, label=command.label.partition(" · ")[0])
+        return Part(by=by, evidence="bracket")
+    return Part(by=unsure(*candidates), evidence="bracket")  # row 8
+
+
+def _may_still_write(command: Command, change: Observation) -> bool:
+    """R-BY-4: of a command that was started in the background, or whose end was not reported."""
+    has_process = command.is_background or command.is_lost
+    return has_process and command.ended is not None and change.began - BACKGROUND_S <= command.ended <= change.read
+
+
+def _by_command(command: Command) -> ByCommand:
+    return ByCommand(session_id=command.session_id, command_id=command.command_id, label=command.label)
+
+
+def _shown(text: str | None) -> str | None:
+    """The text as an editor shows it."""
+    return None if text is None else text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,78 @@
+"""The content of one file as the record may keep it: text of at most 2 MB that is not protected."""
+
+import os
+import re
+import stat
+
+from msgspec import Struct
+
+from fileops.core import text
+from fileops.core.approval import is_protected
+from fileops.core.roots import Roots
+from fileops.model.record import ContentKind
+
+MAX_BYTES = 2 << 20
+# Beside the protected paths: files that have secrets by their name (R-RECP-2).
+_SECRETS = re.compile(r"(?:.*\.(?:pem|key)|id_.*|\.netrc|\.npmrc|\.pypirc|credentials.*)", re.IGNORECASE | re.DOTALL)
+
+
+class ReadFile(Struct, frozen=True, kw_only=True):
+    """A regular file as it was read. data: None unless its content is kept."""
+
+    content: ContentKind
+    data: bytes | None
+    mtime_ns: int
+    size_bytes: int
+    inode: int
+    is_executable: bool
+
+
+def is_secret(path: str, root: str) -> bool:
+    """Whether nothing of the content may be kept. Args: root: the recorded folder; "" for a file outside of one."""
+    name = path.rpartition("/")[2]
+    return _SECRETS.fullmatch(name) is not None or is_protected(path, Roots.of((root,)) if root else None)
+
+
+def read_file(path: str, root: str) -> ReadFile | None:
+    """Read a file; None if there is no regular file, or none that can be opened. Follows no link at its end."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        kind, data = _content_of(fd, path, root, status.st_size)
+        status = os.fstat(fd)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    return ReadFile(
+        content=kind,
+        data=data,
+        mtime_ns=status.st_mtime_ns,
+        size_bytes=status.st_size,
+        inode=status.st_ino,
+        is_executable=bool(status.st_mode & stat.S_IXUSR),
+    )
+
+
+def _content_of(fd: int, path: str, root: str, n_bytes: int) -> tuple[ContentKind, bytes | None]:
+    if is_secret(path, root):
+        return "protected", None
+    if n_bytes > MAX_BYTES:
+        return "too_large", None
+    data = b""
+    while len(data) <= MAX_BYTES and (piece := os.read(fd, MAX_BYTES + 1 - len(data))):
+        data += piece
+    if len(data) > MAX_BYTES:
+        return "too_large", None
+    return kind_of_content(data), data if kind_of_content(data) == "kept" else None
+
+
+def kind_of_content(data: bytes) -> ContentKind:
+    if len(data) > MAX_BYTES:
+        return "too_large"
+    return "binary" if text.is_binary(data, text.detect_format(data)) else "kept"

@@ -1,0 +1,27 @@
+"""The diff of an entry of the record. Pure: contents are given."""
+
+from fileops.core import text
+from fileops.core.diff.contents import splices_between
+from fileops.core.diff.unified import change_of, unified_diff
+from fileops.model.edits import Splice
+from fileops.model.record import Contents, Entry
+from fileops.model.settings import Limits
+
+
+def diff_of(entry: Entry, contents: Contents) -> str:
+    """The unified diff of an entry; "" where a content is not kept."""
+    is_whole = (contents.before is not None) == (entry.before is not None) and (
+        (contents.after is not None) == (entry.after is not None)
+    )
+    if not is_whole or entry.gap == "baseline" or entry.content != "kept":
+        return ""
+    before, after = contents.before or b"", contents.after or b""
+    fmt = text.detect_format(before or after)
+    splices = (Splice(0, 0, after),) if not before else splices_between(before, after, fmt)
+    change = change_of(
+        before, fmt, splices, file_path=entry.path, operation="create" if entry.before is None else "modify",
+        limits=Limits(), with_snippet=False,
+    )  # fmt: skip
+    if entry.after is None:
+        return unified_diff(change.hunks, file_path=entry.path, removes=True)
+    return change.unified

@@ -1,0 +1,404 @@
+"""Makes entries of observed changes and of the daemon's own edits, and writes them to the store.
+
+Belongs to the recorder's thread. An entry of a file that an editor has open may change its author for a second
+(`settle`), because editors report what they saved after they saved it.
+"""
+
+import uuid
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.core import text
+from fileops.core.diff.contents import splices_between
+from fileops.core.diff.unified import change_of
+from fileops.model.digest import content_digest
+from fileops.model.record import (
+    By,
+    ByCommand,
+    ByOutside,
+    ByPerson,
+    BySession,
+    Command,
+    ContentKind,
+    Contents,
+    Entry,
+    EntryKind,
+    FileVersion,
+    Found,
+    GapKind,
+    Known,
+    RecordedEdit,
+    is_by_agent,
+)
+from fileops.model.settings import Limits
+from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
+from fileops.record.brackets import Brackets
+from fileops.record.store import RecordStore
+from fileops.record.turns import TurnRegistry
+
+SAME_WRITER_S = 2.0  # of an unknown writer, between two changes that are one
+MAX_COUNTED_BYTES = 200_000  # of a content whose changed lines are counted by comparison
+_N_RECENT = 200  # entries among which the other half of a rename is searched
+_COUNTED = Limits()
+
+
+class Observed(Struct, frozen=True, kw_only=True):
+    """A change that was read and is not written yet. Versions are None where no file was.
+
+    before_data, after_data: the contents, None where they are not kept, or in the store already. began, read: see
+    attribution.Observation. is_open: whether an editor has the file open.
+    """
+
+    path: str
+    before: Known | None
+    after: Known | None
+    before_data: bytes | None
+    after_data: bytes | None
+    began: float
+    read: float
+    commands: tuple[Command, ...] = ()
+    typed_by: ByPerson | None = None
+    is_open: bool = False
+    found: Found = "event"
+    gap: GapKind | None = None
+
+
+class _Unsettled(Struct):
+    """An entry whose author may change. has_author: it is certain before the time is over."""
+
+    entry_id: str
+    observed: Observed
+    has_author: bool
+
+
+class EntryWriter:
+    """See the module. on_entries: called with the entries that were added or changed."""
+
+    def __init__(self, store: RecordStore, brackets: Brackets, turns: TurnRegistry) -> None:
+        self.on_entries: Callable[[Sequence[Entry]], None] = lambda _entries: None
+        self._store, self._brackets, self._turns = store, brackets, turns
+        self._saves: dict[str, list[Save]] = {}
+        self._unsettled: deque[_Unsettled] = deque()
+        self._recent: deque[Entry] = deque(maxlen=_N_RECENT)
+
+    # --- observed changes --------------------------------------------------------------------------------------
+
+    def write(self, change: Observed) -> None:
+        """Make the entries of an observed change."""
+        saves = self._saves_near(change)
+        parts = self._parts(change, saves)
+        is_certain = parts[0].evidence == "save" and len(parts) == 1
+        is_settled = is_certain or not (change.is_open or saves)
+        if not is_settled:
+            parts = parts[-1:]  # a save between two contents divides the change once that is certain
+        entries = self._entries_of(change, parts, is_settled=is_settled)
+        with self._store.transaction():
+            written = [self._append(entry, contents) for entry, contents in entries]
+        kept = [entry for entry in written if entry is not None]
+        if not is_settled or change.is_open:
+            self._unsettled.extend(_Unsettled(entry.entry_id, change, is_settled) for entry in kept[-1:])
+        self.on_entries(kept)
+
+    def save(self, path: str, save: Save) -> None:
+        """An editor has saved this text."""
+        self._saves[path] = [*self._saves.get(path, []), save][-20:]
+        for unsettled in self._unsettled:
+            if unsettled.observed.path == path and not unsettled.has_author:
+                parts = self._parts(unsettled.observed, self._saves_near(unsettled.observed))
+                if len(parts) == 1 and parts[0].evidence == "save":
+                    self._settle(unsettled, parts)
+
+    def settle(self, now: float) -> float | None:
+        """Decide what waited for long enough. Returns when the next one is due, None if none waits."""
+        while self._unsettled and self._unsettled[0].observed.read + SETTLE_S <= now:
+            unsettled = self._unsettled.popleft()
+            if not unsettled.has_author:
+                self._settle(unsettled, self._parts(unsettled.observed, self._saves_near(unsettled.observed)))
+        if not self._unsettled:
+            old = now - SETTLE_S - FORMATTER_S - 1
+            self._saves = {path: saves for path, saves in self._saves.items() if saves[-1].time > old}
+            return None
+        return self._unsettled[0].observed.read + SETTLE_S
+
+    @property
+    def n_unsettled(self) -> int:
+        return sum(not unsettled.has_author for unsettled in self._unsettled)
+
+    def _saves_near(self, change: Observed) -> list[Save]:
+        return [save for save in self._saves.get(change.path, []) if save.time >= change.began - FORMATTER_S]
+
+    def _parts(self, change: Observed, saves: Sequence[Save]) -> tuple[Part, ...]:
+        needs_text = bool(saves)
+        observation = Observation(
+            before_text=self._text(change.before, change.before_data) if needs_text else None,
+            after_text=self._text(change.after, change.after_data) if needs_text else None,
+            began=change.began,
+            read=change.read,
+            commands=change.commands,
+            typed_by=change.typed_by,
+        )
+        later = [
+            self._text(other.observed.after, other.observed.after_data)
+            for other in self._unsettled
+            if needs_text and other.observed.path == change.path and other.observed.read > change.read
+        ]
+        ended = self._brackets.lingering(change.path, change.began)
+        return attribute(observation, saves=saves, ended=ended, later_texts=later)
+
+    def _text(self, version: Known | None, data: bytes | None) -> str | None:
+        if data is None and version is not None and version.digest is not None:
+            data = self._store.content(version.digest)
+        return None if data is None else text.decode(data, text.detect_format(data))
+
+    def _settle(self, unsettled: _Unsettled, parts: tuple[Part, ...]) -> None:
+        unsettled.has_author = True
+        entry = self._store.entry(unsettled.entry_id)
+        if entry is None:  # it was merged, or forgotten
+            return
+        (*earlier, last), change = parts, unsettled.observed
+        changed: list[Entry] = []
+        with self._store.transaction():
+            for part in earlier:
+                divided = self._divided(entry, change, part)
+                if divided is not None:
+                    first, contents, entry = divided
+                    first = self._with_author(first, part.by, change)
+                    self._store.append(first, contents, earlier_than=entry.entry_id)
+                    changed.append(first)
+            entry = replace(entry, evidence=last.evidence, settled=True)
+            entry = self._with_author(entry, last.by, change)
+            self._store.replace(entry)
+            merged = self._merged(entry)
+        self.on_entries([*changed, *([] if merged is None else [merged])])
+
+    def _divided(self, entry: Entry, change: Observed, part: Part) -> tuple[Entry, Contents, Entry] | None:
+        """The entry up to a text between its two contents, that text as content, and the rest of the entry."""
+        if entry.content != "kept" or change.after_data is None or part.text is None or entry.gap is not None:
+            return None
+        between = _encoded(part.text, change.after_data)
+        is_executable = entry.before is not None and entry.before.is_executable
+        version = FileVersion(content_digest(between), is_executable)
+        before = self._store.contents(entry).before
+        first = self._counted(
+            replace(
+                entry, entry_id=_new_id(), kind="modify", after=version, evidence="save", settled=True, moved_to=None
+            ),
+            before, between,
+        )  # fmt: skip
+        rest = self._counted(replace(entry, before=version, kind="modify"), between, change.after_data)
+        return first, Contents(before, between), rest
+
+    def _entries_of(self, change: Observed, parts: Sequence[Part], *, is_settled: bool) -> list[tuple[Entry, Contents]]:
+        gap = change.gap
+        content = _content_kind(change.before, change.after)
+        if content == "kept" and change.before is not None and change.before.digest is None:
+            gap = "baseline"
+        before = None if gap == "baseline" else _version(change.before, content)
+        entry = Entry(
+            entry_id=_new_id(),
+            time=change.read,
+            path=change.path,
+            kind=_kind(change.before, change.after, content),
+            by=parts[-1].by,
+            before=before,
+            after=_version(change.after, content),
+            content=content,
+            gap=gap,
+            found=change.found,
+            evidence=parts[-1].evidence,
+            settled=is_settled,
+        )
+        contents = Contents(change.before_data, change.after_data)
+        if content == "kept" and gap != "baseline":
+            before_data = change.before_data
+            if before_data is None and change.before is not None and change.before.digest is not None:
+                before_data = self._store.content(change.before.digest)
+            entry = self._counted(entry, before_data, change.after_data)
+        entry = self._with_author(entry, parts[-1].by, change)
+        for part in parts[:-1]:
+            divided = self._divided(entry, change, part)
+            if divided is not None:
+                first, between, rest = divided
+                return [(self._with_author(first, part.by, change), between), (rest, contents)]
+        return [(entry, contents)]
+
+    def _with_author(self, entry: Entry, by: By, change: Observed) -> Entry:
+        during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began, change.read))
+        return self._authored(replace(entry, during=during), by)
+
+    def _authored(self, entry: Entry, by: By) -> Entry:
+        turn_id: str | None = None
+        command_id: str | None = None
+        if isinstance(by, ByCommand):
+            command = self._brackets.get(by.command_id)
+            turn_id = None if command is None else command.turn_id
+            command_id = by.command_id
+        if isinstance(by, BySession | ByCommand) and turn_id is None:
+            turn_id = self._turns.of_entry(by.session_id, by.label.partition(" · ")[0]).turn_id
+        return replace(entry, by=by, turn_id=turn_id, command_id=command_id, kept=not is_by_agent(by))
+
+    # --- the daemon's own edits --------------------------------------------------------------------------------
+
+    def own(self, edit: RecordedEdit, before: Known | None, after: Known | None) -> Entry | None:
+        """Make the entry of an edit of the daemon; None if it changed nothing. Args: see Observed."""
+        content = _content_kind(before, after)
+        versions = _version(before, content), _version(after, content)
+        if versions[0] == versions[1] and content == "kept":
+            return None
+        before_data = edit.before.data if edit.before.exists else None
+        after_data = edit.after.data if edit.after.exists else None
+        entry = Entry(
+            entry_id=_new_id(), time=edit.time, path=edit.before.path, kind=_kind(before, after, content), by=edit.by,
+            before=versions[0], after=versions[1], content=content, evidence="commit", edit_id=edit.edit_id,
+            rewind_id=edit.rewind_id,
+        )  # fmt: skip
+        during = self._turns.open_during(entry.path, edit.time, edit.time)
+        entry = self._authored(replace(entry, during=tuple(turn.turn_id for turn in during)), edit.by)
+        contents = Contents(None, None)
+        if content == "kept":
+            contents = Contents(before_data, after_data)
+            entry = self._counted(entry, before_data, after_data)
+        with self._store.transaction():
+            undone = [found for edit_id in edit.undoes if (found := self._store.entry_of_edit(edit_id)) is not None]
+            undone += [found for entry_id in edit.undone if (found := self._store.entry(entry_id)) is not None]
+            entry = replace(entry, undoes=tuple(dict.fromkeys(found.entry_id for found in undone)))
+            self._store.append(entry, contents)
+            self._store.undo(entry.undoes, entry.entry_id)
+        self._recent.append(entry)
+        self.on_entries([entry])
+        return entry
+
+    # --- one entry for several changes -------------------------------------------------------------------------
+
+    def _append(self, entry: Entry, contents: Contents) -> Entry | None:
+        """Add an entry, or extend the one before. Returns what changed; None if nothing is left of both."""
+        entry = self._with_other_half(entry)
+        self._store.append(entry, contents)
+        if not entry.settled:
+            return entry
+        return self._merged(entry)
+
+    def _merged(self, entry: Entry) -> Entry | None:
+        """Make one entry of this one and the one before, if the same writer made both. None if nothing is left."""
+        previous = self._store.previous(entry)
+        if previous is None or not _is_same_writer(previous, entry):
+            self._recent.append(entry)
+            return entry
+        if previous.before == entry.after:
+            self._store.remove([previous.entry_id, entry.entry_id])
+            self._recent = deque((kept for kept in self._recent if kept.entry_id != previous.entry_id), _N_RECENT)
+            return None
+        merged = replace(
+            previous, after=entry.after, time=entry.time, moved_to=entry.moved_to,
+            kind=_kind_of_versions(previous.before, entry.after, previous.gap),
+        )  # fmt: skip
+        contents = self._store.contents(merged)
+        if merged.gap != "baseline":
+            merged = self._counted(merged, contents.before, contents.after)
+        self._store.remove([entry.entry_id])
+        self._store.replace(merged)
+        return merged
+
+    def _with_other_half(self, entry: Entry) -> Entry:
+        """The entry as a half of a rename, if the other half was a moment ago. The other half is changed, too."""
+        if entry.kind not in {"create", "delete"} or entry.content != "kept" or entry.gap is not None:
+            return entry
+        wanted: EntryKind = "delete" if entry.kind == "create" else "create"
+        version = entry.after if entry.kind == "create" else entry.before
+        for other in reversed(self._recent):
+            of_other = other.before if wanted == "delete" else other.after
+            if (
+                other.kind == wanted
+                and other.path != entry.path
+                and of_other == version
+                and entry.time - other.time < SAME_WRITER_S
+                and other.moved_to is None
+                and other.moved_from is None
+                and (stored := self._store.entry(other.entry_id)) is not None
+            ):
+                self._recent.remove(other)
+                if wanted == "delete":
+                    self._store.replace(replace(stored, moved_to=entry.path))
+                    return replace(entry, moved_from=other.path)
+                self._store.replace(replace(stored, moved_from=entry.path))
+                return replace(entry, moved_to=other.path)
+        return entry
+
+    def _counted(self, entry: Entry, before: bytes | None, after: bytes | None) -> Entry:
+        added, removed = count_lines(before or b"", after or b"")
+        return replace(entry, added=added, removed=removed)
+
+
+def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
+    """How many lines were added and removed."""
+    fmt = text.detect_format(before or after)
+    if not before or not after or len(before) + len(after) > MAX_COUNTED_BYTES:
+        n_before, n_after = (text.count_lines(data, fmt) if data else 0 for data in (before, after))
+        if not before or not after:
+            return n_after, n_before
+        return max(n_after - n_before, 0), max(n_before - n_after, 0)
+    change = change_of(
+        before, fmt, splices_between(before, after, fmt), file_path="", operation="modify", limits=_COUNTED,
+        with_snippet=False,
+    )  # fmt: skip
+    return change.n_added, change.n_removed
+
+
+def _is_same_writer(previous: Entry, entry: Entry) -> bool:
+    """Whether both are one change: by one command, or by an unknown writer within a moment."""
+    if previous.by != entry.by or not isinstance(entry.by, ByCommand | ByOutside):
+        return False
+    if isinstance(entry.by, ByOutside) and entry.time - previous.time > SAME_WRITER_S:
+        return False
+    return (
+        previous.settled
+        and previous.content == entry.content == "kept"
+        and previous.after == entry.before
+        and entry.gap is None
+        and previous.gap != "away"
+        and previous.undone_by is None
+        and not previous.undoes
+    )
+
+
+def _content_kind(before: Known | None, after: Known | None) -> ContentKind:
+    for version in (after, before):
+        if version is not None and version.content != "kept":
+            return version.content
+    return "kept"
+
+
+def _version(known: Known | None, content: ContentKind) -> FileVersion | None:
+    if known is None:
+        return None
+    return FileVersion(known.digest if content == "kept" else None, known.is_executable)
+
+
+def _kind(before: Known | None, after: Known | None, content: ContentKind) -> EntryKind:
+    if before is None or after is None:
+        return "create" if before is None else "delete"
+    is_mode = content == "kept" and before.digest is not None and before.digest == after.digest
+    return "mode" if is_mode and before.is_executable != after.is_executable else "modify"
+
+
+def _kind_of_versions(before: FileVersion | None, after: FileVersion | None, gap: GapKind | None) -> EntryKind:
+    if after is None:
+        return "delete"
+    if before is None:
+        return "create" if gap is None else "modify"
+    return "mode" if before.digest == after.digest else "modify"
+
+
+def _encoded(shown: str, like: bytes) -> bytes:
+    """The text that an editor reported, as it writes it into a file like this one."""
+    fmt = text.detect_format(like)
+    as_lf = shown.removeprefix("\ufeff").replace("\r\n", "\n")
+    as_file = as_lf.replace("\n", "\r\n") if text.newline_style(like, fmt) == "\r\n" else as_lf
+    return fmt.bom + as_file.encode(fmt.encoding, "replace")
+
+
+def _new_id() -> str:
+    return f"e-{uuid.uuid4().hex[:12]}"

@@ -1,0 +1,326 @@
+"""One recorded folder: its files and what is known of each, its watches, and how both are made and compared.
+
+Belongs to the recorder's thread. Long work is a generator of short steps (`start`, `scan`), so that the thread can read
+events between two of them. What git knows is asked in another thread beforehand (`ask_git`).
+
+The order of a start matters. Each folder is watched before it is listed, so a change after the listing is an event. A
+file that has the stamp of git's index is known by the index's blob; the index was read before, and a change in between
+shows in the stamp. All others are copied, and until then their first change has no content before.
+"""
+
+import os
+import re
+import stat
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.model.record import Known
+from fileops.platform.inotify import Inotify
+from fileops.record import git
+from fileops.record.content import ReadFile, is_secret, read_file
+from fileops.record.ignored import IgnoreRules
+
+MAX_COPIED_FILES = 20_000
+MAX_COPIED_BYTES = 256 << 20
+_NO_ENTRIES: Mapping[str, git.IndexEntry] = {}
+_STEP_FILES = 200  # between two looks at the events: some milliseconds
+
+
+_OWN_FILE = re.compile(r"/\.fileops-[^/]*\.(?:tmp|journal)$")  # see fs/local/own_files.py
+
+
+class GitFacts(Struct, frozen=True, kw_only=True):
+    """What git says of a work tree. listed: tracked and not ignored files. converted: files that git may convert."""
+
+    repository: git.Repository
+    tracked: frozenset[str]
+    listed: frozenset[str]
+    converted: frozenset[str]
+    index: git.Index | None
+
+
+def ask_git(root: str) -> GitFacts | None:
+    """Ask git, which takes a second for 50,000 files. None: it is no work tree, or git cannot say. Any thread."""
+    if not os.path.lexists(os.path.join(root, ".git")):
+        return None
+    repository = git.find_repository(root)
+    if repository is None:
+        return None
+    try:
+        tracked, listed = git.listed_files(repository)
+        converted = git.converted_files(repository, tracked)
+        index = _index_of(repository)
+    except git.GitFailed:
+        return None
+    return GitFacts(
+        repository=repository,
+        tracked=frozenset(tracked),
+        listed=frozenset(listed),
+        converted=frozenset(converted),
+        index=index,
+    )
+
+
+def _index_of(repository: git.Repository) -> git.Index | None:
+    try:
+        return git.read_index(repository)
+    except (git.GitFailed, OSError):  # there is none before the first `git add`
+        return None
+
+
+class RecordedFolder:
+    """See the module. `touch` is called with a path that may have changed."""
+
+    def __init__(self, root: str, facts: GitFacts | None, inotify: Inotify | None) -> None:
+        self.root = root
+        self.repository = None if facts is None else facts.repository
+        self.files: dict[str, Known] = {}
+        self.is_starting = True
+        self.is_watched = inotify is not None
+        self.n_copied = 0
+        self.n_copied_bytes = 0
+        self.limits: set[str] = set()  # what is not covered: see RecordStatus
+        self._tracked = set[str]() if facts is None else set(facts.tracked)
+        self._listed = frozenset[str]() if facts is None else facts.listed
+        self._converted = frozenset[str]() if facts is None else facts.converted
+        self._index = None if facts is None else facts.index
+        self._folders = _folders_of(self._listed, root)
+        self._rules = IgnoreRules(root, self.repository)
+        self._inotify = inotify
+        self._to_copy: deque[str] = deque()
+
+    @property
+    def n_to_copy(self) -> int:
+        return len(self._to_copy)
+
+    @property
+    def index_mtime_ns(self) -> int | None:
+        return None if self._index is None else self._index.mtime_ns
+
+    def contains(self, path: str) -> bool:
+        return path.startswith(self.root + "/")
+
+    def is_recorded(self, path: str) -> bool:
+        """Whether changes of a file are recorded."""
+        if _OWN_FILE.search(path):
+            return False
+        return path in self.files or path in self._tracked or not self._rules.is_ignored(path)
+
+    def enters(self, folder: str) -> bool:
+        """Whether a folder is looked into: neither ignored nor another repository."""
+        if folder in self._folders:
+            return True
+        if folder.endswith("/.git") or os.path.lexists(os.path.join(folder, ".git")):
+            return False
+        return not self._rules.is_ignored(folder, is_folder=True)
+
+    # --- the start ---------------------------------------------------------------------------------------------
+
+    def start(self, earlier: dict[str, Known], touch: Callable[[str], None]) -> Iterator[list[tuple[str, Known]]]:
+        """Watch and list everything; yields what became known, to be stored, after each step.
+
+        Args: earlier: what was known when the folder was recorded last; `touch` is called for what changed since.
+        """
+        entries = self._index.entries if self._index is not None and not self._index.is_partial else _NO_ENTRIES
+        head, is_resumed = len(self.root) + 1, len(earlier) > 0
+        changed: list[str] = []
+        fresh: list[tuple[str, Known]] = []
+        for n, (path, status) in enumerate(self.walk()):
+            before = earlier.pop(path, None)
+            if before is not None:
+                self.files[path] = before
+                if not _is_same(before, status):
+                    changed.append(path)
+                elif before.content == "kept" and not before.has_content:  # it was not copied in time
+                    self._to_copy.append(path)
+            elif is_resumed:  # it is new
+                changed.append(path)
+            elif path not in self.files:  # else the daemon has written it since, and knows its content
+                self._start_file(path, status, entries.get(path[head:]))
+                fresh.append((path, self.files[path]))
+            if n % _STEP_FILES == 0:
+                yield fresh
+                fresh = []
+        for path, before in earlier.items():  # it was there when the folder was recorded last
+            if not self._is_elsewhere(path):
+                self.files[path] = before
+                changed.append(path)
+        yield fresh
+        self.is_starting = False
+        for path in changed:
+            touch(path)
+
+    def _start_file(
+        self,
+        path: str,
+        status: os.stat_result,
+        entry: git.IndexEntry | None,
+    ) -> None:
+        known = Known(
+            content="protected" if is_secret(path, self.root) else "kept",
+            mtime_ns=status.st_mtime_ns,
+            size_bytes=status.st_size,
+            inode=status.st_ino,
+            is_executable=bool(status.st_mode & stat.S_IXUSR),
+        )
+        self.files[path] = known
+        is_clean = (
+            entry is not None
+            and (entry.mtime_ns, entry.size_bytes) == (status.st_mtime_ns, status.st_size)
+            and entry.inode in {0, status.st_ino & 0xFFFFFFFF}
+            and path not in self._converted
+        )
+        if known.content == "protected":
+            return
+        if is_clean and entry is not None:
+            self.files[path] = replace(known, oid=entry.oid)
+        elif path in self._tracked:
+            self._to_copy.appendleft(path)  # changed files first
+        else:
+            self._to_copy.append(path)
+
+    def _is_elsewhere(self, path: str) -> bool:
+        """Whether a file that was not found is in another repository now, or ignored: no change of this folder."""
+        return os.path.lexists(path)
+
+    def walk(self) -> Iterator[tuple[str, os.stat_result]]:
+        """Watch all folders, and yield their recorded regular files."""
+        waiting = [self.root]
+        while waiting:
+            folder = waiting.pop()
+            self.watch(folder)
+            for entry in _listed_in(folder):
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        if self.enters(entry.path):
+                            waiting.append(entry.path)
+                    elif entry.is_file(follow_symlinks=False) and self._is_listed(entry.path):
+                        yield entry.path, entry.stat(follow_symlinks=False)
+                except OSError:  # it is gone
+                    continue
+
+    def _is_listed(self, path: str) -> bool:
+        return path in self._listed or self.is_recorded(path)
+
+    def watch(self, folder: str) -> None:
+        if self._inotify is None or self._inotify.has(folder):
+            return
+        try:
+            self._inotify.add(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError:  # ENOSPC: the limit of watches; EACCES
+            self.limits.add("watches")
+            self.is_watched = False
+
+    def drop_ignored(self) -> list[str]:
+        """Forget the files that a later rule ignores. Returns their paths."""
+        ignored = [path for path in self.files if path not in self._tracked and self._rules.is_ignored(path)]
+        for path in ignored:
+            del self.files[path]
+        return ignored
+
+    def forget_contents(self, path: str | None) -> None:
+        """Forget which contents the files below a path have, because the store does not have them any more."""
+        for file, known in self.files.items():
+            if known.digest is not None and (path is None or file == path or file.startswith(path + "/")):
+                self.files[file] = replace(known, digest=None)
+                self._to_copy.append(file)
+
+    # --- copies ------------------------------------------------------------------------------------------------
+
+    def copy_next(self) -> tuple[str, ReadFile] | None:
+        """Read the next file whose content only the disk has. None if no more is to be copied."""
+        while self._to_copy:
+            if self.n_copied >= MAX_COPIED_FILES:
+                self.limits.add("files")
+                self._to_copy.clear()
+                break
+            path = self._to_copy.popleft()
+            known = self.files.get(path)
+            if known is None or known.has_content or known.content != "kept":
+                continue
+            if self.n_copied_bytes + known.size_bytes > MAX_COPIED_BYTES:
+                self.limits.add("bytes")
+                continue
+            found = read_file(path, self.root)
+            if found is None:
+                continue
+            self.n_copied += 1
+            self.n_copied_bytes += found.size_bytes
+            return path, found
+        return None
+
+    def update_index(self, index: git.Index, has_events: Callable[[str], bool]) -> None:
+        """Copy the files whose blobs a rewritten index does not name: git may remove these blobs now."""
+        self._index = index
+        head = len(self.root) + 1
+        for path, known in self.files.items():
+            if known.oid is None or has_events(path):
+                continue
+            entry = index.entries.get(path[head:])
+            if entry is None or entry.oid != known.oid:
+                self._to_copy.appendleft(path)
+                self.files[path] = replace(known, oid=None)
+        self._tracked.update(f"{self.root}/{path}" for path in index.entries)
+
+    # --- comparison --------------------------------------------------------------------------------------------
+
+    def scan(self, touch: Callable[[str], None]) -> Iterator[None]:
+        """Compare all files by their stamps, and watch all folders, in short steps."""
+        found: set[str] = set()
+        for n, (path, status) in enumerate(self.walk()):
+            found.add(path)
+            known = self.files.get(path)
+            if known is None or not _is_same(known, status):
+                touch(path)
+            if n % _STEP_FILES == 0:
+                yield
+        for path in [path for path in self.files if path not in found]:
+            touch(path)
+
+    def listed_below(self, folder: str) -> Iterable[str]:
+        """Watch a folder that appeared, and return the files in it, all of which may be new."""
+        waiting = [folder]
+        while waiting:
+            at = waiting.pop()
+            if not self.enters(at):
+                continue
+            self.watch(at)
+            for entry in _listed_in(at):
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif entry.is_file(follow_symlinks=False) and self.is_recorded(entry.path):
+                    yield entry.path
+
+    def known_below(self, folder: str) -> list[str]:
+        inside = folder + "/"
+        return [path for path in self.files if path.startswith(inside)]
+
+
+def _listed_in(folder: str) -> list["os.DirEntry[str]"]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if entry.name != ".git"]
+    except OSError:
+        return []
+
+
+def _is_same(known: Known, status: os.stat_result) -> bool:
+    return (known.mtime_ns, known.size_bytes, known.inode, known.is_executable) == (
+        status.st_mtime_ns, status.st_size, status.st_ino, bool(status.st_mode & stat.S_IXUSR),
+    )  # fmt: skip
+
+
+def _folders_of(paths: Iterable[str], root: str) -> frozenset[str]:
+    """All folders that contain one of these, up to the root."""
+    folders = {root}
+    for path in paths:
+        folder = os.path.dirname(path)
+        while folder not in folders:
+            folders.add(folder)
+            folder = os.path.dirname(folder)
+    return frozenset(folders)

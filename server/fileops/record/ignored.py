@@ -1,0 +1,82 @@
+"""Which new paths of a recorded folder are ignored: `.gitignore` files and the folder's and the user's own rules.
+
+What git lists at the start of a recording needs no decision here. Tracked files are never ignored, which the caller
+checks. Belongs to the recorder's thread.
+"""
+
+import os
+from typing import TYPE_CHECKING
+
+from fileops.record import git
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+# Outside of git these are left out: installed packages and what programs make.
+BUILD_FOLDERS = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", "build", "dist"})
+_RULES = ".gitignore"
+
+
+class IgnoreRules:
+    """The rules of one recorded folder. A rule file is read again when its stamp has changed."""
+
+    def __init__(self, root: str, repository: git.Repository | None) -> None:
+        self._root, self._is_git = root, repository is not None
+        self._own: tuple[str, ...] = ()
+        if repository is not None:
+            self._own = (os.path.join(repository.git_folder, "info", "exclude"), git.excludes_file(root))
+        self._rules: dict[str, tuple[tuple[int, int], GitIgnoreSpec | None]] = {}
+
+    def is_ignored(self, path: str, *, is_folder: bool = False) -> bool:
+        """Whether a path below the root, or a folder that it is in, is ignored."""
+        names = path[len(self._root) + 1 :].split("/")
+        for n, name in enumerate(names, start=1):
+            is_last = n == len(names)
+            if name == ".git" or (not self._is_git and name in BUILD_FOLDERS and (is_folder or not is_last)):
+                return True
+            if self._is_named(names[:n], is_folder=is_folder or not is_last):
+                return True
+        return False
+
+    def _is_named(self, names: list[str], *, is_folder: bool) -> bool:
+        """What the last rule that matches says; rules of deeper folders come last."""
+        end = "/" if is_folder else ""
+        for n in range(len(names) - 1, -1, -1):
+            folder = "/".join((self._root, *names[:n]))
+            verdict = self._verdict(os.path.join(folder, _RULES), "/".join(names[n:]) + end)
+            if verdict is not None:
+                return verdict
+        for file in self._own:
+            verdict = self._verdict(file, "/".join(names) + end)
+            if verdict is not None:
+                return verdict
+        return False
+
+    def _verdict(self, file: str, relative: str) -> bool | None:
+        rules = self._rules_of(file)
+        return None if rules is None else rules.check_file(relative).include
+
+    def _rules_of(self, file: str) -> "GitIgnoreSpec | None":
+        try:
+            status = os.stat(file)
+        except OSError:
+            self._rules.pop(file, None)
+            return None
+        stamp = (status.st_mtime_ns, status.st_size)
+        known = self._rules.get(file)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        rules = _parsed(file)
+        self._rules[file] = (stamp, rules)
+        return rules
+
+
+def _parsed(file: str) -> "GitIgnoreSpec | None":
+    """The rules of a file; None if it cannot be read, or is no file of rules."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape") as lines:
+            return GitIgnoreSpec.from_lines(lines.read().splitlines())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,604 @@
+"""The record on disk: one SQLite file with entries, contents, turns, commands, and what is known of files.
+
+Thread-safe: one connection, guarded by one lock. A method is one transaction; `transaction` joins several, which is
+how many entries are written at once. With WAL and `synchronous=normal` a transaction is whole after a crash of the
+process or of the machine; a loss of power may lose the last ones.
+
+This is one module because all of it is about one connection and one schema: what a statement touches is seen here.
+
+Contents are kept by their digest, each once, as deltas (record.blobs). Paths are bytes, because a name need not be
+UTF-8. Nothing in this module decides what is recorded. It is one module because every table is guarded by
+one lock, and each change of one is a transaction with others.
+"""
+
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from fileops.model.digest import content_digest
+from fileops.model.record import (
+    Command,
+    Contents,
+    CountedTurn,
+    Entry,
+    FileVersion,
+    Known,
+    LogQuery,
+    Turn,
+    kind_of,
+    session_of,
+)
+from fileops.model.sessions import SessionName, has_host_id
+from fileops.platform.private_files import require_private_folder
+from fileops.record import blobs
+
+log = logging.getLogger(__name__)
+
+FILE_NAME = "record.db"
+VERSION = 1
+MAX_AGE_S = 30 * 24 * 3600.0
+MAX_BYTES = 1 << 30
+MAX_MEMORY_BYTES = 64 << 20  # while the file cannot be written
+_STEP = 500  # entries or contents that one step of a pruning removes
+_BUSY_MS = 2000  # another daemon of this user writes for milliseconds
+
+_SCHEMA = """
+CREATE TABLE entry (
+    seq REAL PRIMARY KEY, entry_id TEXT NOT NULL UNIQUE, time REAL NOT NULL, path BLOB NOT NULL, by TEXT NOT NULL,
+    session_id TEXT, turn_id TEXT, command_id TEXT, edit_id TEXT, rewind_id TEXT, undone_by TEXT,
+    kept INTEGER NOT NULL, before BLOB, after BLOB, moved_from BLOB, moved_to BLOB, body BLOB NOT NULL);
+CREATE INDEX entry_path ON entry (path, seq);
+CREATE INDEX entry_session ON entry (session_id, seq);
+CREATE INDEX entry_turn ON entry (turn_id) WHERE turn_id IS NOT NULL;
+CREATE INDEX entry_command ON entry (command_id) WHERE command_id IS NOT NULL;
+CREATE INDEX entry_edit ON entry (edit_id) WHERE edit_id IS NOT NULL;
+CREATE INDEX entry_rewind ON entry (rewind_id) WHERE rewind_id IS NOT NULL;
+CREATE INDEX entry_unkept ON entry (path) WHERE kept = 0;
+CREATE INDEX entry_before ON entry (before) WHERE before IS NOT NULL;
+CREATE INDEX entry_after ON entry (after) WHERE after IS NOT NULL;
+CREATE TABLE blob (digest BLOB PRIMARY KEY, base BLOB, n_deltas INTEGER NOT NULL, packed BLOB NOT NULL);
+CREATE INDEX blob_base ON blob (base) WHERE base IS NOT NULL;
+CREATE TABLE turn (turn_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, began REAL NOT NULL, body BLOB NOT NULL);
+CREATE TABLE command (command_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, began REAL NOT NULL, body BLOB NOT NULL);
+CREATE TABLE known (
+    root BLOB NOT NULL, path BLOB NOT NULL, digest BLOB, body BLOB NOT NULL, PRIMARY KEY (root, path)) WITHOUT ROWID;
+CREATE TABLE kept_place (change_id TEXT PRIMARY KEY, entry_id TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX kept_place_entry ON kept_place (entry_id);
+CREATE INDEX known_digest ON known (digest) WHERE digest IS NOT NULL;
+"""
+# See model.sessions.has_host_id.
+_HAS_HOST_ID = "instr(substr({0}, 1, instr({0} || '/', '/') - 1), ':') > 0"
+_COLUMNS = "seq, path, moved_from, moved_to, body"
+
+
+def default_folder() -> str:
+    """`$XDG_STATE_HOME/fileops-server/record`, by default under `~/.local/state`."""
+    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "fileops-server", "record")
+
+
+def put_aside(folder: str) -> str:
+    """Rename a database that is damaged, so that a new one can begin. Returns its path then. Raises: OSError."""
+    path = os.path.join(folder, FILE_NAME)
+    aside = f"{path}.damaged-{time.time_ns()}"
+    for suffix in ("-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.rename(path + suffix, aside + suffix)
+    os.rename(path, aside)
+    return aside
+
+
+class NewerRecord(Exception):
+    """The database was written by a newer version of the server."""
+
+
+class UnknownId(Exception):
+    """No entry, command, turn or rewind has this id. n_found: how many begin with it, if more than one."""
+
+    def __init__(self, wanted: str, n_found: int = 0) -> None:
+        super().__init__(wanted)
+        self.wanted, self.n_found = wanted, n_found
+
+
+class RecordStore:
+    """A record in one folder. Missing folders are made, accessible to this user only; without a folder it is in memory.
+
+    Raises (of `__init__`): OSError, sqlite3.Error, NewerRecord.
+    """
+
+    def __init__(self, folder: str | None) -> None:
+        # The name of a session without an id of its host means another session before this time, in an earlier daemon.
+        self.named_since = 0.0
+        self._lock = threading.RLock()
+        self._n_open = 0  # depth of transactions
+        self.path = ":memory:" if folder is None else _private_file(folder)
+        self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=64)
+        try:
+            self._set_up()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _set_up(self) -> None:
+        self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        with self.transaction():
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            if version > VERSION:
+                raise NewerRecord(f"it was written by a newer version ({version})")
+            if version < VERSION:
+                for statement in _SCHEMA.split(";"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {VERSION}")
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Make all changes of the body one transaction, which an exception reverts. Nests."""
+        with self._lock:
+            if self._n_open == 0:
+                self._db.execute("BEGIN IMMEDIATE")
+            self._n_open += 1
+            try:
+                yield
+            except BaseException:
+                self._n_open -= 1
+                if self._n_open == 0 and self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            self._n_open -= 1
+            if self._n_open == 0:
+                self._db.execute("COMMIT")
+
+    def is_known_by_name(self, session_id: SessionName, at: float) -> bool:
+        """Whether the session that had this name then has it now. A number of a connection is given again."""
+        return has_host_id(session_id) or at >= self.named_since
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    @property
+    def n_bytes(self) -> int:
+        """How large the record is, without what is free inside its file."""
+        (n_pages,), (n_free,), (n_page_bytes,) = (
+            self._rows(f"PRAGMA {name}")[0] for name in ("page_count", "freelist_count", "page_size")
+        )
+        return (n_pages - n_free) * n_page_bytes
+
+    def move_to_memory(self) -> None:
+        """Go on in memory, with what was recorded so far if that is not too much: the file cannot be written."""
+        with self._lock:
+            memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            try:
+                if self.n_bytes <= MAX_MEMORY_BYTES:
+                    self._db.backup(memory)
+            except sqlite3.Error as error:
+                log.warning("the record begins again in memory: %s", error)
+                memory.close()
+                memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            with suppress(sqlite3.Error):
+                self._db.close()
+            self._db, self._n_open, self.path = memory, 0, ":memory:"
+            self._set_up()
+
+    @property
+    def is_in_memory(self) -> bool:
+        return self.path == ":memory:"
+
+    # --- entries -----------------------------------------------------------------------------------------------
+
+    def append(self, entry: Entry, contents: Contents, *, earlier_than: str | None = None) -> None:
+        """Add an entry, as the newest, or just before another one.
+
+        Args: contents: what `entry.before` and `entry.after` have the digests of; None where the content is stored
+        already, or not kept. earlier_than: an entry id.
+        """
+        with self.transaction():
+            self._put_contents(entry, contents)
+            seq = self._next_seq() if earlier_than is None else self._seq_before(earlier_than)
+            self._write(seq, entry)
+
+    def replace(self, entry: Entry, contents: Contents | None = None) -> None:
+        """Change an entry. Raises: UnknownId. Args: contents: as in `append`, if they changed."""
+        with self.transaction():
+            if contents is not None:
+                self._put_contents(entry, contents)
+            self._write(self._seq_of(entry.entry_id), entry)
+
+    def remove(self, entry_ids: Iterable[str]) -> None:
+        """Remove entries; their contents go with the next pruning."""
+        with self.transaction():
+            ids = [(entry_id,) for entry_id in entry_ids]
+            self._db.executemany("DELETE FROM entry WHERE entry_id = ?", ids)
+            self._db.executemany("DELETE FROM kept_place WHERE entry_id = ?", ids)
+
+    def entry(self, entry_id: str) -> Entry | None:
+        rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE entry_id = ?", entry_id)
+        return _entry_of(rows[0]) if rows else None
+
+    def entry_of_edit(self, edit_id: str) -> Entry | None:
+        """The entry of an edit through the daemon."""
+        rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE edit_id = ? ORDER BY seq DESC LIMIT 1", edit_id)
+        return _entry_of(rows[0]) if rows else None
+
+    def newest(self, path: str) -> Entry | None:
+        """The newest entry of a file."""
+        found, _ = self.entries(LogQuery(path=path, limit=1), is_file=True)
+        return found[0] if found else None
+
+    def previous(self, entry: Entry) -> Entry | None:
+        """The entry of the same file before this one. Raises: UnknownId."""
+        rows = self._rows(
+            f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND seq < ? ORDER BY seq DESC LIMIT 1",
+            os.fsencode(entry.path), self._seq_of(entry.entry_id),
+        )  # fmt: skip
+        return _entry_of(rows[0]) if rows else None
+
+    def entries(self, query: LogQuery, *, is_file: bool = False) -> tuple[list[Entry], bool]:
+        """Return entries, the newest first, and whether there are more than `query.limit`.
+
+        Args: is_file: whether `query.path` is a file and no folder. Raises: UnknownId, of `query.before`.
+        """
+        where, values = self._conditions(query, is_file=is_file)
+        n_wanted = -1 if query.limit is None else query.limit + 1
+        sql = f"SELECT {_COLUMNS} FROM entry WHERE {where} ORDER BY seq DESC LIMIT ?"
+        found = [_entry_of(row) for row in self._rows(sql, *values, n_wanted)]
+        return found[: query.limit], query.limit is not None and len(found) > query.limit
+
+    def contents(self, entry: Entry) -> Contents:
+        """The contents of an entry, None where they are not kept (any more)."""
+        return Contents(self._content_of(entry.before), self._content_of(entry.after))
+
+    def mark_undone(self, entry_ids: Iterable[str], undone_by: str | None) -> None:
+        """Say which entry undid these; None: they are in force again."""
+        self._change(entry_ids, lambda entry: replace(entry, undone_by=undone_by))
+
+    def undo(self, entry_ids: Iterable[str], undone_by: str | None) -> None:
+        """Say that an entry undid these, or (None) that they are in force again, with what follows from that.
+
+        What an undone entry had undone is in force again, what that had undone is not, and so on: a redo is an undo,
+        which can be undone.
+        """
+        with self.transaction():
+            entries = [entry for entry in map(self.entry, entry_ids) if entry is not None]
+            self.mark_undone([entry.entry_id for entry in entries], undone_by)
+            for entry in entries:
+                self.undo(entry.undoes, None if undone_by is not None else entry.entry_id)
+
+    def set_kept(self, entry_ids: Iterable[str], *, kept: bool) -> int:
+        """Say whether a person has accepted these. Returns how many of them changed."""
+        return self._change(entry_ids, lambda entry: replace(entry, kept=kept))
+
+    def kept_places(self) -> set[str]:
+        """The changes of entries that are not kept as a whole which a person has accepted, by their ids."""
+        return {row[0] for row in self._rows("SELECT change_id FROM kept_place")}
+
+    def set_places_kept(self, places: Iterable[tuple[str, str]], *, kept: bool) -> None:
+        """Say whether a person has accepted single changes. Args: places: ids of changes, each with one of an entry."""
+        sql = "INSERT OR IGNORE INTO kept_place VALUES (?, ?)" if kept else "DELETE FROM kept_place WHERE change_id = ?"
+        with self.transaction():
+            self._db.executemany(sql, [place if kept else place[:1] for place in places])
+
+    def _change(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> int:
+        n_changed = 0
+        with self.transaction():
+            for entry_id in entry_ids:
+                entry = self.entry(entry_id)
+                if entry is not None and (changed := change(entry)) != entry:
+                    self.replace(changed)
+                    n_changed += 1
+        return n_changed
+
+    def _conditions(self, query: LogQuery, *, is_file: bool) -> tuple[str, list[object]]:
+        conditions: list[str] = ["1"]
+        values: list[object] = []
+
+        def require(condition: str, *of: object) -> None:
+            conditions.append(condition)
+            values.extend(of)
+
+        if query.path is not None:
+            path = os.fsencode(query.path)
+            folder = path.rstrip(b"/")
+            if is_file:
+                require("path = ?", path)
+            else:  # "/" is followed by "0"
+                require("(path = ? OR path > ? AND path < ?)", path, folder + b"/", folder + b"0")
+        for column, wanted in (
+            ("session_id", query.session_id), ("turn_id", query.turn_id), ("command_id", query.command_id),
+            ("rewind_id", query.rewind_id), ("by", query.by), ("kept", query.kept),
+        ):  # fmt: skip
+            if wanted is not None:
+                require(f"{column} = ?", wanted)
+        if query.sessions is not None:
+            require(f"session_id IN ({', '.join('?' * len(query.sessions))})", *query.sessions)
+        if query.session_id is not None or query.sessions is not None:
+            require(f"({_HAS_HOST_ID.format('session_id')} OR time >= ?)", self.named_since)
+        if query.since is not None:
+            require("time >= ?", query.since)
+        if query.in_force:
+            require("undone_by IS NULL")
+        if query.before is not None:
+            require("seq < ?", self._seq_of(query.before))
+        return " AND ".join(conditions), values
+
+    def _next_seq(self) -> float:
+        ((newest,),) = self._rows("SELECT max(seq) FROM entry")
+        return 1.0 if newest is None else float(int(newest) + 1)
+
+    def _seq_before(self, entry_id: str) -> float:
+        seq = self._seq_of(entry_id)
+        ((previous,),) = self._rows("SELECT max(seq) FROM entry WHERE seq < ?", seq)
+        return (seq + (seq - 1 if previous is None else previous)) / 2
+
+    def _seq_of(self, entry_id: str) -> float:
+        rows = self._rows("SELECT seq FROM entry WHERE entry_id = ?", entry_id)
+        if not rows:
+            raise UnknownId(entry_id)
+        return rows[0][0]
+
+    def _write(self, seq: float, entry: Entry) -> None:
+        body = msgspec.msgpack.encode(replace(entry, path="", moved_from=None, moved_to=None))
+        self._db.execute(
+            "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                seq, entry.entry_id, entry.time, os.fsencode(entry.path), kind_of(entry.by), session_of(entry.by),
+                entry.turn_id, entry.command_id, entry.edit_id, entry.rewind_id, entry.undone_by, entry.kept,
+                _digest_of(entry.before), _digest_of(entry.after), _encoded(entry.moved_from),
+                _encoded(entry.moved_to), body,
+            ),
+        )  # fmt: skip
+
+    # --- contents ----------------------------------------------------------------------------------------------
+
+    def content(self, digest: bytes) -> bytes | None:
+        """The content with this digest; None if it is not kept, or damaged."""
+        with self._lock:
+            deltas: list[bytes] = []
+            at: bytes | None = digest
+            content = b""
+            while at is not None:  # from the wanted content back to a whole one
+                rows = self._rows("SELECT base, packed FROM blob WHERE digest = ?", at)
+                if not rows or len(deltas) > blobs.MAX_CHAIN:
+                    return None
+                at = rows[0][0]
+                deltas.append(rows[0][1])
+        try:
+            content = blobs.unpack(deltas.pop())
+            while deltas:
+                content = blobs.unpack_delta(deltas.pop(), content)
+        except blobs.DamagedBlob as damage:
+            log.warning("a content of the record is damaged: %s", damage)
+            return None
+        return content if content_digest(content) == digest else None
+
+    def put(self, content: bytes, *, base: bytes | None = None) -> bytes:
+        """Keep a content. Returns its digest. Args: base: a similar content that is kept already."""
+        digest = content_digest(content)
+        with self.transaction():
+            if self._rows("SELECT 1 FROM blob WHERE digest = ?", digest):
+                return digest
+            of_base = None if base is None else content_digest(base)
+            rows = [] if of_base is None else self._rows("SELECT n_deltas FROM blob WHERE digest = ?", of_base)
+            if base is not None and rows and rows[0][0] < blobs.MAX_CHAIN:
+                row = (digest, of_base, rows[0][0] + 1, blobs.pack_delta(content, base))
+            else:
+                row = (digest, None, 0, blobs.pack(content))
+            self._db.execute("INSERT INTO blob VALUES (?, ?, ?, ?)", row)
+        return digest
+
+    def _content_of(self, version: FileVersion | None) -> bytes | None:
+        return None if version is None or version.digest is None else self.content(version.digest)
+
+    def _put_contents(self, entry: Entry, contents: Contents) -> None:
+        if contents.before is not None and _digest_of(entry.before) is not None:
+            self.put(contents.before)
+        if contents.after is not None and _digest_of(entry.after) is not None:
+            before = contents.before if contents.before is not None else self._content_of(entry.before)
+            self.put(contents.after, base=before)
+
+    # --- turns and commands ------------------------------------------------------------------------------------
+
+    def put_turn(self, turn: Turn) -> None:
+        """Add a turn, or change it."""
+        row = (turn.turn_id, turn.session_id, turn.began, msgspec.msgpack.encode(turn))
+        with self.transaction():
+            self._db.execute("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?)", row)
+
+    def turn(self, turn_id: str) -> Turn | None:
+        rows = self._rows("SELECT body FROM turn WHERE turn_id = ?", turn_id)
+        return msgspec.msgpack.decode(rows[0][0], type=Turn) if rows else None
+
+    def turns(
+        self, *, session_ids: tuple[SessionName, ...] | None = None, root: str | None = None, limit: int | None = None
+    ) -> list[CountedTurn]:
+        """Return turns, the newest first. Args: root: of turns with entries in this folder, or without entries."""
+        folder = b"" if root is None else os.fsencode(root.rstrip("/"))
+        conditions, values = ["1"], list[object]()
+        if session_ids is not None:
+            conditions.append(f"turn.session_id IN ({', '.join('?' * len(session_ids))})")
+            conditions.append(f"({_HAS_HOST_ID.format('turn.session_id')} OR began >= ?)")
+            values += [*session_ids, self.named_since]
+        if root is not None:
+            conditions.append("(path > ? AND path < ? OR path IS NULL)")
+            values += [folder + b"/", folder + b"0"]
+        sql = (
+            "SELECT turn.body, count(path), count(DISTINCT path), count(undone_by) "
+            "FROM turn LEFT JOIN entry USING (turn_id) "
+            f"WHERE {' AND '.join(conditions)} GROUP BY turn_id ORDER BY began DESC, turn.rowid DESC LIMIT ?"
+        )
+        return [
+            CountedTurn(
+                turn=msgspec.msgpack.decode(body, type=Turn), n_entries=n_entries, n_files=n_files, n_undone=n_undone
+            )
+            for body, n_entries, n_files, n_undone in self._rows(sql, *values, -1 if limit is None else limit)
+        ]
+
+    def put_command(self, command: Command) -> None:
+        """Add a command, or change it."""
+        row = (command.command_id, command.session_id, command.began, msgspec.msgpack.encode(command))
+        with self.transaction():
+            self._db.execute("INSERT OR REPLACE INTO command VALUES (?, ?, ?, ?)", row)
+
+    def command(self, command_id: str) -> Command | None:
+        rows = self._rows("SELECT body FROM command WHERE command_id = ?", command_id)
+        return msgspec.msgpack.decode(rows[0][0], type=Command) if rows else None
+
+    def whole_id(self, beginning: str) -> str:
+        """Return the id of an entry, command, turn or rewind that begins so. Raises: UnknownId, unless it is unique."""
+        last = beginning + "\U0010ffff"
+        found = {
+            row[0]
+            for table, column in (
+                ("entry", "entry_id"),
+                ("command", "command_id"),
+                ("turn", "turn_id"),
+                ("entry", "rewind_id"),
+            )
+            for row in self._rows(
+                f"SELECT DISTINCT {column} FROM {table} WHERE {column} >= ? AND {column} < ? LIMIT 2", beginning, last
+            )
+        }
+        if beginning in found:
+            return beginning
+        if len(found) != 1 or not beginning:
+            raise UnknownId(beginning, len(found))
+        return found.pop()
+
+    # --- what is known of files --------------------------------------------------------------------------------
+
+    def known(self, root: str) -> dict[str, Known]:
+        """What was known of the files of a recorded folder, by path."""
+        rows = self._rows("SELECT path, body FROM known WHERE root = ?", os.fsencode(root))
+        decoder = msgspec.msgpack.Decoder(Known)
+        return {os.fsdecode(path): decoder.decode(body) for path, body in rows}
+
+    def set_known(self, root: str, files: Iterable[tuple[str, Known | None]]) -> None:
+        """Say what is known of files; None: there is no such file."""
+        encode, folder = msgspec.msgpack.Encoder().encode, os.fsencode(root)
+        rows = [
+            (folder, os.fsencode(path), None if known is None else known.digest, known and encode(known))
+            for path, known in files
+        ]
+        with self.transaction():
+            self._db.executemany("INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?)", [row for row in rows if row[3]])
+            gone = [row[:2] for row in rows if not row[3]]
+            self._db.executemany("DELETE FROM known WHERE root = ? AND path = ?", gone)
+
+    # --- limits ------------------------------------------------------------------------------------------------
+
+    def prune(self, now: float, *, max_age_s: float = MAX_AGE_S, max_bytes: int = MAX_BYTES) -> bool:
+        """Remove a part of what is too old or too much. Returns whether more is to be removed."""
+        with self.transaction():
+            before = self._db.total_changes
+            old = now - max_age_s
+            self._db.execute(
+                "DELETE FROM entry WHERE seq IN (SELECT seq FROM entry WHERE time < ? LIMIT ?)", (old, _STEP)
+            )
+            for table, column in (("turn", "turn_id"), ("command", "command_id")):
+                self._db.execute(
+                    f"DELETE FROM {table} WHERE began < ? AND {column} NOT IN "
+                    f"(SELECT {column} FROM entry WHERE {column} IS NOT NULL)",
+                    (old,),
+                )
+            if self.n_bytes > (MAX_MEMORY_BYTES if self.is_in_memory else max_bytes):
+                self._drop_oldest()
+            self._remove_unused_blobs()
+            return self._db.total_changes != before
+
+    def _drop_oldest(self) -> None:
+        """Remove the contents of the oldest entries that have any; where none has, the oldest entries."""
+        having = "before IS NOT NULL OR after IS NOT NULL"
+        rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE {having} ORDER BY seq LIMIT ?", _STEP)
+        self._drop_contents(map(_entry_of, rows))
+        if not rows:
+            self._db.execute("DELETE FROM entry WHERE seq IN (SELECT seq FROM entry ORDER BY seq LIMIT ?)", (_STEP,))
+
+    def drop_contents(self, path: str) -> None:
+        """Remove the contents of a file from its entries."""
+        with self.transaction():
+            self._drop_contents(self.entries(LogQuery(path=path), is_file=True)[0])
+
+    def _drop_contents(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if entry.content == "kept":
+                self.replace(replace(entry, content="gone", before=_without(entry.before), after=_without(entry.after)))
+
+    def forget(self, path: str | None) -> int:
+        """Remove all entries and contents of a file or folder (None: of all) at once. Returns how many entries."""
+        with self._lock:
+            self._db.execute("PRAGMA secure_delete = ON")
+            with self.transaction():
+                where, values = self._conditions(LogQuery(path=path), is_file=False)
+                n_entries: int = self._db.execute(f"DELETE FROM entry WHERE {where}", values).rowcount
+                where, values = self._conditions(LogQuery(path=path), is_file=False)
+                self._db.execute(f"DELETE FROM known WHERE {where}", values)
+                while self._remove_unused_blobs():
+                    pass
+            self._db.execute("PRAGMA secure_delete = OFF")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return n_entries
+
+    def _remove_unused_blobs(self) -> bool:
+        """Remove some contents that nothing names. A content that is a difference from one of them becomes whole."""
+        unused = self._rows(
+            "SELECT digest FROM blob WHERE digest NOT IN (SELECT before FROM entry WHERE before IS NOT NULL) "
+            "AND digest NOT IN (SELECT after FROM entry WHERE after IS NOT NULL) "
+            "AND digest NOT IN (SELECT digest FROM known WHERE digest IS NOT NULL) LIMIT ?",
+            _STEP,
+        )
+        gone = {digest for (digest,) in unused}
+        for digest in gone:
+            for (dependent,) in self._rows("SELECT digest FROM blob WHERE base = ?", digest):
+                if dependent not in gone and (content := self.content(dependent)) is not None:
+                    row = (blobs.pack(content), dependent)
+                    self._db.execute("UPDATE blob SET base = NULL, n_deltas = 0, packed = ? WHERE digest = ?", row)
+        self._db.executemany("DELETE FROM blob WHERE digest = ?", unused)
+        self._db.execute("DELETE FROM kept_place WHERE entry_id NOT IN (SELECT entry_id FROM entry)")
+        return bool(gone)
+
+    # --- helpers -----------------------------------------------------------------------------------------------
+
+    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+
+def _private_file(folder: str) -> str:
+    """The path of the database in a folder of this user only. Raises: OSError."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    require_private_folder(folder)
+    path = os.path.join(folder, FILE_NAME)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))  # -wal and -shm inherit it
+    return path
+
+
+def _entry_of(row: tuple[Any, ...]) -> Entry:
+    _, path, moved_from, moved_to, body = row
+    entry = msgspec.msgpack.decode(body, type=Entry)
+    return replace(entry, path=os.fsdecode(path), moved_from=_decoded(moved_from), moved_to=_decoded(moved_to))
+
+
+def _without(version: FileVersion | None) -> FileVersion | None:
+    return None if version is None else replace(version, digest=None)
+
+
+def _digest_of(version: FileVersion | None) -> bytes | None:
+    return None if version is None else version.digest
+
+
+def _encoded(path: str | None) -> bytes | None:
+    return None if path is None else os.fsencode(path)
+
+
+def _decoded(path: bytes | None) -> str | None:
+    return None if path is None else os.fsdecode(path)

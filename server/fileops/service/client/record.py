@@ -1,0 +1,148 @@
+"""The record, as one client may see it: an agent its own entries only.
+
+Belongs to the event loop; worker threads read the store.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.concurrency.cancellation import CancelToken
+from fileops.concurrency.workers import SharedWorkers
+from fileops.core import text
+from fileops.core.roots import is_inside
+from fileops.model.errors import FileOpsError
+from fileops.model.record import Entry, LogQuery, RecordedFolder, session_of
+from fileops.ports import FileSystem
+from fileops.record.diffs import diff_of
+from fileops.service.hub.names import SessionNames
+
+if TYPE_CHECKING:
+    from fileops.record.recorder import Recorder
+
+MAX_TEXT_BYTES = 1_000_000
+T = TypeVar("T")
+
+
+class NotRecorded(Exception):
+    """The record has no such entry, or nothing is recorded. The message is a sentence."""
+
+
+class ShownEntry(Struct, frozen=True, kw_only=True):
+    """An entry with its diff and texts, as far as the client may see them."""
+
+    entry: Entry
+    diff: str = ""
+    before_text: str | None = None
+    after_text: str | None = None
+
+
+class ClientRecord:
+    """See the module. recorder: None if nothing is recorded."""
+
+    def __init__(
+        self,
+        recorder: "Recorder | None",
+        fs: FileSystem,
+        names: SessionNames,
+        workers: SharedWorkers,
+        *,
+        is_agent: bool,
+    ) -> None:
+        self._recorder = recorder
+        self._fs = fs
+        self._names = names
+        self._workers = workers
+        self._is_agent = is_agent
+
+    @property
+    def recorder(self) -> "Recorder":
+        """Raises: NotRecorded."""
+        if self._recorder is None:
+            raise NotRecorded("Nothing is recorded here: a private daemon, or record is off.")
+        return self._recorder
+
+    async def log(self, query: LogQuery, file_path: str | None, root: str | None) -> tuple[list[Entry], bool]:
+        """Return entries, the newest first, and whether there are more.
+
+        Raises: NotRecorded. Args: file_path, root: as given; `root` counts only without `file_path`.
+        """
+        recorder = self.recorder
+        await recorder.flush()
+
+        def look() -> tuple[list[Entry], bool]:
+            given = file_path if file_path is not None else root
+            path = None if given is None else self._canonical(given)
+            if query.before is not None and recorder.store.entry(query.before) is None:
+                raise NotRecorded(f"There is no entry {query.before}.")
+            return self._visible(replace(query, path=path))
+
+        return await self._run(look)
+
+    def _visible(self, query: LogQuery) -> tuple[list[Entry], bool]:
+        """The entries that this client may see. Whether a session is an agent's own, only its name says."""
+        store = self.recorder.store
+        if not self._is_agent:
+            return store.entries(query)
+        found: list[Entry] = []
+        wanted = query.limit or 0
+        while True:
+            page, more = store.entries(query)
+            found += [entry for entry in page if self._is_visible(entry)]
+            if not more or len(found) > wanted:
+                return found[:wanted], more or len(found) > wanted
+            query = replace(query, before=page[-1].entry_id)
+
+    def _is_visible(self, entry: Entry) -> bool:
+        session_id = session_of(entry.by)
+        if not self._is_agent or session_id is None:
+            return not self._is_agent
+        return self._names.is_own(session_id) and self.recorder.store.is_known_by_name(session_id, entry.time)
+
+    async def entry(self, entry_id: str) -> ShownEntry:
+        """Raises: NotRecorded."""
+        recorder = self.recorder
+        await recorder.flush()
+
+        def look() -> ShownEntry:
+            entry = recorder.store.entry(entry_id)
+            if entry is None:
+                raise NotRecorded(f"There is no entry {entry_id}.")
+            if not self._is_visible(entry) or entry.content != "kept":
+                return ShownEntry(entry=entry)
+            contents = recorder.store.contents(entry)
+            return ShownEntry(
+                entry=entry, diff=diff_of(entry, contents), before_text=_text(contents.before),
+                after_text=_text(contents.after),
+            )  # fmt: skip
+
+        return await self._run(look)
+
+    async def status(self, root: str | None) -> list[RecordedFolder]:
+        """The recorded folders; with a root the one that contains it."""
+        recorder = self._recorder
+        if recorder is None:
+            return []
+
+        def look() -> list[RecordedFolder]:
+            path = None if root is None else self._canonical(root)
+            return [folder for folder in recorder.status() if path is None or is_inside(folder.root, path)]
+
+        return await self._run(look)
+
+    def _canonical(self, path: str) -> str:
+        try:
+            return self._fs.resolve(path)
+        except FileOpsError:
+            return path
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await self._workers.run(CancelToken(), work)
+
+
+def _text(content: bytes | None) -> str | None:
+    if content is None or len(content) > MAX_TEXT_BYTES:
+        return None
+    return text.decode(content, text.detect_format(content))

@@ -1,0 +1,200 @@
+"""Rewinds as one client may make them: a person of all authors, an agent of itself only.
+
+Belongs to the event loop; worker threads do the work. What is needed is loaded with the first rewind.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import structs
+from msgspec.structs import replace
+
+from fileops.concurrency.cancellation import CancelToken
+from fileops.concurrency.workers import SharedWorkers
+from fileops.core.presentation.failures import failure_text
+from fileops.core.presentation.rewinds import rewound_text
+from fileops.model.errors import NotRecorded
+from fileops.model.record import By, BySession, Entry, LogQuery, is_by_agent, session_of
+from fileops.model.rewind import BlamedLines, KeepRequest, RecordItem, RewindRequest, RewindResult, UnkeptFile
+from fileops.model.sessions import NO_SESSION, SessionName
+from fileops.model.settings import Settings
+from fileops.service.client.adapters import ClientAdapters
+from fileops.service.client.approval import ClientApproval
+from fileops.service.rewind.items import is_by, item_of
+from fileops.service.session_files import SessionFiles
+from fileops.service.undo import UndoOperation
+from fileops.service.workspace import Workspace
+from fileops.telemetry.calls import note_outcome
+
+if TYPE_CHECKING:
+    from fileops.service.rewind.operation import RewindOperation
+    from fileops.service.rewind.places import RecordPlaces
+
+T = TypeVar("T")
+
+
+class ClientRewinds:
+    def __init__(
+        self,
+        workspace: Workspace,
+        client: ClientAdapters,
+        settings: Settings,
+        *,
+        approval: ClientApproval,
+        files: SessionFiles,
+        workers: SharedWorkers,
+        undoer: UndoOperation,
+    ) -> None:
+        """Args: undoer: plans the undo of what was written, if a later file cannot be."""
+        self._workspace = workspace
+        self._client = client
+        self._settings = settings
+        self._approval = approval
+        self._files = files
+        self._workers = workers
+        self._undoer = undoer
+
+    async def rewind(self, request: RewindRequest) -> RewindResult:
+        """Rewind, and ask the user before if that is due. Failures are results; only cancellation is raised."""
+        rewinder = self._operation()
+        if rewinder is None:
+            error = NotRecorded()
+            return RewindResult(output=failure_text(error, "edit", ""), error=error, dry_run=request.dry_run)
+        if self._client.is_agent:  # it cannot approve anything itself
+            request = replace(request, is_approved=False)
+        by_session = request.by_session
+        if by_session is None and request.is_approved:
+            rewinder = structs.replace(rewinder, fs=self._workspace.fs)
+        by = self._author(by_session)
+        token, session = CancelToken(), self._workspace.sessions.get(by_session or NO_SESSION)
+        step = partial(rewinder.start, request, by)
+        with self._approval.asking(by_session, session) as asking:
+            while True:
+                policy = self._approval.policy(by_session or NO_SESSION, session)
+                result = await self._workers.run_apart(token, partial(step, policy, token))
+                if isinstance(result, RewindResult):
+                    asking.settle(result.error)
+                    break
+                decision = await asking.decide(result.question)
+                step = partial(rewinder.resume, request, by, pending=result, decision=decision)
+        note_outcome(result)
+        if by_session is not None:
+            self._files.note_undo(by_session, result.files)
+        elif result.rewind_id is not None:
+            for session_id, n_changes in result.sessions:
+                self._workspace.activity.note_rewound(session_id, n_changes)
+        return result
+
+    def take_notices(self, session_id: SessionName) -> list[str]:
+        """What a session is to know of rewinds by people, once."""
+        n_changes = self._workspace.activity.take_rewound(session_id)
+        return [rewound_text(n_changes, self._workspace.committer.label_of(session_id))] if n_changes else []
+
+    async def newest_turn(self, session_id: SessionName) -> str | None:
+        """The newest turn of a session with changes in force, None if there is none or nothing is recorded."""
+        store = self._workspace.record
+        if store is None:
+            return None
+
+        def look() -> str | None:
+            self._workspace.settle_record()
+            turns = store.turns(session_ids=(session_id,))
+            return next((counted.turn.turn_id for counted in turns if counted.n_entries > counted.n_undone), None)
+
+        return await self._workers.run_apart(CancelToken(), look)
+
+    # --- what is not kept yet, and who wrote what ------------------------------------------------------------------
+
+    async def blame(self, file_path: str) -> "list[BlamedLines]":
+        """Who changed each line last. Raises: NotRecorded and the failures of reading."""
+        return await self._run(lambda places: places.blame(file_path))
+
+    async def unkept(
+        self, file_path: str | None, session_id: SessionName | None, turn_id: str | None
+    ) -> "list[UnkeptFile]":
+        """What this client's user has not accepted yet. Raises: NotRecorded and the failures of resolving."""
+
+        def look(places: "RecordPlaces") -> "list[UnkeptFile]":
+            paths = None if file_path is None else [places.fs.resolve(file_path)]
+            return places.unkept(paths, session_id=session_id, turn_id=turn_id)
+
+        return await self._run(look)
+
+    async def keep(self, request: KeepRequest) -> int:
+        """Accept changes, or not. Returns how many entries are kept now, or not any more. Raises: as `unkept`."""
+
+        def work(places: "RecordPlaces") -> int:
+            if request.change_ids is not None:
+                return places.keep_places(request.change_ids, kept=request.kept)
+            if request.entry_ids is not None:
+                return places.store.set_kept(request.entry_ids, kept=request.kept)
+            path = None if request.file_path is None else places.fs.resolve(request.file_path)
+            query = LogQuery(path=path, turn_id=request.turn_id, kept=not request.kept)
+            entries, _ = places.store.entries(query)
+            chosen = [
+                entry.entry_id
+                for entry in entries
+                if is_by(entry, request.session_id) and (request.kept or is_by_agent(entry.by))
+            ]
+            return places.store.set_kept(chosen, kept=request.kept)
+
+        return await self._run(work)
+
+    async def forget(self, file_path: str | None) -> int:
+        """Remove what is recorded of a file or folder, None: all. Raises: as `unkept`."""
+        recorder = self._workspace.recorder
+        if recorder is None:
+            raise NotRecorded
+
+        def work(places: "RecordPlaces") -> int:
+            return recorder.forget(None if file_path is None else places.fs.resolve(file_path))
+
+        return await self._run(work)
+
+    async def item(self, beginning: str) -> RecordItem:
+        """What has the id that begins so. Raises: NotRecorded, UnknownTarget."""
+        return await self._run(lambda places: item_of(places.store, beginning))
+
+    async def _run(self, work: "Callable[[RecordPlaces], T]") -> T:
+        """Work on the record as it is after all that was written so far. Raises: NotRecorded."""
+        from fileops.service.rewind.places import RecordPlaces
+
+        store = self._workspace.record
+        if store is None:
+            raise NotRecorded
+        places = RecordPlaces(store, self._workspace.fs)
+
+        def settled() -> T:
+            self._workspace.settle_record()
+            return work(places)
+
+        return await self._workers.run_apart(CancelToken(), settled)
+
+    # --- helpers -----------------------------------------------------------------------------------------------
+
+    def _operation(self) -> "RewindOperation | None":
+        from fileops.service.rewind.operation import RewindOperation
+
+        workspace = self._workspace
+        if workspace.record is None:
+            return None
+        return RewindOperation(
+            fs=self._undoer.fs, freshness=workspace.freshness, events=self._client.events,
+            committer=workspace.committer, settings=self._settings, history=workspace.history, store=workspace.record,
+            may_rewind=self._may_rewind, settle=workspace.settle_record,
+            person=self._client.person,
+            revert=lambda edit, policy: self._undoer.plan_of([edit], policy),
+        )  # fmt: skip
+
+    def _may_rewind(self, entry: Entry) -> bool:
+        session_id, store = session_of(entry.by), self._workspace.record
+        if not self._client.is_agent or session_id is None or store is None:
+            return not self._client.is_agent
+        return self._client.names.is_own(session_id) and store.is_known_by_name(session_id, entry.time)
+
+    def _author(self, by_session: SessionName | None) -> By:
+        """Who is recorded as the author; without a session it is the client's user."""
+        if by_session is not None:
+            return BySession(session_id=by_session, label=self._workspace.committer.label_of(by_session))
+        return self._client.person

@@ -1,0 +1,113 @@
+"""What the sessions of one client are doing: its turns and commands."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from msgspec import Struct
+
+from fileops.model.record import Command, CountedTurn, LogQuery
+from fileops.model.review import SessionInfo
+from fileops.model.sessions import SessionName
+from fileops.service.hub.names import SessionNames
+from fileops.service.session_work import SessionWork, WorkingSession
+
+if TYPE_CHECKING:
+    from fileops.record.store import RecordStore
+
+T = TypeVar("T")
+
+
+class RunOnDisk(Protocol):
+    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
+
+
+class EndedCommand(Struct, frozen=True, kw_only=True):
+    """A command that has ended, and the ids of its entries, the oldest first."""
+
+    command_id: str
+    entries: tuple[str, ...]
+    n_unsettled: int
+
+
+class ClientWork:
+    """See the module. Belongs to the event loop."""
+
+    def __init__(
+        self,
+        work: SessionWork,
+        names: SessionNames,
+        info_of: Callable[[SessionName], SessionInfo],
+        folders: Callable[[], tuple[str, ...]],
+        store: Callable[[], "RecordStore | None"],
+        run_on_disk: "RunOnDisk",
+        *,
+        is_agent: bool,
+    ) -> None:
+        """Take what the client's requests need.
+
+        Args: info_of: describes a session. folders: in which the client works, also canonical.
+        is_agent: it sees the turns of its sessions only.
+        """
+        self._work = work
+        self._names = names
+        self._info_of = info_of
+        self._folders = folders
+        self._store = store
+        self._run_on_disk = run_on_disk
+        self._is_agent = is_agent
+
+    async def begin_turn(self, session_id: SessionName, host_id: str | None, title: str | None = None) -> str:
+        """Begin a turn, unless the open one has this id; returns the turn's id."""
+        return (await self._work.begin_turn(self._session(session_id), host_id, title)).turn_id
+
+    async def begin_command(
+        self, session_id: SessionName, host_id: str | None, line: str, *, is_background: bool
+    ) -> str:
+        """Begin a command; returns the command's id. Args: line: see SessionWork.begin_command."""
+        command = await self._work.begin_command(
+            self._session(session_id), line, host_id=host_id, is_background=is_background
+        )
+        return command.command_id
+
+    async def end_command(self, command_id: str) -> EndedCommand | None:
+        """End a command of this client, by the command's id or by the client's. None if there is none."""
+        command = self._work.brackets.get(command_id) or self._work.brackets.open_with(command_id, self._names.is_own)
+        if command is None or not self._names.is_own(command.session_id):
+            return None
+        await self._work.end_command(command.command_id)
+        await self._work.flush()
+        store = self._store()
+        query = LogQuery(command_id=command.command_id)
+        entries = [] if store is None else await self._run_on_disk(lambda: store.entries(query)[0])
+        return EndedCommand(
+            command_id=command.command_id, entries=tuple(entry.entry_id for entry in reversed(entries)),
+            n_unsettled=sum(not entry.settled for entry in entries),
+        )  # fmt: skip
+
+    async def list(self, session_id: SessionName | None, root: str | None, limit: int | None) -> Sequence[CountedTurn]:
+        """The turns that this client may know of, the newest first, of one session or of all."""
+        store, names = self._store(), self._names
+        if store is None:
+            return []
+        await self._work.flush()
+        sessions = None if session_id is None else (session_id,)
+        if not self._is_agent:
+            return await self._run_on_disk(lambda: store.turns(session_ids=sessions, root=root, limit=limit))
+        turns = await self._run_on_disk(lambda: store.turns(session_ids=sessions, root=root))
+        own = [
+            counted
+            for counted in turns
+            if names.is_own(counted.turn.session_id)
+            and store.is_known_by_name(counted.turn.session_id, counted.turn.began)
+        ]
+        return own[:limit]
+
+    @asynccontextmanager
+    async def running(self, session_id: SessionName, line: str) -> AsyncGenerator[Command]:
+        """A command of a session that runs as long as the body does."""
+        async with self._work.running(self._session(session_id), line) as command:
+            yield command
+
+    def _session(self, session_id: SessionName) -> WorkingSession:
+        return WorkingSession(session_id=session_id, label=self._info_of(session_id).label, roots=self._folders())

@@ -1,0 +1,144 @@
+"""The rewind of one file, from what the record keeps of it and its present content. Runs in worker threads."""
+
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+
+from fileops.core.merge.rewind import rewind_file
+from fileops.model.edits import LineRange
+from fileops.model.record import By, Entry, LogQuery
+from fileops.model.rewind import FileStep, LeftReason, RewindConflict
+from fileops.record.store import RecordStore
+
+# Of the contents of one file that a rewind looks at. Beyond that, first the changes of others are left out, and the
+# content after each change is compared with the present one; then the oldest changes of the target are left alone.
+MAX_CONTENT_BYTES = 64 << 20
+
+
+class FileRewind(Struct, frozen=True, kw_only=True):
+    """The plan for one file. content: None if no file remains. undone: entries that are undone whole, newest first."""
+
+    path: str
+    content: bytes | None
+    undone: tuple[Entry, ...]
+    conflicts: tuple[RewindConflict, ...]
+
+
+def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], present: bytes | None) -> FileRewind:
+    """Plan the rewind of the chosen entries of one file, which are given newest first."""
+    conflicts = _unknown(path, chosen)
+    usable = {entry.entry_id: entry for entry in chosen if is_usable(entry)}
+    history = history_of(store, path, usable)
+    steps = steps_of(store, history, usable)
+    known = {step.entry_id for step in steps}
+    rewound = rewind_file(steps, known & usable.keys(), present, cancelled_of(history))
+    without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry)}
+    undone = (*rewound.undone, *without_effect)
+    left = dict[LeftReason, dict[str, list[LineRange]]]()
+    for place in rewound.left:
+        reason: LeftReason = "recreated" if place.is_recreated else "overlaps"
+        left.setdefault(reason, {}).setdefault(place.entry_id, []).extend(place.ranges)
+    for entry_id in usable.keys() - known - without_effect:
+        left.setdefault("overlaps", {}).setdefault(entry_id, [])
+    conflicts += [
+        RewindConflict(
+            file_path=path,
+            entries=tuple(entry_id for entry_id in usable if entry_id in ranges),
+            reason=reason,
+            ranges=_joined([line_range for of_entry in ranges.values() for line_range in of_entry]),
+            by=_later_authors(history, ranges, usable),
+        )
+        for reason, ranges in left.items()
+    ]
+    return FileRewind(
+        path=path,
+        content=rewound.content,
+        undone=tuple(entry for entry_id, entry in usable.items() if entry_id in undone),
+        conflicts=tuple(conflicts),
+    )
+
+
+def is_usable(entry: Entry) -> bool:
+    return entry.content == "kept" and entry.gap != "baseline" and entry.kind != "mode"
+
+
+def _is_same(entry: Entry) -> bool:
+    """Whether the entry only says what was undone: the content is as it was."""
+    return entry.before is not None and entry.after is not None and entry.before.digest == entry.after.digest
+
+
+def _unknown(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
+    """The entries that cannot be undone, because a content is not known."""
+    unknown: dict[LeftReason, list[str]] = {}
+    for entry in chosen:
+        if not is_usable(entry):
+            reason: LeftReason = "unknown_before" if entry.gap == "baseline" else "not_kept"
+            unknown.setdefault(reason, []).append(entry.entry_id)
+    return [RewindConflict(file_path=path, entries=tuple(ids), reason=reason) for reason, ids in unknown.items()]
+
+
+def history_of(store: RecordStore, path: str, chosen: Collection[str]) -> list[Entry]:
+    """All entries of the file, oldest first, from the oldest chosen one on."""
+    entries, _ = store.entries(LogQuery(path=path), is_file=True)
+    entries.reverse()
+    first = next((n for n, entry in enumerate(entries) if entry.entry_id in chosen), len(entries))
+    return entries[first:]
+
+
+def steps_of(store: RecordStore, history: Sequence[Entry], chosen: Collection[str]) -> list[FileStep]:
+    """The changes of the file whose contents are known, oldest first, within MAX_CONTENT_BYTES."""
+    loaded: list[FileStep] = []
+    n_bytes = 0
+    for entry in reversed(history):
+        if entry.kind == "mode" or entry.content != "kept" or _is_same(entry):
+            continue
+        contents = store.contents(entry)
+        is_known = all(
+            (version is None) == (content is None)
+            for version, content in ((entry.before, contents.before), (entry.after, contents.after))
+        )
+        n_bytes += len(contents.before or b"") + len(contents.after or b"")
+        if n_bytes > MAX_CONTENT_BYTES:
+            loaded = [step for step in loaded if step.entry_id in chosen]
+            n_bytes = sum(len(step.before or b"") + len(step.after or b"") for step in loaded)
+            if n_bytes > MAX_CONTENT_BYTES or entry.entry_id not in chosen:
+                continue
+        if is_known:
+            loaded.append(FileStep(entry.entry_id, contents.before, contents.after))
+    return loaded[::-1]
+
+
+def cancelled_of(history: Sequence[Entry]) -> set[str]:
+    """The rewinds that were redone, and their redos: together they change nothing.
+
+    A rewind and the entries that it undid do not count as that, because it may have undone parts of others, too.
+    """
+    ids = {entry.entry_id for entry in history}
+    return {
+        entry_id
+        for entry in history
+        if entry.rewind_id is not None and entry.undone_by in ids
+        for entry_id in (entry.entry_id, entry.undone_by or "")
+    }
+
+
+def _later_authors(history: Sequence[Entry], left: Collection[str], chosen: Collection[str]) -> tuple[By, ...]:
+    """The authors of later changes of the file, newest first, each once."""
+    authors: list[By] = []
+    first = next((n for n, entry in enumerate(history) if entry.entry_id in left), len(history))
+    for entry in reversed(history[first:]):
+        if entry.entry_id not in chosen and entry.undone_by is None and entry.by not in authors:
+            authors.append(entry.by)
+    return tuple(authors)
+
+
+def _joined(ranges: Sequence[LineRange]) -> tuple[LineRange, ...]:
+    """The ranges top to bottom; those that share or are next to a line are one."""
+    joined: list[LineRange] = []
+    for line_range in sorted(ranges, key=lambda line_range: line_range.start_line):
+        if joined and line_range.start_line <= joined[-1].end_line + 1:
+            end_line = max(joined[-1].end_line, line_range.end_line)
+            joined[-1] = LineRange(start_line=joined[-1].start_line, end_line=end_line)
+        else:
+            joined.append(line_range)
+    return tuple(joined)

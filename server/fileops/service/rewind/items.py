@@ -1,0 +1,58 @@
+"""What the ids of the record mean: entries, commands, turns and rewinds."""
+
+from typing import TYPE_CHECKING
+
+from fileops.model.errors import UnknownTarget
+from fileops.model.record import ByUnsure, CountedTurn, Entry, LogQuery, session_of
+from fileops.model.rewind import RecordItem
+from fileops.model.sessions import SessionName
+from fileops.record.diffs import diff_of
+
+if TYPE_CHECKING:
+    from fileops.record.store import RecordStore  # needs SQLite, which a client without a record does without
+
+MAX_ENTRIES = 1000  # of one item
+
+
+def item_of(store: "RecordStore", beginning: str) -> RecordItem:
+    """The item whose id begins so. Raises: UnknownTarget, unless there is exactly one."""
+    from fileops.record.store import UnknownId
+
+    try:
+        whole = store.whole_id(beginning)
+    except UnknownId as fault:
+        why = f"{fault.n_found} ids begin with" if fault.n_found else "nothing has the id"
+        raise UnknownTarget(explanation=f"{why} {beginning}") from None
+    entry = store.entry(whole)
+    if entry is not None:
+        return RecordItem(entries=(entry,), diff=_diff(store, [entry]), entry=entry)
+    command, turn = store.command(whole), store.turn(whole)
+    if command is not None:
+        entries = _entries(store, LogQuery(command_id=whole, limit=MAX_ENTRIES))
+        return RecordItem(entries=tuple(entries), diff=_diff(store, entries), command=command)
+    if turn is not None:
+        entries = _entries(store, LogQuery(turn_id=whole, limit=MAX_ENTRIES))
+        counted = CountedTurn(
+            turn=turn, n_entries=len(entries), n_files=len({entry.path for entry in entries}),
+            n_undone=sum(entry.undone_by is not None for entry in entries),
+        )  # fmt: skip
+        return RecordItem(entries=tuple(entries), diff=_diff(store, entries), turn=counted)
+    entries = _entries(store, LogQuery(rewind_id=whole, limit=MAX_ENTRIES))
+    return RecordItem(entries=tuple(entries), diff=_diff(store, entries), rewind_id=whole)
+
+
+def is_by(entry: Entry, session_id: SessionName | None) -> bool:
+    """Whether a session may have written the entry; every session if none is named."""
+    if session_id is None or session_of(entry.by) == session_id:
+        return True
+    return isinstance(entry.by, ByUnsure) and any(session_of(by) == session_id for by in entry.by.candidates)
+
+
+def _entries(store: "RecordStore", query: LogQuery) -> list[Entry]:
+    entries, _ = store.entries(query)
+    return entries
+
+
+def _diff(store: "RecordStore", entries: list[Entry]) -> str:
+    """The diffs of the entries, oldest first, as they follow each other."""
+    return "".join(diff_of(entry, store.contents(entry)) for entry in reversed(entries))

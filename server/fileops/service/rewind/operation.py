@@ -1,0 +1,386 @@
+"""One rewind in a worker thread: find the entries, plan all files, and, unless a user has to approve it, write them.
+
+A rewind is an undo of many files (`service/undo.py`): it is confined, approved once for all files, rehearsed, written
+by compare-and-swap, and rolled back if one of them cannot be written. It differs in what it undoes: entries of the
+record, which any program may have written, and each only as far as others did not change its text again.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import msgspec
+import xxhash
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.concurrency.cancellation import CancelToken
+from fileops.core import text
+from fileops.core.decision import apply_decision
+from fileops.core.diff.contents import splices_between
+from fileops.core.merge.undo import Undone
+from fileops.core.presentation.failures import failure_text
+from fileops.core.presentation.rewinds import rewind_question_texts, rewind_text
+from fileops.history.journal import History
+from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, SomeChanges, SomeHunks
+from fileops.model.edits import Change, Splice
+from fileops.model.errors import (
+    BinaryFile,
+    DocumentUnknown,
+    FileOpsError,
+    PlanChanged,
+    Rejected,
+    TooManyFiles,
+    UndoConflict,
+    UnknownTarget,
+)
+from fileops.model.files import Snapshot
+from fileops.model.history import AppliedEdit
+from fileops.model.internal_errors import PathMoved
+from fileops.model.record import By, ByPerson, Entry, session_of
+from fileops.model.review import ReviewChange
+from fileops.model.rewind import (
+    RewindConflict,
+    RewindOutcome,
+    RewindRequest,
+    RewindResult,
+    RewoundFile,
+)
+from fileops.model.sessions import NO_SESSION, SessionName
+from fileops.model.settings import Settings
+from fileops.ports import EventSink, FileSystem
+from fileops.record.store import RecordStore
+from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFailed, planned_change
+from fileops.service.commit import Committer
+from fileops.service.policy import Policy, question_about
+from fileops.service.rewind.entries import note_unchanged
+from fileops.service.rewind.files import FileRewind, rewind_of_file
+from fileops.service.rewind.places import RecordPlaces, entry_of_change
+from fileops.service.rewind.targets import MayRewind, entries_of
+from fileops.tracking.freshness import Freshness
+
+MAX_FILES = 1000
+
+
+class PlannedFile(Struct, frozen=True, kw_only=True):
+    """One file of a rewind. chosen: the entries of the target in this file, newest first."""
+
+    chosen: tuple[Entry, ...]
+    rewind: FileRewind
+    change: FileChange
+
+
+class PlannedRewind(Struct, frozen=True, kw_only=True):
+    """All files of a rewind. conflicts: also of files that are not changed. plan: the id of what would be done."""
+
+    files: tuple[PlannedFile, ...]
+    conflicts: tuple[RewindConflict, ...]
+    plan: str
+    is_decided: bool = False
+
+    @property
+    def undone(self) -> list[Entry]:
+        return [entry for file in self.files for entry in file.rewind.undone]
+
+    @property
+    def n_left(self) -> int:
+        return len({entry_id for conflict in self.conflicts for entry_id in conflict.entries})
+
+
+class PendingRewind(Struct, frozen=True, kw_only=True):
+    """A plan that waits for the decision of a user."""
+
+    planned: PlannedRewind
+    question: ApprovalRequest
+
+
+RewindStep = RewindResult | PendingRewind
+
+
+class RewindOperation(Struct, frozen=True, kw_only=True):
+    """See the module.
+
+    may_rewind: whether this client may undo an entry. person: its user, as the record calls them. settle: waits until
+    what was written so far is recorded. revert: plans the undo of a commit, which is rolled back.
+    """
+
+    fs: FileSystem
+    freshness: Freshness
+    events: EventSink
+    committer: Committer
+    settings: Settings
+    history: History
+    store: RecordStore
+    may_rewind: MayRewind
+    settle: Callable[[], None]
+    person: ByPerson
+    revert: Callable[[AppliedEdit, Policy], FileChange]
+
+    def start(self, request: RewindRequest, by: By, policy: Policy, token: CancelToken) -> RewindStep:
+        """Args: by: who is recorded as the author of the rewind. Raises: Cancelled."""
+
+        def work() -> RewindStep:
+            self.settle()
+            return self._advance(request, by, self._planned(request, policy), policy, token)
+
+        return self._guarded(request, work)
+
+    def resume(
+        self,
+        request: RewindRequest,
+        by: By,
+        policy: Policy,
+        token: CancelToken,
+        *,
+        pending: PendingRewind,
+        decision: Decision,
+    ) -> RewindStep:
+        """Continue with the decision. Raises: Cancelled."""
+
+        def work() -> RewindStep:
+            match decision:
+                case Modify() | SomeHunks() | SomeChanges():  # a rewind is approved as a whole
+                    raise Rejected
+                case Once() | Always():
+                    pass
+                case _:
+                    first = pending.planned.files[0].change
+                    apply_decision(first.plan, decision, file_path=first.file_path, limits=self.settings.limits)
+            planned = self._planned(request, policy)
+            if planned.plan != pending.planned.plan:
+                raise UndoConflict(explanation="files were changed while a person was asked")
+            return self._advance(request, by, replace(planned, is_decided=True), policy, token)
+
+        return self._guarded(request, work)
+
+    def _guarded(self, request: RewindRequest, work: Callable[[], RewindStep]) -> RewindStep:
+        try:
+            return work()
+        except _NotDone as refusal:
+            planned = refusal.planned
+            return RewindResult(
+                output=failure_text(refusal.error, "edit", ""), error=refusal.error, dry_run=request.dry_run,
+                plan=planned.plan, conflicts=planned.conflicts, n_left=planned.n_left,
+                files=tuple(map(_before_writing, planned.files)) if isinstance(refusal.error, PlanChanged) else (),
+            )  # fmt: skip
+        except UndoFailed as failure:
+            return RewindResult(
+                output=failure_text(failure.error, "edit", failure.file_path), error=failure.error,
+                dry_run=request.dry_run, file_path=failure.file_path,
+                still_undone=tuple(file.file_path for file in failure.left),
+            )  # fmt: skip
+        except FileOpsError as error:
+            return RewindResult(output=failure_text(error, "edit", ""), error=error, dry_run=request.dry_run)
+
+    # --- plan --------------------------------------------------------------------------------------------------
+
+    def _planned(self, request: RewindRequest, policy: Policy) -> PlannedRewind:
+        """Raises: UnknownTarget, TooManyFiles, UndoFailed."""
+        paths = tuple(self.fs.resolve(path) for path in request.paths)
+        groups: dict[str, list[Entry]] = {}
+        request = replace(request, paths=paths)
+        if request.target.kind == "change_ids":
+            entries = [entry for entry in map(self.store.entry, map(entry_of_change, request.target.ids)) if entry]
+        else:
+            entries = entries_of(self.store, request, self.may_rewind)
+        for entry in entries:
+            groups.setdefault(entry.path, []).append(entry)
+        if not groups:
+            raise UnknownTarget(explanation="these changes are no longer there")
+        if len(groups) > MAX_FILES:
+            raise TooManyFiles(n_files=len(groups), max_files=MAX_FILES)
+        files, conflicts = list[PlannedFile](), list[RewindConflict]()
+        for path, chosen in sorted(groups.items()):
+            try:
+                file = self._planned_file(request, path, chosen, policy)
+            except DocumentUnknown:
+                ids = tuple(entry.entry_id for entry in chosen)
+                conflicts.append(RewindConflict(file_path=path, entries=ids, reason="editor"))
+                continue
+            except FileOpsError as error:
+                raise UndoFailed(error=error, file_path=path, n_files=len(groups)) from error
+            conflicts += file.rewind.conflicts
+            if file.rewind.undone or file.change.has_effect:
+                files.append(file)
+        return PlannedRewind(files=tuple(files), conflicts=tuple(conflicts), plan=_plan_id(files, conflicts))
+
+    def _planned_file(self, request: RewindRequest, path: str, chosen: Sequence[Entry], policy: Policy) -> PlannedFile:
+        """Raises: the failures of reading."""
+        if policy.roots is not None:
+            policy.roots.require_inside(path, path)
+        try:
+            snapshot = self.fs.read(path)
+        except PathMoved:
+            raise UndoConflict(explanation="the path leads elsewhere now") from None
+        if snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
+            raise BinaryFile
+        if request.target.kind == "change_ids":
+            rewind = RecordPlaces(self.store, self.fs).rewind_of(path, snapshot, request.target.ids)
+        else:
+            rewind = rewind_of_file(self.store, path, chosen, snapshot.data if snapshot.exists else None)
+        change = self._change(snapshot, rewind.content, rewind.undone)
+        return PlannedFile(chosen=tuple(chosen), rewind=rewind, change=change)
+
+    def _change(self, snapshot: Snapshot, content: bytes | None, undone_entries: Sequence[Entry]) -> FileChange:
+        edit_ids = [entry.edit_id for entry in undone_entries]
+        known = tuple(edit_id for edit_id in edit_ids if edit_id is not None and self.history.edit(edit_id) is not None)
+        splices: tuple[Splice, ...] = ()
+        if snapshot.exists and content is not None:
+            splices = splices_between(snapshot.data, content, text.detect_format(snapshot.data))
+        undone = Undone(content=content, splices=splices, edit_ids=known)
+        change = planned_change(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
+        return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
+
+    # --- decide and write --------------------------------------------------------------------------------------
+
+    def _advance(
+        self, request: RewindRequest, by: By, planned: PlannedRewind, policy: Policy, token: CancelToken
+    ) -> RewindStep:
+        """Return the question, or write all files if there is none. Raises: UndoFailed, _NotDone."""
+        if request.plan is not None and request.plan != planned.plan:
+            raise _NotDone(PlanChanged(), planned)
+        is_refused = request.fails_on_conflict and planned.conflicts
+        if is_refused or not planned.files:
+            raise _NotDone(UndoConflict(explanation="others have changed the same text since"), planned)
+        changed = [file.change for file in planned.files if file.change.has_effect]
+        asked = [change for change in changed if policy.needs_decision(change.plan.snapshot)]
+        needs_approval = bool(asked) and not (request.is_approved or planned.is_decided)
+        if request.dry_run:
+            files = tuple(map(_before_writing, planned.files))
+            return _result(request, planned, files, None, needs_approval=needs_approval)
+        if needs_approval:
+            session = request.by_session or NO_SESSION
+            return PendingRewind(planned=planned, question=_question(planned, changed, session, policy, token))
+        return self._write(request, by, planned, policy, token)
+
+    def _write(
+        self, request: RewindRequest, by: By, planned: PlannedRewind, policy: Policy, token: CancelToken
+    ) -> RewindResult:
+        """Raises: UndoFailed, Cancelled."""
+        of_path = {file.change.file_path: file for file in planned.files}
+
+        def replan(change: FileChange) -> FileChange:
+            """A file that has changed since the preview is planned again; what was previewed must not change."""
+            before = of_path[change.file_path]
+            file = self._planned_file(request, change.file_path, before.chosen, policy)
+            is_same = [entry.entry_id for entry in file.rewind.undone] == [
+                entry.entry_id for entry in before.rewind.undone
+            ] and file.change.plan.change.hunks == before.change.plan.change.hunks
+            if not is_same:
+                raise UndoConflict(explanation="the file was changed while the rewind began")
+            of_path[change.file_path] = file
+            return replace(file.change, is_decided=change.is_decided)
+
+        rewind_id = f"w-{os.urandom(6).hex()}"
+        writer = ChangeSetCommitter(
+            committer=self.committer, freshness=self.freshness, events=self.events, history=self.history,
+            by_session=request.by_session, replan=replan, revert=lambda edit: self.revert(edit, policy),
+            person=self.person, rewind_id=rewind_id,
+        )  # fmt: skip
+        files: list[RewoundFile] = []
+        for done in writer.write([file.change for file in planned.files], token):
+            file = of_path[done.file_path]
+            if not file.change.has_effect:
+                note_unchanged(self.store, file.change, by, rewind_id)
+            files.append(replace(_before_writing(file), applied_to=done.applied_to, edit_id=done.edit_id))
+        return _result(request, planned, files, rewind_id)
+
+
+class _NotDone(Exception):
+    """Nothing was written, for a reason that the plan explains."""
+
+    def __init__(self, error: FileOpsError, planned: PlannedRewind) -> None:
+        super().__init__(error)
+        self.error, self.planned = error, planned
+
+
+def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) -> str:
+    """A digest of what would be done: of the contents before and after, and of what would be undone and left."""
+    done = [
+        (
+            file.rewind.path,
+            file.change.plan.snapshot.digest if file.change.plan.snapshot.exists else None,
+            file.rewind.content,
+            [entry.entry_id for entry in file.rewind.undone],
+        )
+        for file in files
+    ]
+    left = [(conflict.file_path, conflict.entries, conflict.reason) for conflict in conflicts]
+    return f"p-{xxhash.xxh3_128_hexdigest(msgspec.msgpack.encode((done, left)))}"
+
+
+def _question(
+    planned: PlannedRewind, changed: Sequence[FileChange], session: SessionName, policy: Policy, token: CancelToken
+) -> ApprovalRequest:
+    """One question about all files. It has the texts of a file only if there is one, and is decided as a whole."""
+    texts = rewind_question_texts([change.file_path for change in changed], len(planned.undone), session or "A person")
+    first = changed[0]
+    question = question_about(
+        first.plan, first.undone.content or b"", texts,
+        file_path=first.file_path, session_id=session, policy=policy, check=token.check,
+    )  # fmt: skip
+    whole = ReviewChange(
+        id="1-rewind", old_start=0, old_lines=0, new_start=0, new_lines=0, diff="", splice=Splice(0, 0, b"")
+    )
+    if len(changed) == 1:
+        return replace(question, changes=(whole,))
+    return replace(
+        question,
+        change=_joined([change.plan.change for change in changed]),
+        original_text=None,
+        proposed_text=None,
+        is_protected=any(policy.is_protected(change.plan.snapshot) for change in changed),
+        changes=(whole,),
+    )
+
+
+def _joined(changes: Sequence[Change]) -> Change:
+    return Change(
+        operation="modify",
+        unified="".join(change.unified for change in changes),
+        exact=all(change.exact for change in changes),
+        truncated=True,  # the hunks are in the diff only
+        hunks=(),
+        n_added=sum(change.n_added for change in changes),
+        n_removed=sum(change.n_removed for change in changes),
+        first_changed_line=1,
+        snippet="",
+    )
+
+
+def _outcome(change: FileChange) -> RewindOutcome:
+    if not change.has_effect:
+        return "unchanged"
+    return "removed" if change.removes else "created" if change.plan.creates else "modified"
+
+
+def _before_writing(file: PlannedFile) -> RewoundFile:
+    return RewoundFile(
+        file_path=file.rewind.path,
+        outcome=_outcome(file.change),
+        entries=tuple(entry.entry_id for entry in file.rewind.undone),
+        applied_to=file.change.plan.snapshot.source,
+        change=file.change.plan.change,
+    )
+
+
+def _result(
+    request: RewindRequest,
+    planned: PlannedRewind,
+    files: Sequence[RewoundFile],
+    rewind_id: str | None,
+    *,
+    needs_approval: bool | None = None,
+) -> RewindResult:
+    return RewindResult(
+        output=rewind_text(files, planned.conflicts, is_dry=request.dry_run),
+        rewind_id=rewind_id,
+        dry_run=request.dry_run,
+        plan=planned.plan,
+        files=tuple(files),
+        conflicts=planned.conflicts,
+        n_undone=len(planned.undone),
+        n_left=planned.n_left,
+        needs_approval=needs_approval,
+        sessions=tuple(Counter(session for entry in planned.undone if (session := session_of(entry.by))).items()),
+    )

@@ -1,0 +1,115 @@
+"""Which entries of the record a rewind is about. Runs in worker threads."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from fileops.core.roots import is_inside
+from fileops.model.errors import UnknownTarget
+from fileops.model.record import By, ByCommand, ByUnsure, Entry, LogQuery, Turn, session_of
+from fileops.model.rewind import RewindRequest, RewindTarget
+from fileops.model.sessions import SessionName
+from fileops.record.store import RecordStore
+
+MayRewind = Callable[[Entry], bool]
+
+
+def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind) -> list[Entry]:
+    """The entries in force that the request names, newest first. Raises: UnknownTarget."""
+    found = list(_named(store, request.target))
+    if request.includes_unsure:
+        found += _unsure(store, request.target)
+    known = {entry.entry_id: entry for entry in found if may_rewind(entry)}
+    if not known:
+        raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries")
+    # A rewind is undone by its own id only: an agent's rewind of its turn is no part of that turn.
+    own_kinds = {"entry_id", "entry_ids", "rewind_id"}
+    in_force = [
+        entry
+        for entry in known.values()
+        if entry.undone_by is None and (request.target.kind in own_kinds or entry.rewind_id is None)
+    ]
+    if not in_force:
+        raise UnknownTarget(explanation="all of it was undone before")
+    inside = [entry for entry in in_force if _is_wanted(entry.path, request.paths)]
+    if not inside:
+        raise UnknownTarget(explanation="it has no entries in these paths")
+    return inside
+
+
+_NAMES = {
+    "entry_id": "entry",
+    "entry_ids": "entry",
+    "command_id": "command",
+    "turn_id": "turn",
+    "since_turn": "turn",
+    "session_id": "session",
+    "rewind_id": "rewind",
+    "change_ids": "change",
+}
+
+
+def _is_wanted(path: str, paths: Sequence[str]) -> bool:
+    return not paths or any(is_inside(folder, path) for folder in paths)
+
+
+def _named(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
+    """The entries whose author is the target, undone ones too, newest first."""
+    (wanted, *_) = target.ids
+    match target.kind:
+        case "entry_id":
+            entry = store.entry(wanted) or store.entry_of_edit(wanted)
+            if entry is not None:
+                yield entry
+        case "entry_ids":
+            yield from (entry for entry in map(store.entry, target.ids) if entry is not None)
+        case "command_id":
+            yield from (
+                entry for entry in _entries(store, LogQuery(command_id=wanted)) if isinstance(entry.by, ByCommand)
+            )
+        case "turn_id" | "since_turn":
+            for turn in _turns(store, target):
+                entries = _entries(store, LogQuery(turn_id=turn.turn_id))
+                yield from (entry for entry in entries if session_of(entry.by) == turn.session_id)
+        case "session_id":
+            yield from _entries(store, LogQuery(session_id=SessionName(wanted)))
+        case "rewind_id":
+            yield from _entries(store, LogQuery(rewind_id=wanted))
+        case "change_ids":
+            raise AssertionError("changes are places of the present content, and no entries")
+
+
+def _entries(store: RecordStore, query: LogQuery) -> list[Entry]:
+    entries, _ = store.entries(query)
+    return entries
+
+
+def _turns(store: RecordStore, target: RewindTarget) -> list[Turn]:
+    """The turn, or it and all later ones of its session, newest first."""
+    turn = store.turn(target.ids[0])
+    if turn is None:
+        return []
+    if target.kind == "turn_id":
+        return [turn]
+    later = [counted.turn for counted in store.turns(session_ids=(turn.session_id,))]
+    ids = [later_turn.turn_id for later_turn in later]
+    if turn.turn_id not in ids:  # of an earlier daemon, in which the name of the session meant another one
+        return [turn]
+    return later[: ids.index(turn.turn_id) + 1]
+
+
+def _unsure(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
+    """The entries of which the target is one of several possible authors."""
+    turns = {turn.turn_id: turn for turn in _turns(store, target)} if target.kind in {"turn_id", "since_turn"} else {}
+
+    def may_be(entry: Entry, candidate: By) -> bool:
+        match target.kind:
+            case "command_id":
+                return isinstance(candidate, ByCommand) and candidate.command_id == target.ids[0]
+            case "session_id":
+                return session_of(candidate) == target.ids[0]
+            case _:
+                open_turns = (turns[turn_id] for turn_id in entry.during if turn_id in turns)
+                return any(turn.session_id == session_of(candidate) for turn in open_turns)
+
+    for entry in _entries(store, LogQuery(by="unsure")):
+        if isinstance(entry.by, ByUnsure) and any(may_be(entry, candidate) for candidate in entry.by.candidates):
+            yield entry

@@ -1,0 +1,137 @@
+"""What the sessions are doing: where their turns and their commands begin and end.
+
+Both ends of a command are sharp: all events that the kernel has queued are read before it begins or ends, so a write
+before the end is inside, and one after it is outside. Belongs to the event loop; the registries are read on any thread.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from msgspec import Struct
+
+from fileops.core.presentation.record_texts import command_of, label_of, title_of
+from fileops.model.record import Command, Turn
+from fileops.model.sessions import SessionName
+from fileops.record.brackets import Brackets
+from fileops.record.turns import TurnRegistry
+
+T = TypeVar("T")
+
+
+class WorkingSession(Struct, frozen=True, kw_only=True):
+    """A session that does something. session_id: the full name. roots: the folders in which it works, canonical."""
+
+    session_id: SessionName
+    label: str
+    roots: tuple[str, ...] = ()
+
+
+async def _now(then: Callable[[], None]) -> None:
+    then()
+
+
+async def _nothing() -> None: ...
+
+
+class SessionWork:
+    """See the module. at_edge: reads the events that the kernel has queued, and then calls what it is given.
+
+    Nothing is read between the last event and that call, which may be made in another thread.
+    """
+
+    def __init__(
+        self,
+        brackets: Brackets | None = None,
+        turns: TurnRegistry | None = None,
+        *,
+        at_edge: Callable[[Callable[[], None]], Awaitable[None]] = _now,
+        flush: Callable[[], Awaitable[None]] = _nothing,
+    ) -> None:
+        """Args: flush: returns when what was read is in the record."""
+        self.brackets, self.turns = brackets or Brackets(), turns or TurnRegistry()
+        self._read_events, self.flush = at_edge, flush
+        self.keeps_titles = True
+
+    async def begin_turn(self, session: WorkingSession, host_id: str | None, title: str | None) -> Turn:
+        """Begin a turn, unless the open one has this id.
+
+        Args: host_id: the host's id of it. title: its prompt; None is no title.
+        """
+        newest = self.turns.newest(session.session_id)
+        if newest is not None and newest.ended is None and host_id is not None and newest.host_id == host_id:
+            return newest
+        kept = title_of(title) if title is not None and self.keeps_titles else None
+        return await self._at_edge(
+            lambda: self.turns.begin(
+                session.session_id, session.label, host_id=host_id, title=kept, roots=session.roots
+            )
+        )
+
+    async def end_turn(self, session_id: SessionName) -> None:
+        """End the turn of a session, and its commands, because their own ends were not reported."""
+
+        def end() -> None:
+            self.brackets.end_all(session_id)
+            self.turns.end(session_id)
+
+        await self._at_edge(end)
+
+    async def begin_command(
+        self, session: WorkingSession, line: str, *, host_id: str | None = None, is_background: bool = False
+    ) -> Command:
+        """Begin a command. Args: line: the command line, of which the label is kept, or what the command is called."""
+
+        def begin() -> Command:
+            turn = self.turns.newest(session.session_id)
+            return self.brackets.begin(
+                session.session_id, label_of(session.label, command_of(line)), session.roots,
+                turn_id=None if turn is None else turn.turn_id, host_id=host_id, is_background=is_background,
+            )  # fmt: skip
+
+        return await self._at_edge(begin)
+
+    async def end_command(self, command_id: str) -> Command | None:
+        """End a command by its own id; None if it is not known."""
+        return await self._at_edge(lambda: self.brackets.end_command(command_id))
+
+    async def end_command_of(
+        self, session_id: SessionName, host_id: str | None, *, is_background: bool = False
+    ) -> Command | None:
+        """End a command by the host's id, without one the newest of the session; None if none is open."""
+        return await self._at_edge(lambda: self.brackets.end(session_id, host_id, is_background=is_background))
+
+    async def end_commands(self, session_id: SessionName) -> None:
+        """End what is open of a session, because the ends were not reported."""
+        if any(command.session_id == session_id for command in self.brackets.open):
+            await self._at_edge(lambda: self.brackets.end_all(session_id))
+
+    @asynccontextmanager
+    async def running(self, session: WorkingSession, line: str) -> AsyncGenerator[Command]:
+        """A command that runs as long as the body does."""
+        command = await self.begin_command(session, line)
+        try:
+            yield command
+        finally:
+            await self.end_command(command.command_id)
+
+    def move_turn(self, stray_id: SessionName, session: WorkingSession) -> None:
+        """Give the turn of a session that no client had to the session that it was found to be."""
+        self.brackets.end_all(stray_id)
+        self.turns.move(stray_id, session.session_id, session.label, session.roots)
+
+    def session_ended(self, session_id: SessionName) -> None:
+        """End what is open of a session that has ended, and its turn."""
+        self.brackets.end_all(session_id)
+        self.turns.forget(session_id)
+
+    def disconnected(self, session_ids: list[SessionName]) -> None:
+        """End the commands of sessions whose host is gone; what they wrote may not have been read yet: see R-BY-4."""
+        for session_id in session_ids:
+            self.brackets.end_all(session_id)
+
+    async def _at_edge(self, act: Callable[[], T]) -> T:
+        results: list[T] = []
+        await self._read_events(lambda: results.append(act()))
+        (result,) = results
+        return result

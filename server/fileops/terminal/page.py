@@ -1,0 +1,57 @@
+"""Output for people: colours where a terminal shows them, and a pager where the text is longer than the screen."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+
+_CODES = {
+    "plain": "", "id": "33", "name": "1", "added": "32", "removed": "31", "hunk": "36", "faint": "2", "warning": "33",
+}  # fmt: skip
+Line = list[tuple[str, str]]  # texts and their styles: keys of _CODES
+
+
+def has_colours() -> bool:
+    """Whether stdout is a terminal that shows colours (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def plain(text: str) -> Line:
+    return [(text, "plain")]
+
+
+def print_lines(lines: Iterable[Line]) -> None:
+    """Print to stdout, through $PAGER if that is a terminal with fewer rows than there are lines.
+
+    What is printed has passed `lines.visible`: only colours of our own are escape sequences.
+    """
+    is_coloured = has_colours()
+    shown = [_text(line, is_coloured=is_coloured) for line in lines]
+    text = "".join(f"{line}\n" for line in shown)
+    if not sys.stdout.isatty() or len(shown) < shutil.get_terminal_size().lines or not _page(text):
+        sys.stdout.write(text)
+
+
+def _text(line: Line, *, is_coloured: bool) -> str:
+    if not is_coloured:
+        return "".join(text for text, _ in line)
+    return "".join(f"\x1b[{_CODES[style]}m{text}\x1b[0m" if _CODES[style] else text for text, style in line)
+
+
+def _page(text: str) -> bool:
+    """Show a text in the pager. Returns whether there is one."""
+    pager = os.environ.get("FILEOPS_PAGER") or os.environ.get("PAGER") or "less"
+    if pager == "cat":
+        return False
+    # As git does: quit if all fits, pass colours through, leave the text on the screen.
+    environment = {"LESS": "FRX", "LV": "-c", **os.environ}
+    try:
+        with subprocess.Popen(shlex.split(pager), stdin=subprocess.PIPE, env=environment) as process:
+            process.communicate(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+    except (OSError, ValueError):
+        return False
+    except KeyboardInterrupt:
+        pass
+    return True

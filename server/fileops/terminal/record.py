@@ -1,0 +1,438 @@
+"""The commands `log`, `show`, `diff`, `undo`, `rewind`, `blame` and `keep`: what was changed by whom, and its undo.
+
+They speak with the shared daemon as an editor without documents, whose user is the person at the terminal. The answer
+alone is on stdout; what went wrong is on stderr.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Literal, TypedDict, cast
+
+import msgspec
+
+from fileops.attach.address import AttachRefused
+from fileops.terminal.connection import DONE, FAILED, HOST, MISUSED, UNREACHABLE
+from fileops.terminal.lines import visible
+from fileops.terminal.page import Line, plain, print_lines
+from fileops.terminal.record_lines import (
+    blame_lines,
+    detail_lines,
+    diff_lines,
+    entry_line,
+    rewind_lines,
+    turn_line,
+    when,
+)
+from fileops_client import FileOpsClient, RecordItem, ResponseError, Rewind, RewoundFile
+
+LEFT = 3  # exit status: done, but conflicts were left
+STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder whose recording begins
+STARTS_EVERY_S = 0.1
+REWIND_S = 120.0
+MAX_ENTRIES = 1000  # of one answer
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Misused(Exception):
+    """The arguments are wrong."""
+
+
+class NotDone(Exception):
+    """Nothing was done, for this reason."""
+
+
+class Target(TypedDict, total=False):
+    """Whose changes are undone; see FileOpsClient.rewind."""
+
+    entry_id: str
+    entry_ids: Sequence[str]
+    command_id: str
+    turn_id: str
+    since_turn: str
+    session_id: str
+    rewind_id: str
+
+
+Command = Callable[[FileOpsClient, argparse.Namespace], Coroutine[Any, Any, int]]
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run a command; returns the exit status: see R-CLI-1."""
+    try:
+        return asyncio.run(_run(options))
+    except Misused as fault:
+        return _failed(options, str(fault), MISUSED)
+    except NotDone as fault:
+        return _failed(options, str(fault), FAILED)
+    except (AttachRefused, *UNREACHABLE) as fault:
+        return _failed(options, f"The shared daemon cannot answer: {fault}", FAILED)
+
+
+async def _run(options: argparse.Namespace) -> int:
+    """Raises: Misused, NotDone, AttachRefused, UNREACHABLE."""
+    folder = os.getcwd()
+    async with FileOpsClient.attach(
+        socket=options.socket, role="editor", host=HOST, root=folder,
+        initialization_options={"approval_fallback": "none"},
+    ) as client:  # fmt: skip
+        options.root = await _recorded_root(client, folder)
+        return await _COMMANDS[options.command](client, options)
+
+
+async def _recorded_root(client: FileOpsClient, folder: str) -> str:
+    """The recorded folder that contains this one, once the contents before are known. Raises: NotDone."""
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while True:
+        status = await client.record_status(folder)
+        if status and (status[-1].state != "starting" or time.monotonic() > deadline):
+            return status[-1].root
+        if time.monotonic() > deadline:
+            raise NotDone("Changes in this folder are not recorded (see `record` in docs/guide/record.md).")
+        await asyncio.sleep(STARTS_EVERY_S)
+
+
+# --- looking ------------------------------------------------------------------------------------------------------
+
+
+async def _log(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Raises: Misused, NotDone, UNREACHABLE."""
+    if options.forget is not None:
+        return await _forget(client, options)
+    session_id = await _session(client, options)
+    if options.turns:
+        turns = await client.turns(session_id=session_id, root=options.root, limit=options.n)
+        return _print(options, {"root": options.root, "turns": turns}, map(turn_line, turns), "No turns are recorded.")
+    since = None if options.since is None else _since(options.since)
+    log = await client.log(
+        root=options.root, file_path=_path(options.path), session_id=session_id, by=options.by, since=since,
+        limit=min(options.n or MAX_ENTRIES, MAX_ENTRIES) if options.n else None,
+        turn_id=None if options.turn is None else (await _item(client, options.turn)).turn_id,
+    )  # fmt: skip
+    folder = os.getcwd()
+    lines = [entry_line(entry, folder) for entry in log.entries]
+    if log.more and not options.json:
+        lines.append([("... there are older ones: -n N shows more", "faint")])
+    answer = {"root": options.root, "entries": log.entries, "more": log.more}
+    return _print(options, answer, lines, "Nothing is recorded.")
+
+
+async def _forget(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Raises: UNREACHABLE."""
+    if options.forget == "all":
+        n_entries = await client.forget_record(all=True)
+    else:
+        n_entries = await client.forget_record(file_path=_path(options.forget))
+    removed = "1 change was" if n_entries == 1 else f"{n_entries} changes were"
+    return _print(options, {"n_entries": n_entries}, [plain(f"{removed} removed from the record.")])
+
+
+async def _show(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Raises: NotDone, UNREACHABLE."""
+    found = await _item(client, options.id)
+    item, folder = found.item, os.getcwd()
+    named = {"entry": item.entry, "command": item.command, "turn": item.turn, "rewind": item.rewind}
+    answer: dict[str, object] = {name: value for name, value in named.items() if value is not None}
+    if item.entry is None:
+        answer["entries"] = item.entries
+    lines: list[Line] = []
+    if item.entry is not None:
+        lines += detail_lines(item.entry, folder)
+    elif item.turn is not None:
+        lines.append([("turn ", "plain"), *turn_line(item.turn)])
+    elif item.command is not None:
+        began = when(item.command.began)
+        lines.append([("command ", "plain"), (item.command.command_id, "id"), (f"  {began}  ", "plain"),
+                      (visible(item.command.label), "name")])  # fmt: skip
+    elif item.rewind is not None:
+        lines.append([("rewind ", "plain"), (item.rewind.rewind_id, "id"), (f"  {when(item.rewind.time)}  ", "plain"),
+                      (visible(item.rewind.by.label), "name")])  # fmt: skip
+    if item.entry is None:
+        lines += (entry_line(entry, folder) for entry in item.entries)
+    lines.append(plain(""))
+    lines += diff_lines(item.diff, folder)
+    return _print(options, {**answer, "diff": item.diff}, lines)
+
+
+async def _diff(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Raises: Misused, NotDone, UNREACHABLE."""
+    target = await _diffed(client, options)
+    paths = None if options.path is None else [_path(options.path) or ""]
+    files: Sequence[RewoundFile] = ()
+    if target is not None:
+        preview = await client.rewind(**target, paths=paths, dry_run=True, approved=True, timeout_s=REWIND_S)
+        if preview.error is not None and preview.error.code not in {"unknown_target", "undo_conflict"}:
+            raise NotDone(preview.error.message)
+        files = preview.files
+    diff = "".join(reversed_diff(file.ui_extra.diff) for file in files)
+    answer = {
+        "diff": diff,
+        "files": [{"path": file.file_path, "added": file.removed, "removed": file.added} for file in files],
+    }
+    return _print(options, answer, diff_lines(diff, os.getcwd()), "No differences.")
+
+
+async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target | None:
+    """Whose changes are compared: those of an id, of a session, or of all agents. Raises: Misused, NotDone."""
+    if options.id is not None and options.path is None and _exists(options.id):
+        options.id, options.path = None, options.id  # `diff PATH`
+    if options.id is not None:
+        return (await _item(client, options.id)).target
+    session_id = await _session(client, options)
+    if session_id is not None and options.since is None:
+        return {"session_id": session_id}
+    since = None if options.since is None else _since(options.since)
+    log = await client.log(
+        root=options.root, file_path=_path(options.path), session_id=session_id, since=since, limit=MAX_ENTRIES
+    )
+    kinds = {"session", "command"}
+    ids = [entry.entry_id for entry in log.entries if entry.by.kind in kinds and entry.undone_by is None]
+    return {"entry_ids": ids} if ids else None
+
+
+async def _blame(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Raises: NotDone, UNREACHABLE."""
+    path = _path(options.path) or ""
+    parts = await client.blame(path)
+    reading = await client.read(path, raw=True)  # the text in an editor counts, if it is not saved
+    text = reading.details.get("text")
+    if text is None:
+        raise NotDone(reading.error.message if reading.error is not None else "The file cannot be read.")
+    texts = text.split("\n")
+    texts += [""] * (sum(part.n_lines for part in parts) - len(texts))  # it has changed since
+    lines = [
+        {**msgspec.to_builtins(part), "text": "\n".join(texts[part.first_line - 1 :][: part.n_lines])} for part in parts
+    ]
+    shown = blame_lines(parts, [text.removesuffix("\r") for text in texts])
+    return _print(options, {"path": path, "lines": lines}, shown)
+
+
+# --- undoing and keeping --------------------------------------------------------------------------------------------
+
+
+async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Raises: Misused, NotDone, UNREACHABLE."""
+    return await _rewound(client, options, (await _item(client, options.id)).target)
+
+
+async def _rewind(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Raises: Misused, NotDone, UNREACHABLE."""
+    target: Target
+    if options.turn is not None:
+        target = {"turn_id": (await _item(client, options.turn)).turn_id}
+    elif options.since is not None:
+        target = {"since_turn": (await _item(client, options.since)).turn_id}
+    elif options.of_command is not None:
+        found = (await _item(client, options.of_command)).item
+        if found.command is None:
+            raise NotDone(f"{visible(options.of_command)} is no command.")
+        target = {"command_id": found.command.command_id}
+    else:
+        target = {"session_id": await _session(client, options) or ""}
+    return await _rewound(client, options, target)
+
+
+async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: Target) -> int:
+    """Show the preview, ask, and rewind. Raises: Misused, NotDone, UNREACHABLE."""
+    can_ask = sys.stdin.isatty() and sys.stdout.isatty()
+    if not (options.yes or options.dry_run or can_ask):
+        raise Misused("Without a terminal nothing is asked: give --yes, or --dry-run to look at what would be done.")
+    paths = [_path(path) or "" for path in getattr(options, "paths", [])] or None
+    include: list[Literal["unsure"]] | None = ["unsure"] if getattr(options, "include_unsure", False) else None
+    on_conflict: Literal["fail"] | None = "fail" if getattr(options, "fail_on_conflict", False) else None
+    plan = getattr(options, "plan", None)
+
+    async def rewind(plan: str | None, *, dry_run: bool) -> Rewind:
+        return await client.rewind(
+            **target, paths=paths, include=include, on_conflict=on_conflict, plan=plan, dry_run=dry_run, approved=True,
+            timeout_s=REWIND_S,
+        )  # fmt: skip
+
+    if options.yes and not options.dry_run:
+        return _print_rewind(options, await rewind(plan, dry_run=False))
+    preview = await rewind(plan, dry_run=True)
+    if options.dry_run or preview.error is not None:
+        return _print_rewind(options, preview)
+    print_lines([*rewind_lines(preview, os.getcwd()), *_diffs(preview)])
+    sys.stdout.write("Undo this? [y/N] ")
+    sys.stdout.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise NotDone("Nothing was undone.")
+    return _print_rewind(options, await rewind(preview.plan, dry_run=False))
+
+
+def _diffs(rewind: Rewind) -> list[Line]:
+    return [line for file in rewind.files for line in diff_lines(file.ui_extra.diff, os.getcwd())]
+
+
+def _print_rewind(options: argparse.Namespace, rewind: Rewind) -> int:
+    if options.json:
+        _print(options, msgspec.to_builtins(rewind))
+    elif rewind.error is None:
+        lines = list(rewind_lines(rewind, os.getcwd()))
+        if rewind.rewind_id is not None:
+            lines.append([(f"To redo it: fileops-server undo {rewind.rewind_id}", "faint")])
+        elif rewind.plan is not None:
+            lines += _diffs(rewind)
+        print_lines(lines)
+    else:
+        print_lines(rewind_lines(rewind, os.getcwd()) if rewind.conflicts else ())
+        _failed(options, rewind.error.message, FAILED)
+    return FAILED if rewind.error is not None else LEFT if rewind.n_left else DONE
+
+
+async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Raises: Misused, NotDone, UNREACHABLE."""
+    given = [options.path, options.turn, options.session, options.all or None]
+    if sum(value is not None for value in given) != 1:
+        raise Misused("Name a file or folder, --turn ID, --session NAME or --all.")
+    n_entries = await client.keep(
+        file_path=_path(options.path),
+        turn_id=None if options.turn is None else (await _item(client, options.turn)).turn_id,
+        session_id=await _session(client, options),
+        all=options.all or None,
+    )
+    sentence = "1 change is kept." if n_entries == 1 else f"{n_entries} changes are kept."
+    return _print(options, {"n_entries": n_entries}, [plain(sentence)])
+
+
+# --- arguments ------------------------------------------------------------------------------------------------------
+
+
+class _Found:
+    """What an id of the command line means."""
+
+    def __init__(self, item: RecordItem, given: str) -> None:
+        self.item, self._given = item, given
+
+    @property
+    def target(self) -> Target:
+        item = self.item
+        if item.entry is not None:
+            return {"entry_id": item.entry.entry_id}
+        if item.command is not None:
+            return {"command_id": item.command.command_id}
+        if item.turn is not None:
+            return {"turn_id": item.turn.turn_id}
+        return {"rewind_id": item.rewind.rewind_id if item.rewind is not None else ""}
+
+    @property
+    def turn_id(self) -> str:
+        """Raises: NotDone."""
+        if self.item.turn is None:
+            raise NotDone(f"{visible(self._given)} is no turn. `fileops-server log --turns` lists them.")
+        return self.item.turn.turn_id
+
+
+async def _item(client: FileOpsClient, given: str) -> _Found:
+    """What has the id that begins so. Raises: NotDone."""
+    try:
+        return _Found(await client.record_item(given), given)
+    except ResponseError:
+        raise NotDone(
+            f"{visible(given)} is not the id of a change, command, turn or rewind, or several ids begin so. "
+            "`fileops-server log` lists them."
+        ) from None
+
+
+async def _session(client: FileOpsClient, options: argparse.Namespace) -> str | None:
+    """The session that is named by its id, by a beginning of it, or by its label. Raises: NotDone."""
+    given: str | None = options.session
+    if given is None:
+        return None
+    log = await client.log(root=options.root, limit=MAX_ENTRIES)
+    known = {by.session_id: by.label.partition(" · ")[0] for entry in log.entries if (by := entry.by).session_id}
+    if given in known:
+        return given
+    found = [name for name, label in known.items() if name.startswith(given) or label.lower() == given.lower()]
+    if len(found) > 1:
+        raise NotDone(f"{visible(given)} is the name of {len(found)} sessions: {', '.join(map(visible, found[:5]))}.")
+    return found[0] if found else given
+
+
+def _exists(path: str) -> bool:
+    return os.path.lexists(path)
+
+
+def _path(given: str | None) -> str | None:
+    return None if given is None else os.path.abspath(given)
+
+
+def _since(given: str) -> float:
+    """A moment: `10m`, `2h` and `1d` ago, or seconds since the epoch. Raises: Misused."""
+    number, unit = (given[:-1], given[-1:]) if given[-1:] in _UNITS else (given, "")
+    try:
+        amount = float(number)
+    except ValueError:
+        raise Misused(f"--since {visible(given)} is no time. Write 10m, 2h, 1d, or seconds since the epoch.") from None
+    return time.time() - amount * _UNITS[unit] if unit else amount
+
+
+# --- output -----------------------------------------------------------------------------------------------------------
+
+
+def reversed_diff(diff: str) -> str:
+    """The diff in the other direction."""
+    result: list[str] = []
+    removed: list[str] = []  # lines that follow those that are added now
+    for line in diff.splitlines(keepends=True):
+        if line.startswith("--- "):
+            removed.append("+++ " + line[4:])
+            continue
+        if line.startswith("+++ "):
+            result += ("--- " + line[4:], *removed)
+            removed = []
+            continue
+        if line.startswith("-"):
+            removed.append("+" + line[1:])
+            continue
+        if line.startswith("+"):
+            result.append("-" + line[1:])
+            continue
+        if line.startswith("\\") and removed and not (result and result[-1].startswith("-")):
+            removed.append(line)
+            continue
+        result += removed
+        removed = []
+        if line.startswith("@@ "):
+            _, old, new, rest = line.split(" ", 3)
+            result.append(f"@@ -{new[1:]} +{old[1:]} {rest}")
+        else:
+            result.append(line)
+    return "".join([*result, *removed])
+
+
+def _print(
+    options: argparse.Namespace, answer: object, lines: "Sequence[Line] | object" = (), otherwise: str = ""
+) -> int:
+    if options.json:
+        text = msgspec.json.format(msgspec.json.encode(_as_sent(msgspec.to_builtins(answer)))).decode()
+        sys.stdout.write(text + "\n")
+        return DONE
+    shown = list(cast("Sequence[Line]", lines))
+    print_lines(shown or ([plain(otherwise)] if otherwise else []))
+    return DONE
+
+
+def _as_sent(value: Any) -> Any:
+    """The answer as the daemon sent it: an author has only the keys of its kind."""
+    if isinstance(value, list):
+        return [_as_sent(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, Any]", value)
+    is_author = {"kind", "label", "candidates"} <= fields.keys()
+    return {name: _as_sent(item) for name, item in fields.items() if not is_author or item or name == "session_id"}
+
+
+def _failed(options: argparse.Namespace, sentence: str, status: int) -> int:
+    sys.stderr.write(f"fileops-server {options.command}: {sentence}\n")
+    return status
+
+
+_COMMANDS: dict[str, Command] = {
+    "log": _log, "show": _show, "diff": _diff, "undo": _undo, "rewind": _rewind, "blame": _blame, "keep": _keep,
+}  # fmt: skip

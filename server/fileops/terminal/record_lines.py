@@ -1,0 +1,131 @@
+"""Entries of the record, turns and rewinds as lines of text. What agents and files say is shown, and never obeyed."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+
+from fileops.core.presentation.phrases import counted, lines_named
+from fileops.terminal.lines import visible
+from fileops.terminal.page import Line, plain
+from fileops_client import Author, BlamedLines, RecordEntry, Rewind, RewindConflict, Turn
+
+SHOWN_ID_CHARS = 10  # of an id: its letter, and 8 digits, which a record of a million entries hardly ever repeats
+_LETTERS = {"create": "A", "modify": "M", "delete": "D", "mode": "X"}
+_STYLES = {"+": "added", "-": "removed", "@": "hunk"}
+_LEFT = {
+    "overlaps": "others changed the same text since",
+    "unknown_before": "the content before is not known",
+    "recreated": "another file is there now",
+    "unsure": "its author is not known",
+    "not_kept": "its content is not kept",
+    "editor": "the text in the editor is not known",
+}
+
+
+def entry_line(entry: RecordEntry, folder: str) -> Line:
+    """`e-3c9d12ab  14:02:11  codex · python fix.py  M src/a.py  +3 -1`."""
+    line: Line = [(short_id(entry.entry_id), "id"), (f"  {when(entry.time)}  ", "plain")]
+    line += [_author(entry.by), (f"  {_LETTERS[entry.kind]} {shown_path(entry.path, folder)}", "plain")]
+    if entry.content == "kept" and entry.kind != "mode":
+        line += [("  ", "plain"), (f"+{entry.added}", "added"), (" ", "plain"), (f"-{entry.removed}", "removed")]
+    elif entry.content != "kept":
+        line.append((f"  ({entry.content.replace('_', ' ')})", "faint"))
+    if entry.moved_to is not None:
+        line.append((f"  to {shown_path(entry.moved_to, folder)}", "plain"))
+    if entry.undone_by is not None:
+        line.append((" (undone)", "faint"))
+    return line
+
+
+def turn_line(turn: Turn) -> Line:
+    """One turn: when it began, whose it is, what it was asked, and how much it changed."""
+    title = f"  {visible(turn.title)}" if turn.title else ""
+    undone = f", {turn.n_undone} undone" if turn.n_undone else ""
+    is_open = "" if turn.ended is not None else ", not ended"
+    return [
+        (short_id(turn.turn_id), "id"), (f"  {when(turn.began)}  ", "plain"), (visible(turn.label), "name"),
+        (title, "plain"),
+        (f"  ({counted(turn.n_entries, 'change')} in {counted(turn.n_files, 'file')}{undone}{is_open})", "faint"),
+    ]  # fmt: skip
+
+
+def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
+    """One entry, in several lines."""
+    yield [("change ", "plain"), (entry.entry_id, "id")]
+    yield [("Author:  ", "plain"), _author(entry.by), (f"  (evidence: {entry.evidence})", "faint")]
+    yield plain(f"Time:    {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(entry.time))}")
+    yield plain(f"File:    {shown_path(entry.path, folder)}")
+    for name, value in (("Turn", entry.turn_id), ("Command", entry.command_id), ("Undone by", entry.undone_by)):
+        if value is not None:
+            yield plain(f"{name + ':':<9}{value}")
+    if entry.gap is not None:
+        why = "the content before is not known" if entry.gap == "baseline" else "made while no daemon was running"
+        yield plain(f"Note:    {why}")
+    if entry.content != "kept":
+        yield plain(f"Note:    the content is not kept ({entry.content.replace('_', ' ')})")
+
+
+def diff_lines(diff: str, folder: str) -> Iterator[Line]:
+    """A unified diff, with the names of files as the folder calls them."""
+    for line in diff.splitlines():
+        if line.startswith(("--- ", "+++ ")):
+            yield [(line[:4] + shown_path(line[4:], folder), "name")]
+        else:
+            yield [(visible(line), _STYLES.get(line[:1], "plain"))]
+
+
+def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[Line]:
+    """Each line of a file after who wrote it. texts: of the file's lines."""
+    authors = [
+        (short_id(part.entry_id or ""), "" if part.by is None else visible(part.by.label), part.time) for part in lines
+    ]
+    width = max((len(label) for _, label, _ in authors), default=0)
+    for part, (entry_id, label, changed_at) in zip(lines, authors, strict=True):
+        for number in range(part.first_line, part.first_line + part.n_lines):
+            moment = "" if changed_at is None else when(changed_at)
+            yield [
+                (f"{entry_id:<{SHOWN_ID_CHARS}}", "id"), (f"  {moment:<8}  {label:<{width}}  ", "faint"),
+                (f"{number:>4}) {visible(texts[number - 1])}", "plain"),
+            ]  # fmt: skip
+
+
+def rewind_lines(rewind: Rewind, folder: str) -> Iterator[Line]:
+    """What a rewind did, or would do."""
+    verb = "would be" if rewind.dry_run else "was" if rewind.n_undone == 1 else "were"
+    yield plain(f"{counted(rewind.n_undone, 'change')} in {counted(len(rewind.files), 'file')} {verb} undone.")
+    for file in rewind.files:
+        outcome = "" if file.outcome == "modified" else f"  ({file.outcome})"
+        yield [
+            (f"  {shown_path(file.file_path, folder)}  ", "plain"), (f"+{file.added}", "added"), (" ", "plain"),
+            (f"-{file.removed}", "removed"), (outcome, "faint"),
+        ]  # fmt: skip
+    for conflict in rewind.conflicts:
+        yield [(_conflict(conflict, folder), "warning")]
+
+
+def _conflict(conflict: RewindConflict, folder: str) -> str:
+    where = f", {lines_named(conflict.ranges)}" if conflict.ranges else ""
+    by = f" ({', '.join(visible(author.label) for author in conflict.by)})" if conflict.by else ""
+    n_left, why = counted(len(conflict.entries), "change"), _LEFT.get(conflict.reason, conflict.reason)
+    return f"  {shown_path(conflict.file_path, folder)}{where}: {n_left} left, because {why}{by}"
+
+
+def shown_path(path: str, folder: str) -> str:
+    """The file, as the folder calls it."""
+    relative = os.path.relpath(path, folder) if os.path.isabs(path) else path
+    return visible(path if relative.startswith("..") else relative)
+
+
+def short_id(whole: str) -> str:
+    return whole[:SHOWN_ID_CHARS]
+
+
+def when(moment: float) -> str:
+    """The time, with the date unless it is today."""
+    then = time.localtime(moment)
+    is_today = then[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S", then)
+
+
+def _author(by: Author) -> tuple[str, str]:
+    return (visible(by.label), "name")

@@ -1,0 +1,306 @@
+"""Wire types of the requests that undo what the record has, keep it, and explain it; and their translation."""
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from fileops.model.record import By, CountedTurn
+from fileops.model.rewind import (
+    BlamedLines,
+    KeepRequest,
+    RecordItem,
+    RewindRequest,
+    RewindResult,
+    RewindTarget,
+    TargetKind,
+    UnkeptFile,
+)
+from fileops.model.sessions import SessionName
+from fileops.rpc.decode import InvalidParams
+from fileops.wire import types as wire
+from fileops.wire.convert import tool_result, ui_extra_of
+from fileops.wire.failures import failure_details, ranges_of
+from fileops.wire.record import RecordEntry, entry_view
+from fileops.wire.turns import Turn
+from fileops.wire.types import Params
+
+if TYPE_CHECKING:
+    from fileops.model.rewind import RewindConflict, RewoundFile
+    from fileops.wire.details import RewindConflict as ConflictDetails
+    from fileops.wire.details import RewindDetails
+    from fileops.wire.details import RewoundFile as FileDetails
+
+
+class RewindParams(Params, frozen=True, kw_only=True):
+    """Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone."""
+
+    entry_id: str | None = None
+    """An entry of the record, or the `edit_id` of an edit."""
+    entry_ids: list[str] | None = None
+    """Several entries."""
+    change_ids: list[str] | None = None
+    """Places that `fileops/unkept` has listed."""
+    command_id: str | None = None
+    """A command."""
+    turn_id: str | None = None
+    """A turn."""
+    since_turn: str | None = None
+    """This turn of its session, and all later ones."""
+    session_id: str | None = None
+    """All of a session."""
+    rewind_id: str | None = None
+    """A rewind, which is redone."""
+    by_session: str | None = None
+    """The session that asks; without it the session `default`."""
+    paths: list[str] | None = None
+    """Only these files and folders. Absolute."""
+    dry_run: bool | None = None
+    """Preview, and write nothing."""
+    plan: str | None = None
+    """Of a preview: nothing is done if it would not do the same now."""
+    on_conflict: Literal["leave", "fail"] | None = None
+    """`fail` undoes nothing if something would be left."""
+    include: list[Literal["unsure"]] | None = None
+    """`unsure`: entries of which the target is one of several possible authors, too."""
+    approved: bool | None = None
+    """The user asked for it or has confirmed it: no further question is asked."""
+
+
+_TARGETS: tuple[TargetKind, ...] = (
+    "entry_id", "entry_ids", "change_ids", "command_id", "turn_id", "since_turn", "session_id", "rewind_id",
+)  # fmt: skip
+
+
+class BlameParams(Params, frozen=True, kw_only=True):
+    """Asks who changed each line of a file last."""
+
+    file_path: str
+    """Absolute."""
+
+
+class BlameResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The present content, or the unsaved document."""
+
+    lines: list[BlamedLines]
+    """Top to bottom."""
+
+
+class UnkeptParams(Params, frozen=True, kw_only=True):
+    """Asks for the changes that no person has accepted yet."""
+
+    file_path: str | None = None
+    """Absolute: only this file."""
+    session_id: str | None = None
+    """Only those of this session."""
+    turn_id: str | None = None
+    """Only those of this turn."""
+
+
+class UnkeptResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes that no person has accepted yet."""
+
+    files: list[UnkeptFile]
+    """Files with such changes."""
+
+
+class KeepParams(Params, frozen=True, kw_only=True):
+    """Exactly one of the keys before `kept` says which changes."""
+
+    entry_ids: list[str] | None = None
+    """These entries."""
+    change_ids: list[str] | None = None
+    """Places that `fileops/unkept` has listed."""
+    file_path: str | None = None
+    """Absolute, a file or a folder."""
+    turn_id: str | None = None
+    """All of a turn."""
+    session_id: str | None = None
+    """All of a session."""
+    all: bool | None = None
+    """All there are."""
+    kept: bool | None = None
+    """`false`: they are not accepted any more."""
+
+
+class ForgetRecordParams(Params, frozen=True, kw_only=True):
+    """Exactly one of the keys says what is removed from the record."""
+
+    file_path: str | None = None
+    """Absolute, a file or a folder."""
+    all: bool | None = None
+    """All there is."""
+
+
+class NEntriesResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How much was changed in the record."""
+
+    n_entries: int
+    """Entries."""
+
+
+class RecordItemParams(Params, frozen=True, kw_only=True):
+    """Asks what an id of the record means."""
+
+    id: str
+    """Of an entry, a command, a turn or a rewind; or its beginning, if it is unique."""
+
+
+class RecordCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A time in which a program of a session ran."""
+
+    command_id: str
+    """Unique in the record."""
+    session_id: str
+    """Its full name in the daemon."""
+    turn_id: str | None
+    """The turn in which it began."""
+    label: str
+    """The session, and the program."""
+    began: float
+    """Seconds since the epoch."""
+    ended: float | None
+    """Seconds since the epoch. Null while it is open."""
+
+
+class RecordRewind(msgspec.Struct, frozen=True, kw_only=True):
+    """A rewind that was made."""
+
+    rewind_id: str
+    """Unique in the record."""
+    time: float
+    """Seconds since the epoch."""
+    by: By
+    """Who asked for it."""
+
+
+class RecordItemResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null."""
+
+    entries: list[RecordEntry]
+    """All of it, the newest first."""
+    diff: str
+    """Unified, of all entries."""
+    entry: RecordEntry | None
+    """An entry."""
+    command: RecordCommand | None
+    """A command."""
+    turn: Turn | None
+    """A turn."""
+    rewind: RecordRewind | None
+    """A rewind."""
+
+
+def rewind_request(params: RewindParams, *, of: SessionName | None, by: SessionName, has_user: bool) -> RewindRequest:
+    """Translate the params of a rewind. Raises: InvalidParams.
+
+    Args: of: the session that they name. by: the one that asks, if no user does. has_user: whether one can.
+    """
+    named: list[RewindTarget] = []
+    for kind in _TARGETS:
+        wanted: str | list[str] | None = getattr(params, kind)
+        if wanted is not None:
+            named.append(RewindTarget(kind, (wanted,) if isinstance(wanted, str) else tuple(wanted)))
+    if len(named) != 1:
+        raise InvalidParams(f"exactly one of {', '.join(_TARGETS)} is required")
+    is_by_user = has_user and bool(params.approved)
+    return RewindRequest(
+        target=named[0] if of is None else RewindTarget("session_id", (of,)),
+        paths=tuple(params.paths or ()),
+        dry_run=params.dry_run or False,
+        plan=params.plan,
+        fails_on_conflict=params.on_conflict == "fail",
+        includes_unsure="unsure" in (params.include or ()),
+        by_session=None if is_by_user and params.by_session is None else by,
+        is_approved=is_by_user,
+    )
+
+
+def keep_request(params: KeepParams, of: SessionName | None) -> KeepRequest:
+    """Translate the params of keeping. Raises: InvalidParams. Args: of: the session that they name."""
+    given = [
+        name for name in ("entry_ids", "change_ids", "file_path", "turn_id", "session_id") if getattr(params, name)
+    ]
+    if len(given) + bool(params.all) != 1:
+        raise InvalidParams("exactly one of entry_ids, change_ids, file_path, turn_id, session_id and all is required")
+    return KeepRequest(
+        entry_ids=None if params.entry_ids is None else tuple(params.entry_ids),
+        change_ids=None if params.change_ids is None else tuple(params.change_ids),
+        file_path=params.file_path,
+        turn_id=params.turn_id,
+        session_id=of,
+        kept=params.kept is not False,
+    )
+
+
+def item_result(item: RecordItem) -> RecordItemResult:
+    rewind = None
+    if item.rewind_id is not None:
+        oldest = item.entries[-1]
+        rewind = RecordRewind(rewind_id=item.rewind_id, time=oldest.time, by=oldest.by)
+    turn = item.turn
+    return RecordItemResult(
+        entries=list(map(entry_view, item.entries)),
+        diff=item.diff,
+        entry=None if item.entry is None else entry_view(item.entry),
+        command=None if item.command is None else msgspec.convert(item.command, RecordCommand, from_attributes=True),
+        turn=None if turn is None else _turn(turn),
+        rewind=rewind,
+    )
+
+
+def _turn(counted: CountedTurn) -> Turn:
+    turn = counted.turn
+    return Turn(
+        turn_id=turn.turn_id, session_id=turn.session_id, label=turn.label, title=turn.title, began=turn.began,
+        ended=turn.ended, n_entries=counted.n_entries, n_files=counted.n_files, n_undone=counted.n_undone,
+    )  # fmt: skip
+
+
+def rewind_result(outcome: RewindResult) -> wire.ToolResult:
+    files = [_file(file) for file in outcome.files]
+    details: RewindDetails = {
+        "rewind_id": outcome.rewind_id,
+        "dry_run": outcome.dry_run,
+        "plan": outcome.plan,
+        "files": files,
+        "conflicts": [_conflict(conflict) for conflict in outcome.conflicts],
+        "n_undone": outcome.n_undone,
+        "n_left": outcome.n_left,
+    }
+    if outcome.needs_approval is not None:
+        details["needs_approval"] = outcome.needs_approval
+    if outcome.error is None:
+        return tool_result(outcome.output, None, _whole(files), details)
+    details.update(failure_details(outcome.error))  # pyright: ignore[reportArgumentType, reportCallIssue]  # a part
+    if outcome.file_path is not None:
+        details["file_path"], details["still_undone"] = outcome.file_path, list(outcome.still_undone)
+    return tool_result(outcome.output, outcome.error, None, details)
+
+
+def _whole(files: "list[FileDetails]") -> wire.UiExtra | None:
+    """The first file's, with the diff of all files."""
+    if not files:
+        return None
+    return msgspec.structs.replace(files[0]["ui_extra"], diff="".join(file["ui_extra"].diff for file in files))
+
+
+def _file(file: "RewoundFile") -> "FileDetails":
+    return {
+        "file_path": file.file_path,
+        "outcome": file.outcome,
+        "entries": list(file.entries),
+        "applied_to": file.applied_to,
+        "added": file.change.n_added,
+        "removed": file.change.n_removed,
+        "ui_extra": ui_extra_of(file.change, file.file_path),
+    }
+
+
+def _conflict(conflict: "RewindConflict") -> "ConflictDetails":
+    return {
+        "file_path": conflict.file_path,
+        "entries": list(conflict.entries),
+        "reason": conflict.reason,
+        "ranges": ranges_of(conflict.ranges),
+        "by": list(conflict.by),
+    }

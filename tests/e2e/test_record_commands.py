@@ -1,0 +1,154 @@
+"""`fileops-server log`, `show`, `diff`, `undo`, `rewind`, `blame` and `keep`: for people and scripts, with statuses."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fileops_client import FileOpsClient
+from support.daemon_process import Place, place_of_test
+
+OLD = "one\ntwo\nthree\nfour\n"
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Place]:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with place_of_test(monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    made.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=made, check=True)
+    (made / "a.txt").write_text(OLD)
+    return made
+
+
+async def run(shared: Place, folder: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
+    return await asyncio.to_thread(shared.run, *arguments, cwd=folder)
+
+
+async def answer(shared: Place, folder: Path, *arguments: str) -> Any:
+    done = await run(shared, folder, *arguments, "--json")
+    assert done.stderr == b""
+    return json.loads(done.stdout)
+
+
+def lines_of(done: "subprocess.CompletedProcess[bytes]") -> list[str]:
+    assert done.stderr == b""
+    return done.stdout.decode().splitlines()
+
+
+async def edited(folder: Path) -> str:
+    """An agent edits one file and creates another. Returns the name of its session."""
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await agent.read(folder / "a.txt")
+        assert (await agent.edit(folder / "a.txt", "two", "2 by agent")).ok
+        assert (await agent.write(folder / "new.txt", "made\n")).ok
+        log = await agent.log()
+        return log.entries[0].by.session_id or ""
+
+
+async def test_log_prints_one_line_for_each_entry(shared: Place, folder: Path) -> None:
+    assert lines_of(await run(shared, folder, "log")) == ["Nothing is recorded."]
+    await edited(folder)
+    created, changed = lines_of(await run(shared, folder, "log"))
+    assert [part.strip() for part in created.split("  ")][2:] == ["Codex", "A new.txt", "+1 -0"]
+    assert [part.strip() for part in changed.split("  ")][2:] == ["Codex", "M a.txt", "+1 -1"]
+    listed = await answer(shared, folder, "log", "a.txt")
+    assert (listed["root"], len(listed["entries"]), listed["more"]) == (str(folder), 1, False)
+    assert listed["entries"][0]["by"]["kind"] == "session"
+
+
+async def test_show_of_a_unique_beginning_has_the_diff(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    entry = (await answer(shared, folder, "log", "a.txt"))["entries"][0]
+    shown = await answer(shared, folder, "show", entry["entry_id"][:10])
+    assert (shown["entry"]["entry_id"], "+2 by agent" in shown["diff"]) == (entry["entry_id"], True)
+    lines = lines_of(await run(shared, folder, "show", entry["entry_id"]))
+    assert {"-two", "+2 by agent", "--- a.txt"} <= set(lines)
+    wrong = await run(shared, folder, "show", "e-nothing")
+    assert (wrong.returncode, wrong.stdout) == (1, b"")
+    assert b"e-nothing is not the id" in wrong.stderr
+
+
+async def test_rewind_without_a_terminal_needs_yes_or_dry_run(shared: Place, folder: Path) -> None:
+    session = await edited(folder)
+    refused = await run(shared, folder, "rewind", "--session", session)
+    assert (refused.returncode, refused.stdout) == (2, b"")
+    assert b"--yes" in refused.stderr
+    preview = await run(shared, folder, "rewind", "--session", session, "--dry-run")
+    assert lines_of(preview)[0] == "2 changes in 2 files would be undone."
+    assert (folder / "a.txt").read_text() != OLD
+    done = await run(shared, folder, "rewind", "--session", session, "--yes")
+    assert (done.returncode, lines_of(done)[0]) == (0, "2 changes in 2 files were undone.")
+    assert (folder / "a.txt").read_text() == OLD
+    assert not (folder / "new.txt").exists()
+    again = await run(shared, folder, "rewind", "--session", session, "--yes")
+    assert again.returncode == 1
+    assert b"undone before" in again.stderr
+
+
+async def test_undo_of_a_rewind_is_a_redo(shared: Place, folder: Path) -> None:
+    session = await edited(folder)
+    rewind = await answer(shared, folder, "rewind", "--session", session, "--yes")
+    assert (rewind["error"], rewind["n_undone"], rewind["n_left"]) == (None, 2, 0)
+    assert (await run(shared, folder, "undo", rewind["rewind_id"], "--yes")).returncode == 0
+    assert (folder / "a.txt").read_text() == OLD.replace("two", "2 by agent")
+    assert (folder / "new.txt").read_text() == "made\n"
+    shown = await answer(shared, folder, "show", rewind["rewind_id"])
+    assert (shown["rewind"]["rewind_id"], len(shown["entries"])) == (rewind["rewind_id"], 2)
+
+
+async def test_rewind_with_a_conflict_leaves_it_and_has_status_3(shared: Place, folder: Path) -> None:
+    session = await edited(folder)
+    (folder / "a.txt").write_text(OLD.replace("two", "by hand"))
+    done = await run(shared, folder, "rewind", "--session", session, "--yes")
+    assert done.returncode == 3
+    assert "a.txt, line 2: 1 change left, because others changed the same text since (outside)" in done.stdout.decode()
+    assert (folder / "a.txt").read_text() == OLD.replace("two", "by hand")
+    assert not (folder / "new.txt").exists()
+
+
+async def test_diff_shows_what_agents_changed_and_nothing_of_others(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    (folder / "a.txt").write_text((folder / "a.txt").read_text() + "by hand\n")
+    difference = await answer(shared, folder, "diff", "a.txt")
+    assert [(file["added"], file["removed"]) for file in difference["files"]] == [(1, 1)]
+    changed = [line for line in difference["diff"].splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    assert changed == ["-two", "+2 by agent"]
+
+
+async def test_blame_names_the_author_of_each_line(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    blamed = await answer(shared, folder, "blame", "a.txt")
+    assert [(part["first_line"], part["n_lines"], part["text"]) for part in blamed["lines"]] == [
+        (1, 1, "one"), (2, 1, "2 by agent"), (3, 2, "three\nfour"),
+    ]  # fmt: skip
+    assert [part["by"] and part["by"]["label"] for part in blamed["lines"]] == [None, "Codex", None]
+
+
+async def test_keep_accepts_what_agents_changed(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    assert lines_of(await run(shared, folder, "keep", "a.txt")) == ["1 change is kept."]
+    assert lines_of(await run(shared, folder, "keep", "--all")) == ["1 change is kept."]
+    assert (await run(shared, folder, "keep")).returncode == 2
+
+
+async def test_forget_removes_what_is_recorded(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    assert lines_of(await run(shared, folder, "log", "--forget", "a.txt")) == ["1 change was removed from the record."]
+    assert len((await answer(shared, folder, "log"))["entries"]) == 1
+
+
+@pytest.mark.parametrize("text", ["ten minutes", "10x"])
+async def test_since_that_is_no_time_is_refused(shared: Place, folder: Path, text: str) -> None:
+    refused = await run(shared, folder, "log", "--since", text)
+    assert (refused.returncode, refused.stdout) == (2, b"")

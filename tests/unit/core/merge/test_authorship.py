@@ -1,0 +1,91 @@
+"""Who changed which line of a file, and what some changes still make of it."""
+
+from itertools import pairwise
+
+import pytest
+
+from fileops.core.merge.authorship import ChangedPlace, own_places, owners_of_lines, without_places
+from fileops.core.merge.rewind import rewind_file
+from fileops.model.rewind import FileStep
+
+OLD = b"one\ntwo\nthree\nfour\nfive\n"
+
+
+def _steps(*contents: bytes | None) -> list[FileStep]:
+    return [FileStep(f"e{n}", before, after) for n, (before, after) in enumerate(pairwise(contents), 1)]
+
+
+def _places(steps: list[FileStep], chosen: set[str], present: bytes | None) -> list[ChangedPlace]:
+    return own_places(steps, chosen, present, rewind_file(steps, chosen, present).content)
+
+
+def _owners(*contents: bytes) -> list[str | None]:
+    owners: list[str | None] = []
+    for lines in owners_of_lines(_steps(*contents), contents[-1]):
+        owners += [lines.entry_id] * lines.n_lines
+    return owners
+
+
+@pytest.mark.parametrize(
+    ("contents", "owners"),
+    [
+        pytest.param((OLD,), [None] * 5, id="no-change"),
+        pytest.param((OLD, OLD.replace(b"two", b"2")), [None, "e1", None, None, None], id="replaced"),
+        pytest.param((OLD, b"zero\n" + OLD), ["e1", *[None] * 5], id="inserted-above"),
+        pytest.param((OLD, OLD + b"six\n"), [*[None] * 5, "e1"], id="appended"),
+        pytest.param((OLD, OLD.replace(b"two\n", b"")), [None] * 4, id="deleted-line"),
+        pytest.param((b"a b c\nd\n", b"a c\nd\n"), ["e1", None], id="deleted-word"),
+        pytest.param((b"a b c\n", b"a B c\n", b"A B c\n"), ["e2"], id="newest-of-a-line"),
+        pytest.param((b"", b"x\ny\n", b"x\nz\n"), ["e1", "e2"], id="created"),
+    ],
+)
+def test_line_belongs_to_the_newest_change_of_a_word(contents: tuple[bytes, ...], owners: list[str | None]) -> None:
+    assert _owners(*contents) == owners
+
+
+def test_line_of_unrecorded_text_belongs_to_none() -> None:
+    steps = _steps(OLD, OLD.replace(b"two", b"2"))
+    lines = owners_of_lines(steps, b"typed\n" + OLD.replace(b"two", b"2"))
+    assert [(part.first_line, part.n_lines, part.entry_id) for part in lines] == [
+        (1, 2, None), (3, 1, "e1"), (4, 3, None),
+    ]  # fmt: skip
+
+
+def test_line_that_an_undo_restores_belongs_to_its_author() -> None:
+    written = OLD.replace(b"two\n", b"two\nmine\n")
+    steps = _steps(OLD, written, OLD, written)  # e1 wrote it, e2 deleted it, e3 undid that
+    lines = owners_of_lines(steps, written, {"e3": ("e2",)})
+    assert [(part.first_line, part.entry_id) for part in lines] == [(1, None), (3, "e1"), (4, None)]
+
+
+def test_places_are_the_smallest_runs_of_lines() -> None:
+    changed = OLD.replace(b"two", b"2").replace(b"five\n", b"")
+    steps = _steps(OLD, changed)
+    first, second = _places(steps, {"e1"}, changed)
+    assert (first.first_line, first.n_lines, first.removed, first.entry_ids) == (2, 1, b"two\n", ("e1",))
+    assert (second.first_line, second.n_lines, second.removed) == (5, 0, b"five\n")
+    assert without_places(changed, [first]) == OLD.replace(b"five\n", b"")
+    assert without_places(changed, [second, first]) == OLD
+
+
+def test_place_that_another_wrote_over_is_none() -> None:
+    mine = OLD.replace(b"two", b"2").replace(b"four", b"4")
+    steps = _steps(OLD, mine, mine.replace(b"2", b"by hand"))
+    (place,) = _places(steps, {"e1"}, mine.replace(b"2", b"by hand"))
+    assert (place.first_line, place.removed) == (4, b"four\n")
+
+
+def test_places_name_the_changes_that_made_them() -> None:
+    first = OLD.replace(b"two", b"2")
+    second = first.replace(b"five", b"5")
+    places = _places(_steps(OLD, first, second), {"e1", "e2"}, second)
+    assert [place.entry_ids for place in places] == [("e1",), ("e2",)]
+
+
+def test_created_file_is_one_place() -> None:
+    (place,) = _places([FileStep("e1", None, b"x\ny\n")], {"e1"}, b"x\ny\n")
+    assert (place.first_line, place.start, place.end, place.removed) == (1, 0, 4, b"")
+
+
+def test_removed_file_has_no_places() -> None:
+    assert _places(_steps(OLD, None), {"e1"}, None) == []

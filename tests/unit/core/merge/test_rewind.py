@@ -1,0 +1,105 @@
+"""What a rewind makes of one file, by example. The laws are in tests/oracle/rewind_games.py."""
+
+from itertools import pairwise
+
+import pytest
+
+from fileops.core.merge.rewind import rewind_file
+from fileops.model.edits import LineRange
+from fileops.model.rewind import FileStep
+
+OLD = b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
+AGENT, OTHER = "agent", "other"
+
+
+def _steps(*contents: bytes | None) -> list[FileStep]:
+    """Changes from each content to the next; the first is the agent's, then they alternate."""
+    return [
+        FileStep(f"{OTHER if n % 2 else AGENT}{n}", before, after)
+        for n, (before, after) in enumerate(pairwise(contents))
+    ]
+
+
+def _of_agent(steps: list[FileStep]) -> set[str]:
+    return {step.entry_id for step in steps if step.entry_id.startswith(AGENT)}
+
+
+@pytest.mark.parametrize(
+    ("contents", "result"),
+    [
+        pytest.param((OLD, OLD.replace(b"two", b"2")), OLD, id="nothing-since"),
+        pytest.param(
+            (OLD, OLD.replace(b"two", b"2"), OLD.replace(b"two", b"2").replace(b"six", b"6")),
+            OLD.replace(b"six", b"6"),
+            id="another-line",
+        ),
+        pytest.param((None, b"new\n"), None, id="created"),
+        pytest.param((None, b"new\n", None), None, id="created-and-deleted-by-another"),
+        pytest.param((OLD, None), OLD, id="deleted"),
+        pytest.param((b"", b"x\n"), b"", id="empty-before"),
+    ],
+)
+def test_rewind_without_conflict_undoes_all(contents: tuple[bytes | None, ...], result: bytes | None) -> None:
+    steps = _steps(*contents)
+    rewound = rewind_file(steps, _of_agent(steps), contents[-1])
+    assert (rewound.content, set(rewound.undone), rewound.left) == (result, _of_agent(steps), ())
+
+
+def test_rewind_of_unsaved_text_keeps_it() -> None:
+    steps = _steps(OLD, OLD.replace(b"two", b"2"))
+    rewound = rewind_file(steps, {"agent0"}, OLD.replace(b"two", b"2").replace(b"six", b"6"))
+    assert rewound.content == OLD.replace(b"six", b"6")
+
+
+def test_rewind_of_created_file_with_text_of_others_leaves_it() -> None:
+    steps = _steps(None, b"mine\n", b"mine\nyours\n")
+    rewound = rewind_file(steps, {"agent0"}, b"mine\nyours\n")
+    assert rewound.content == b"mine\nyours\n"
+    assert [(place.entry_id, place.is_recreated) for place in rewound.left] == [("agent0", False)]
+
+
+def test_rewind_of_deleted_file_that_another_created_again_leaves_it() -> None:
+    steps = _steps(OLD, None, b"another\n")
+    rewound = rewind_file(steps, {"agent0"}, b"another\n")
+    assert rewound.content == b"another\n"
+    assert [(place.entry_id, place.is_recreated) for place in rewound.left] == [("agent0", True)]
+
+
+def test_rewind_with_a_conflict_undoes_the_other_places_of_the_entry() -> None:
+    changed = OLD.replace(b"two", b"2").replace(b"six", b"6")
+    steps = _steps(OLD, changed, changed.replace(b"2", b"mine"))
+    rewound = rewind_file(steps, {"agent0"}, changed.replace(b"2", b"mine"))
+    assert rewound.content == OLD.replace(b"two", b"mine")
+    assert rewound.undone == ()
+    assert [(place.entry_id, place.ranges) for place in rewound.left] == [
+        ("agent0", (LineRange(start_line=2, end_line=2),))
+    ]
+
+
+def test_rewind_of_moved_line_does_not_delete_it_at_one_place_only() -> None:
+    """The move is undone whole or not at all: else the line of another would be gone."""
+    moved = b"one\nthree\nfour\nfive\nsix\ntwo\nseven\n"
+    changed = moved.replace(b"one\nthree", b"one\nTYPED\nthree")
+    steps = _steps(OLD, moved, changed)
+    rewound = rewind_file(steps, {"agent0"}, changed)
+    assert rewound.content is not None
+    assert rewound.content.count(b"two") == 1
+    assert b"TYPED" in rewound.content
+
+
+def test_rewind_after_redo_is_the_first_rewind() -> None:
+    mine = OLD.replace(b"two", b"2")
+    steps = [FileStep("e1", OLD, mine), FileStep("rewind", mine, OLD), FileStep("redo", OLD, mine)]
+    rewound = rewind_file(steps, {"e1"}, mine, {"rewind", "redo"})
+    assert (rewound.content, rewound.undone, rewound.left) == (OLD, ("e1",), ())
+
+
+def test_rewind_of_hundreds_of_conflicts_lists_them_all() -> None:
+    contents: list[bytes] = [b"".join(b"line%d\n\n" % n for n in range(200))]
+    for n in range(200):
+        mine = contents[-1].replace(b"line%d\n" % n, b"agent%d\n" % n)
+        contents += (mine, mine.replace(b"agent%d\n" % n, b"other%d\n" % n))
+    steps = _steps(*contents)
+    rewound = rewind_file(steps, _of_agent(steps), contents[-1])
+    assert rewound.content == contents[-1]
+    assert {place.entry_id for place in rewound.left} == _of_agent(steps)

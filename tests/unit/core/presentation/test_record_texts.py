@@ -1,0 +1,68 @@
+"""What is kept of prompts and command lines."""
+
+import pytest
+
+from fileops.core.presentation.record_texts import MAX_LABEL_CHARS, command_of, label_of, title_of
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("python fix.py", "python fix.py"),
+        ("/usr/bin/python3 -u fix.py --all", "python3 fix.py"),
+        ("cd /p && npm run build", "npm run"),
+        ("cd /p; export A=1\nset -e\n. x.sh", ". x.sh"),
+        ("TOKEN=secret LANG=C curl https://example.org", "curl https://example.org"),
+        ("cat a.txt | sort -r | uniq", "cat a.txt"),
+        ("echo start || make", "make"),
+        ("source .venv/bin/activate && pytest -x tests", "pytest tests"),
+        ("make", "make"),
+        ("make -j8", "make"),
+        ("ls -la && rm x", "ls"),
+        ("git commit -m 'fix: a; b && c'", "git commit"),
+        ("grep 'a; b' file", "grep a; b"),
+        ('python -c "print(1)"', "python print(1)"),
+        ("cat > notes.txt <<'EOF'\nhello\nEOF", "cat"),
+        ("make 2>&1 all", "make all"),
+        ("make >log 2>&1 all", "make all"),
+        ("# run the tests\npytest tests", "pytest tests"),
+        ("(cd /p && make all)", "make all"),
+        ("{ make all; }", "make all"),
+        ("sed -i s/a/b/ \\\n  file", "sed s/a/b/"),
+        ("npm start &", "npm start"),
+        ("echo hello > f.txt", "echo"),
+        ("A=1", ""),
+        ("", ""),
+        ("'", ""),
+        ("./run\x1b[31m.sh", "run [31m.sh"),
+    ],
+)
+def test_command_is_called_by_its_program_and_first_argument(line: str, command: str) -> None:
+    assert command_of(line) == command
+
+
+def test_label_names_the_session_and_the_command_and_is_short() -> None:
+    assert label_of("Codex", command_of("cd x && python fix.py")) == "Codex · python fix.py"
+    assert label_of("Codex", "") == "Codex"
+    assert len(label_of("Claude Code 2", command_of("cat " + "x" * 300))) == MAX_LABEL_CHARS
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("fix the login test", "fix the login test"),
+        ("fix the login test\nand more", "fix the login test"),
+        ("\n  fix\tit \n", "fix it"),
+        ("x" * 61, "x" * 60),
+        ("a\x1b[0mb", "a [0mb"),
+        (" \n ", None),
+        ("", None),
+    ],
+)
+def test_title_is_the_beginning_of_the_first_line(prompt: str, title: str | None) -> None:
+    assert title_of(prompt) == title
+
+
+@pytest.mark.parametrize("character", ["'", '"', "\\", "<", "a'", 'a"', "$(", "0", "&", "\n"])
+def test_command_of_a_hostile_line_is_found_in_bounded_time(character: str) -> None:
+    assert len(command_of(character * 1_000_000)) <= MAX_LABEL_CHARS

@@ -1,0 +1,91 @@
+"""Who wrote an observed change: the table of rules, row by row (R-BY-1), and processes left behind (R-BY-4)."""
+
+import pytest
+
+from fileops.model.record import OUTSIDE, ByCommand, ByPerson, BySession, Command, unsure
+from fileops.model.sessions import SessionName
+from fileops.record.attribution import Observation, Part, Save, attribute
+
+ANA = ByPerson(session_id="vscode-1", label="VS Code")
+
+
+def command(
+    name: str,
+    session_id: str = "codex:1",
+    ended: float | None = None,
+    *,
+    is_background: bool = False,
+    is_lost: bool = False,
+) -> Command:
+    return Command(
+        command_id=name, session_id=SessionName(session_id), label=f"{session_id[:-2]} · {name}", began=0.0,
+        roots=("/p",), ended=ended, is_background=is_background, is_lost=is_lost,
+    )  # fmt: skip
+
+
+def by(of: Command) -> ByCommand:
+    return ByCommand(session_id=of.session_id, command_id=of.command_id, label=of.label)
+
+
+SED, MAKE, OTHER = command("sed"), command("make"), command("fix", "claude:2")
+
+
+def change(
+    *commands: Command, before: str | None = "b", after: str | None = "a", typed_by: ByPerson | None = None
+) -> Observation:
+    return Observation(
+        before_text=before, after_text=after, began=10.0, read=11.0, commands=commands, typed_by=typed_by
+    )
+
+
+def save(time: float, text: str) -> Save:
+    return Save(person=ANA, time=time, text=text)
+
+
+@pytest.mark.parametrize(
+    ("row", "observed", "saves", "wanted"),
+    [
+        ("2 typed before", change(SED, typed_by=ANA), [], [(ANA, "save")]),
+        ("2 saved", change(SED, OTHER), [save(11.9, "a")], [(ANA, "save")]),
+        ("2 saved with other line ends", change(SED, after="\ufeffa\r\nb"), [save(11, "a\nb")], [(ANA, "save")]),
+        ("2 reported first", change(SED), [save(9.6, "a")], [(ANA, "save")]),
+        ("2 saved too late", change(SED), [save(12.1, "a")], [(by(SED), "bracket")]),
+        ("3 then a command", change(SED), [save(10.5, "m")], [(ANA, "save"), (unsure(by(SED), ANA), "bracket")]),
+        ("3 then a formatter", change(), [save(10.5, "m")], [(ANA, "save"), (OUTSIDE, "none")]),
+        ("3 not of what was there", change(SED), [save(10.5, "b")], [(unsure(by(SED), ANA), "bracket")]),
+        ("4", change(), [], [(OUTSIDE, "none")]),
+        ("4 formatter without a command", change(), [save(9.4, "m")], [(OUTSIDE, "none")]),
+        ("5 saved before", change(SED), [save(8.1, "b")], [(unsure(by(SED), ANA), "bracket")]),
+        ("5 saved long before", change(SED), [save(7.9, "b")], [(by(SED), "bracket")]),
+        ("6", change(SED), [], [(by(SED), "bracket")]),
+        ("6 deletion", change(SED, after=None), [], [(by(SED), "bracket")]),
+        ("7", change(SED, MAKE), [], [(BySession(session_id=SessionName("codex:1"), label="codex"), "bracket")]),
+        ("8", change(SED, OTHER), [], [(unsure(by(SED), by(OTHER)), "bracket")]),
+    ],
+)
+def test_first_row_that_holds_decides(row: str, observed: Observation, saves: list[Save], wanted: object) -> None:
+    assert row
+    assert [(part.by, part.evidence) for part in attribute(observed, saves=saves)] == wanted
+
+
+def test_save_between_two_contents_divides_the_change() -> None:
+    parts = attribute(change(), saves=[save(10.2, "m"), save(10.4, "n")])
+    assert parts == (Part(by=ANA, evidence="save", text="n"), Part(by=OUTSIDE, evidence="none"))
+
+
+def test_save_that_was_observed_for_itself_divides_nothing() -> None:
+    assert len(attribute(change(SED), saves=[save(11.5, "m")], later_texts=["m"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("ended", "wanted"),
+    [
+        (command("bg", ended=5.0, is_background=True), unsure(by(command("bg")))),
+        (command("bg", ended=5.0, is_lost=True), unsure(by(command("bg")))),
+        (command("bg", ended=5.0), OUTSIDE),
+        (command("bg", ended=-0.1, is_background=True), OUTSIDE),
+    ],
+)
+def test_process_that_a_command_left_makes_a_change_unsure(ended: Command, wanted: object) -> None:
+    assert attribute(change(), ended=[ended])[0].by == wanted
+    assert attribute(change(SED), ended=[ended])[0].by == by(SED)

@@ -1,0 +1,292 @@
+"""The store of the record: entries, contents, turns and commands.
+
+R-RECP-3 (limits), R-RECP-4 (it goes on in memory).
+"""
+
+import itertools
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fileops.model.digest import content_digest
+from fileops.model.record import (
+    OUTSIDE,
+    By,
+    ByCommand,
+    ByPerson,
+    BySession,
+    Command,
+    Contents,
+    Entry,
+    FileVersion,
+    Known,
+    LogQuery,
+    Turn,
+    is_by_agent,
+    unsure,
+)
+from fileops.model.sessions import SessionName
+from fileops.record import blobs
+from fileops.record.store import FILE_NAME, NewerRecord, RecordStore, UnknownId
+
+AGENT = BySession(session_id=SessionName("claude-code:1"), label="claude-code")
+SED = ByCommand(session_id=SessionName("codex:2"), command_id="c-1", label="codex · sed")
+PERSON = ByPerson(session_id="vscode-1", label="VS Code")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RecordStore:
+    return RecordStore(str(tmp_path / "record"))
+
+
+def entry_of(
+    number: int, before: bytes | None = None, after: bytes | None = b"", *, by: By = AGENT, path: str = "/p/a.py"
+) -> Entry:
+    def version(content: bytes | None) -> FileVersion | None:
+        return None if content is None else FileVersion(content_digest(content))
+
+    return Entry(
+        entry_id=f"e-{number:04d}",
+        time=1000.0 + number,
+        path=path,
+        kind="create" if before is None else "delete" if after is None else "modify",
+        by=by,
+        before=version(before),
+        after=version(after),
+        kept=not is_by_agent(by),
+    )
+
+
+def added(
+    store: RecordStore, number: int, before: bytes | None = None, after: bytes | None = b"", **more: object
+) -> Entry:
+    entry = replace(entry_of(number, before, after), **more)
+    store.append(entry, Contents(before, after))
+    return entry
+
+
+def ids(store: RecordStore, **query: object) -> list[str]:
+    return [entry.entry_id for entry in store.entries(LogQuery(**query))[0]]  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("by", [AGENT, SED, PERSON, OUTSIDE, unsure(SED, PERSON)])
+def test_entry_survives_a_restart_with_its_contents(tmp_path: Path, by: By) -> None:
+    first = RecordStore(str(tmp_path))
+    entry = added(first, 1, b"before", b"after", by=by, during=("t-1",), moved_from="/p/\udcff", path="/p/\udcfe.py")
+    first.close()
+    second = RecordStore(str(tmp_path))
+    assert second.entry("e-0001") == entry
+    assert second.contents(entry) == Contents(b"before", b"after")
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ({}, [3, 2, 1]),
+        ({"path": "/p/sub"}, [3]),
+        ({"path": "/p"}, [3, 2, 1]),
+        ({"path": "/"}, [3, 2, 1]),
+        ({"path": "/p/a"}, []),
+        ({"session_id": "claude-code:1"}, [1]),
+        ({"sessions": ("claude-code:1", "codex:2")}, [2, 1]),
+        ({"sessions": ()}, []),
+        ({"by": "person"}, [3]),
+        ({"command_id": "c-1"}, [2]),
+        ({"turn_id": "t-1"}, [1]),
+        ({"since": 1002.0}, [3, 2]),
+        ({"before": "e-0003"}, [2, 1]),
+        ({"kept": False}, [2, 1]),
+        ({"in_force": True}, [3, 1]),
+    ],
+)
+def test_query_lists_matching_entries_newest_first(
+    store: RecordStore, query: dict[str, object], wanted: list[int]
+) -> None:
+    added(store, 1, by=AGENT, turn_id="t-1", kept=False)
+    added(store, 2, by=SED, command_id="c-1", undone_by="e-9", kept=False)
+    added(store, 3, by=PERSON, path="/p/sub/b.py", kept=True)
+    assert ids(store, **query) == [f"e-{number:04d}" for number in wanted]
+
+
+def test_limit_cuts_the_list_and_reports_the_rest(store: RecordStore) -> None:
+    for number in range(3):
+        added(store, number)
+    assert [store.entries(LogQuery(limit=limit))[1] for limit in (2, 3, 4)] == [True, False, False]
+
+
+def test_entry_can_be_added_before_another(store: RecordStore) -> None:
+    for number in (1, 3):
+        added(store, number)
+    for number in (2, 4):
+        store.append(entry_of(number), Contents(None, b""), earlier_than="e-0003")
+    assert ids(store) == ["e-0003", "e-0004", "e-0002", "e-0001"]
+
+
+def test_unknown_entry_is_refused(store: RecordStore) -> None:
+    with pytest.raises(UnknownId):
+        store.replace(entry_of(1))
+    with pytest.raises(UnknownId):
+        store.entries(LogQuery(before="e-0001"))
+
+
+def test_marks_count_what_changed(store: RecordStore) -> None:
+    added(store, 1, kept=False)
+    added(store, 2, kept=True)
+    assert store.set_kept(["e-0001", "e-0002", "e-none"], kept=True) == 1
+    store.mark_undone(["e-0001"], "e-0002")
+    assert [(entry.undone_by, entry.kept) for entry in store.entries(LogQuery())[0]] == [(None, True), ("e-0002", True)]
+    store.mark_undone(["e-0001"], None)
+    assert store.entry("e-0001") == replace(entry_of(1), kept=True)
+
+
+def test_contents_of_a_long_chain_are_kept_as_differences(store: RecordStore) -> None:
+    text = os.urandom(100_000)
+    contents = [text[: 500 * n] + b"!" + text[500 * n :] for n in range(2 * blobs.MAX_CHAIN + 3)]
+    digests = [store.put(contents[0])]
+    digests += [store.put(after, base=before) for before, after in itertools.pairwise(contents)]
+    assert [store.content(digest) for digest in digests] == contents
+    with sqlite3.connect(store.path) as db:
+        ((n_bytes, n_whole),) = db.execute("SELECT sum(length(packed)), sum(base IS NULL) FROM blob")
+    assert (n_whole, n_bytes < 5 * len(text)) == (3, True)
+
+
+def test_damaged_content_is_not_returned(store: RecordStore) -> None:
+    entry = added(store, 1, b"before", b"before and after")
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE blob SET packed = ? WHERE digest = ?", (blobs.pack(b"others"), content_digest(b"before")))
+    assert store.contents(entry) == Contents(None, None)
+
+
+def test_failed_transaction_leaves_nothing(store: RecordStore) -> None:
+    with pytest.raises(RuntimeError), store.transaction():
+        added(store, 1, None, b"text")
+        raise RuntimeError
+    assert (ids(store), store.content(content_digest(b"text"))) == ([], None)
+
+
+def test_turns_are_counted_and_listed_newest_first(store: RecordStore) -> None:
+    for number in (1, 2, 3):
+        store.put_turn(
+            Turn(turn_id=f"t-{number}", session_id=SessionName(f"s-{number}"), label="s", began=float(number))
+        )
+    added(store, 1, turn_id="t-1", path="/p/a")
+    added(store, 2, turn_id="t-1", path="/p/a", undone_by="e-9")
+    added(store, 3, turn_id="t-1", path="/p/b")
+    added(store, 4, turn_id="t-2", path="/q/b")
+
+    def listed(**query: object) -> list[tuple[str, int, int, int]]:
+        found = store.turns(**query)  # pyright: ignore[reportArgumentType]
+        return [(turn.turn.turn_id, turn.n_entries, turn.n_files, turn.n_undone) for turn in found]
+
+    assert listed() == [("t-3", 0, 0, 0), ("t-2", 1, 1, 0), ("t-1", 3, 2, 1)]
+    assert listed(limit=1) == [("t-3", 0, 0, 0)]
+    assert listed(root="/p") == [("t-3", 0, 0, 0), ("t-1", 3, 2, 1)]
+    assert listed(session_ids=("s-2",)) == [("t-2", 1, 1, 0)]
+
+
+def test_commands_are_replaced(store: RecordStore) -> None:
+    command = Command(command_id="c-1", session_id=SessionName("s"), label="s · make", began=1.0, roots=("/p",))
+    store.put_command(command)
+    ended = replace(command, ended=2.0)
+    store.put_command(ended)
+    assert (store.command("c-1"), store.command("c-2")) == (ended, None)
+
+
+def test_beginning_of_an_id_is_enough_if_it_is_unique(store: RecordStore) -> None:
+    added(store, 1, rewind_id="w-1")
+    added(store, 2, rewind_id="w-1")
+    store.put_turn(Turn(turn_id="t-12", session_id=SessionName("s"), label="s", began=1.0))
+    assert [store.whole_id(given) for given in ("e-0001", "t", "w-")] == ["e-0001", "t-12", "w-1"]
+    for given, n_found in (("e-", 2), ("x", 0), ("", 0)):
+        with pytest.raises(UnknownId) as failure:
+            store.whole_id(given)
+        assert (given == "") or failure.value.n_found == n_found
+
+
+def test_record_is_private(tmp_path: Path) -> None:
+    folder = tmp_path / "state" / "record"
+    store = RecordStore(str(folder))
+    added(store, 1)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert (folder / FILE_NAME).exists()
+
+
+def test_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    with pytest.raises(PermissionError):
+        RecordStore(str(tmp_path))
+
+
+def test_record_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    RecordStore(str(tmp_path)).close()
+    with sqlite3.connect(tmp_path / FILE_NAME) as db:
+        db.execute("PRAGMA user_version = 99")
+    with pytest.raises(NewerRecord):
+        RecordStore(str(tmp_path))
+
+
+def chained(store: RecordStore, n_entries: int) -> list[bytes]:
+    """Entries of one file, each of which appends a line. Returns the contents."""
+    contents = [b"".join(b"line %d\n" % line for line in range(n)) for n in range(n_entries + 1)]
+    for number, (before, after) in enumerate(itertools.pairwise(contents)):
+        added(store, number, before, after)
+    return contents
+
+
+def test_old_entries_go_and_later_contents_that_were_differences_from_theirs_remain(store: RecordStore) -> None:
+    contents = chained(store, 20)
+    while store.prune(1010.0, max_age_s=0.0):
+        pass
+    found = store.entries(LogQuery())[0]
+    assert [entry.entry_id for entry in found] == [f"e-{number:04d}" for number in range(19, 9, -1)]
+    assert [store.contents(entry).after for entry in found] == contents[20:10:-1]
+    assert store.content(content_digest(contents[5])) is None
+
+
+def test_too_large_record_loses_the_oldest_contents_first_and_then_entries(store: RecordStore) -> None:
+    chained(store, 5)
+    n_bytes = store.n_bytes
+    assert not store.prune(0.0, max_bytes=n_bytes)
+    store.prune(0.0, max_bytes=0)
+    found = store.entries(LogQuery())[0]
+    assert [(entry.content, entry.is_undoable) for entry in found] == [("gone", False)] * 5
+    while store.prune(0.0, max_bytes=0):
+        pass
+    assert store.entries(LogQuery())[0] == []
+
+
+def test_content_that_is_known_of_a_file_is_not_pruned(store: RecordStore) -> None:
+    digest = store.put(b"present")
+    store.set_known("/p", [("/p/a", Known(content="kept", digest=digest)), ("/p/b", Known(content="protected"))])
+    while store.prune(9e9):
+        pass
+    assert store.content(digest) == b"present"
+    assert set(store.known("/p")) == {"/p/a", "/p/b"}
+    store.set_known("/p", [("/p/a", None)])
+    store.prune(0.0)
+    assert (store.content(digest), set(store.known("/p"))) == (None, {"/p/b"})
+
+
+def test_forgotten_folder_leaves_no_byte_of_its_contents(store: RecordStore) -> None:
+    secret = os.urandom(64).hex().encode()
+    added(store, 1, None, secret, path="/p/a")
+    added(store, 2, None, b"other", path="/q/a")
+    store.set_known("/p", [("/p/a", Known(content="kept", digest=content_digest(secret)))])
+    assert store.forget("/p") == 1
+    assert (ids(store), store.known("/p"), store.content(content_digest(secret))) == (["e-0002"], {}, None)
+    assert store.forget(None) == 1
+    folder = Path(store.path).parent
+    assert not any(b"/p/a" in path.read_bytes() for path in folder.iterdir())
+
+
+def test_record_that_cannot_be_written_continues_in_memory_with_what_it_has(store: RecordStore) -> None:
+    added(store, 1, None, b"text")
+    store.move_to_memory()
+    added(store, 2, b"text", b"more")
+    assert (ids(store), store.is_in_memory) == (["e-0002", "e-0001"], True)
+    assert store.contents(entry_of(1, None, b"text")) == Contents(None, b"text")

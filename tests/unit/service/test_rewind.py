@@ -1,0 +1,310 @@
+"""A rewind over files in memory, with a record that the test writes."""
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from fileops.mcp.tools import FURTHER_TOOLS, ToolCall, UndoArguments
+from fileops.model.approval import Reject
+from fileops.model.errors import FileOpsError
+from fileops.model.record import (
+    OUTSIDE,
+    ByPerson,
+    BySession,
+    Contents,
+    Entry,
+    Turn,
+    unsure,
+)
+from fileops.model.requests import HistoryRequest
+from fileops.model.rewind import RewindRequest, RewindTarget, TargetKind
+from fileops.model.sessions import SessionName
+from support.in_process import Workbench
+from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording, version_of
+
+A, B = "/w/a", "/w/b"
+OLD = b"one\ntwo\nthree\nfour\nfive\n"
+
+
+@pytest.fixture
+async def recording() -> AsyncGenerator[Recording]:
+    recording = Recording()
+    for path in (A, B):
+        recording.bench.disk.put(path, OLD)
+    yield recording
+    recording.bench.close()
+
+
+def _changed(content: bytes, old: bytes, new: bytes) -> bytes:
+    assert content.count(old) == 1
+    return content.replace(old, new)
+
+
+async def test_rewind_of_turn_undoes_its_part_of_all_files(recording: Recording) -> None:
+    """R-REW-1, R-REW-2, R-REW-3."""
+    recording.store.put_turn(Turn(turn_id="t-1", session_id=SessionName("agent"), label="Agent", began=1.0))
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT, "t-1")
+    recording.write(B, _changed(OLD, b"four", b"4"), COMMAND, "t-1")
+    recording.write("/w/new", b"new\n", COMMAND, "t-1")
+    recording.write(A, _changed(recording.bench.on_disk(A) or b"", b"five", b"5"), PERSON)
+    recording.write(B, _changed(recording.bench.on_disk(B) or b"", b"one", b"1"), OTHER)
+    result = await recording.rewind("turn_id", "t-1")
+    assert result.error is None, result.output
+    assert recording.bench.on_disk(A) == _changed(OLD, b"five", b"5")
+    assert recording.bench.on_disk(B) == _changed(OLD, b"one", b"1")
+    assert recording.bench.on_disk("/w/new") is None
+    assert [(file.file_path, file.outcome) for file in result.files] == [
+        (A, "modified"), (B, "modified"), ("/w/new", "removed"),
+    ]  # fmt: skip
+    assert (result.n_undone, result.n_left, result.conflicts) == (3, 0, ())
+
+
+async def test_rewind_is_recorded_by_the_user_and_marks_what_it_undid(recording: Recording) -> None:
+    entry_id = recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    result = await recording.rewind("session_id", "agent")
+    newest, oldest = recording.entries(A)
+    assert (newest.undoes, newest.rewind_id, newest.by, newest.kept) == (
+        (entry_id,), result.rewind_id, ByPerson(session_id="", label="a person"), True,
+    )  # fmt: skip
+    assert oldest.undone_by == newest.entry_id
+    assert recording.store.contents(newest) == Contents(_changed(OLD, b"two", b"2"), OLD)
+
+
+async def test_rewind_of_rewind_is_a_redo_that_keeps_later_changes(recording: Recording) -> None:
+    """R-REW-7."""
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    first = await recording.rewind("session_id", "agent")
+    recording.write(A, _changed(OLD, b"five", b"5"), PERSON)
+    redo = await recording.rewind("rewind_id", first.rewind_id or "")
+    assert recording.bench.on_disk(A) == _changed(_changed(OLD, b"two", b"2"), b"five", b"5")
+    assert recording.entries(A)[-1].undone_by is None
+    again = await recording.rewind("session_id", "agent")
+    assert (again.n_undone, recording.bench.on_disk(A)) == (1, _changed(OLD, b"five", b"5"))
+    undone_redo = await recording.rewind("rewind_id", redo.rewind_id or "")
+    assert undone_redo.error is not None or undone_redo.n_left == 0
+
+
+async def test_rewind_of_redo_makes_the_first_rewind_count_again(recording: Recording) -> None:
+    entry_id = recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    first = await recording.rewind("entry_id", entry_id)
+    redo = await recording.rewind("rewind_id", first.rewind_id or "")
+    await recording.rewind("rewind_id", redo.rewind_id or "")
+    assert recording.bench.on_disk(A) == OLD
+    entry, rewind, _, _ = recording.entries(A)[::-1]
+    assert (entry.undone_by, rewind.undone_by) == (rewind.entry_id, None)
+
+
+async def test_rewind_with_overlapping_change_leaves_and_lists_it(recording: Recording) -> None:
+    """R-REW-4."""
+    mine = _changed(_changed(OLD, b"two", b"2"), b"five", b"5")
+    entry_id = recording.write(A, mine, AGENT)
+    recording.write(A, _changed(mine, b"2", b"typed"), PERSON)
+    result = await recording.rewind("session_id", "agent")
+    assert recording.bench.on_disk(A) == _changed(OLD, b"two", b"typed")
+    (conflict,) = result.conflicts
+    assert (conflict.reason, conflict.entries, conflict.by) == ("overlaps", (entry_id,), (PERSON,))
+    assert [(lines.start_line, lines.end_line) for lines in conflict.ranges] == [(2, 2)]
+    assert (result.n_undone, result.n_left) == (0, 1)
+    assert recording.entries(A)[-1].undone_by is None
+
+
+async def test_rewind_that_fails_on_conflicts_writes_nothing(recording: Recording) -> None:
+    recording.write(B, _changed(OLD, b"two", b"2"), AGENT)
+    mine = _changed(OLD, b"two", b"2")
+    recording.write(A, mine, AGENT)
+    recording.write(A, _changed(mine, b"2", b"by hand"), PERSON)
+    result = await recording.rewind("session_id", "agent", fails_on_conflict=True)
+    assert result.error is not None
+    assert result.error.code == "undo_conflict"
+    assert (recording.bench.on_disk(B), result.files, len(result.conflicts)) == (mine, (), 1)
+
+
+async def test_rewind_preview_writes_nothing_and_its_plan_is_kept(recording: Recording) -> None:
+    """R-REW-6."""
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    preview = await recording.rewind("session_id", "agent", dry_run=True)
+    assert (preview.dry_run, preview.rewind_id, preview.n_undone) == (True, None, 1)
+    assert recording.bench.on_disk(A) == _changed(OLD, b"two", b"2")
+    recording.write(A, _changed(_changed(OLD, b"two", b"2"), b"five", b"5"), PERSON)
+    refused = await recording.rewind("session_id", "agent", plan=preview.plan)
+    assert refused.error is not None
+    assert (refused.error.code, refused.plan != preview.plan) == ("plan_changed", True)
+    made = await recording.rewind("session_id", "agent", plan=refused.plan)
+    assert made.error is None
+    assert made.plan == refused.plan
+    assert recording.bench.on_disk(A) == _changed(OLD, b"five", b"5")
+
+
+async def test_rewind_leaves_unsure_entries_unless_they_are_included(recording: Recording) -> None:
+    recording.write(A, _changed(OLD, b"two", b"2"), unsure(AGENT, OTHER))
+    recording.write(B, _changed(OLD, b"two", b"2"), AGENT)
+    assert (await recording.rewind("session_id", "agent")).n_undone == 1
+    assert recording.bench.on_disk(A) != OLD
+    assert (await recording.rewind("session_id", "agent", includes_unsure=True)).n_undone == 1
+    assert recording.bench.on_disk(A) == OLD
+
+
+async def test_rewind_of_some_paths_leaves_the_others(recording: Recording) -> None:
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    recording.write(B, _changed(OLD, b"two", b"2"), AGENT)
+    await recording.rewind("session_id", "agent", paths=(B,))
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(B)) == (_changed(OLD, b"two", b"2"), OLD)
+
+
+async def test_rewind_since_a_turn_undoes_later_turns_too(recording: Recording) -> None:
+    content = OLD
+    for n, word in enumerate((b"one", b"three", b"five")):
+        recording.store.put_turn(Turn(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=float(n)))
+        content = _changed(content, word, word.upper())
+        recording.write(A, content, AGENT, f"t-{n}")
+    await recording.rewind("since_turn", "t-1")
+    assert recording.bench.on_disk(A) == _changed(OLD, b"one", b"ONE")
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [({"gap": "baseline"}, "unknown_before"), ({"content": "binary"}, "not_kept"), ({"content": "gone"}, "not_kept")],
+)
+async def test_rewind_of_entry_without_contents_lists_it(
+    recording: Recording, fields: dict[str, Any], reason: str
+) -> None:
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT, **fields)
+    result = await recording.rewind("session_id", "agent")
+    assert result.error is not None
+    assert (result.error.code, [conflict.reason for conflict in result.conflicts]) == ("undo_conflict", [reason])
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"), [("entry_id", "e-9"), ("turn_id", "t-9"), ("session_id", "none"), ("rewind_id", "w-9")]
+)
+async def test_rewind_of_unknown_target_is_refused(recording: Recording, kind: TargetKind, wanted: str) -> None:
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    result = await recording.rewind(kind, wanted)
+    assert result.error is not None
+    assert result.error.code == "unknown_target"
+
+
+async def test_rewind_of_what_was_undone_is_refused(recording: Recording) -> None:
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    await recording.rewind("session_id", "agent")
+    result = await recording.rewind("session_id", "agent")
+    assert result.error is not None
+    assert "undone before" in result.output
+
+
+async def test_rewind_without_a_record_is_refused() -> None:
+    bench = Workbench()
+    result = await bench.service.rewinds.rewind(RewindRequest(target=RewindTarget("session_id", ("agent",))))
+    assert result.error is not None
+    assert result.error.code == "not_recorded"
+    bench.close()
+
+
+async def test_rewind_changes_unsaved_documents_through_their_editor(recording: Recording) -> None:
+    mine = _changed(OLD, b"two", b"2")
+    recording.write(A, mine, AGENT)
+    uri = recording.bench.editor.open(A)
+    recording.bench.editor.type(uri, "five", "5 unsaved")
+    result = await recording.rewind("session_id", "agent")
+    assert [file.applied_to for file in result.files] == ["buffer"]
+    assert recording.bench.workspace.fs.read(A).data == _changed(OLD, b"five", b"5 unsaved")
+    assert recording.bench.on_disk(A) == mine
+
+
+async def test_rewind_of_files_of_which_one_cannot_be_written_changes_none(recording: Recording) -> None:
+    """R-REW-5."""
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    recording.write(B, _changed(OLD, b"two", b"2"), AGENT)
+    recording.bench.disk.chmod(B, 0o444)
+    result = await recording.rewind("session_id", "agent")
+    assert isinstance(result.error, FileOpsError)
+    assert (result.file_path, result.still_undone) == (B, ())
+    assert recording.bench.on_disk(A) == _changed(OLD, b"two", b"2")
+    assert all(entry.undone_by is None for entry in recording.entries())
+
+
+async def test_rewind_of_several_files_asks_once_and_a_rejection_changes_none(recording: Recording) -> None:
+    """R-REW-8."""
+    bench = recording.bench
+    bench.person.can_ask = True
+    for path in (A, B):
+        recording.write(path, _changed(OLD, b"two", b"2"), AGENT)
+    request = RewindRequest(target=RewindTarget("session_id", ("agent",)), by_session=SessionName("agent"))
+    bench.person.answer = lambda _question: Reject()
+    refused = await bench.service.rewinds.rewind(request)
+    assert refused.error is not None
+    assert (refused.error.code, len(bench.person.questions)) == ("rejected", 1)
+    assert "Undo 2 changes in 2 files" in bench.person.questions[0].title
+    assert bench.on_disk(A) != OLD
+
+
+async def test_rewind_that_the_user_approves_undoes_all_files(recording: Recording) -> None:
+    bench = recording.bench
+    bench.person.can_ask = True
+    for path in (A, B):
+        recording.write(path, _changed(OLD, b"two", b"2"), AGENT)
+    request = RewindRequest(target=RewindTarget("session_id", ("agent",)), by_session=SessionName("agent"))
+    result = await bench.service.rewinds.rewind(request)
+    assert result.error is None, result.output
+    assert (bench.on_disk(A), bench.on_disk(B), len(bench.person.questions)) == (OLD, OLD, 1)
+    assert recording.entries(A)[0].by == BySession(session_id=SessionName("agent"), label="agent")
+
+
+async def test_rewind_of_edit_marks_it_as_undone_in_the_history(recording: Recording) -> None:
+    """R-REW-9."""
+    edit_id = await recording.bench.applied(A, "two", "2", "agent")
+    edit = recording.bench.history.edit(edit_id)
+    assert edit is not None
+    entry = Entry(
+        entry_id="e-of-edit", time=1.0, path=A, kind="modify", by=AGENT, before=version_of(OLD),
+        after=version_of(recording.bench.on_disk(A)), edit_id=edit_id,
+    )  # fmt: skip
+    recording.store.append(entry, Contents(OLD, recording.bench.on_disk(A)))
+    assert (await recording.rewind("entry_id", edit_id)).error is None
+    newest, undone = await recording.bench.service.edits.history(HistoryRequest())
+    assert (undone.undone_by, newest.undoes) == (newest.edit_id, (edit_id,))
+    assert recording.entries(A)[0].edit_id == newest.edit_id
+
+
+async def test_rewind_of_text_that_is_gone_undoes_without_writing(recording: Recording) -> None:
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    recording.write(A, OLD, OUTSIDE)
+    result = await recording.rewind("session_id", "agent")
+    assert [(file.outcome, file.edit_id) for file in result.files] == [("unchanged", None)]
+    again = await recording.rewind("session_id", "agent")
+    assert again.error is not None
+    assert "undone before" in again.output
+
+
+async def test_undo_tool_with_turn_undoes_tools_and_commands_of_the_newest_turn(recording: Recording) -> None:
+    """R-REW-8."""
+    for turn_id, began in (("t-1", 1.0), ("t-2", 2.0)):
+        recording.store.put_turn(Turn(turn_id=turn_id, session_id=SessionName("agent"), label="Agent", began=began))
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT, "t-1")
+    recording.write(B, _changed(OLD, b"two", b"2"), AGENT, "t-2")
+    recording.write("/w/new", b"made\n", COMMAND, "t-2")
+    call = ToolCall(arguments=UndoArguments(turn=True), session=SessionName("agent"))
+    outcome = await FURTHER_TOOLS["Undo"].run(recording.bench.service, call)
+    assert outcome.result.status == "success", outcome.result.output
+    assert "2 changes in 2 files have been undone." in outcome.result.output
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(B)) == (_changed(OLD, b"two", b"2"), OLD)
+    assert recording.bench.on_disk("/w/new") is None
+
+
+async def test_undo_tool_with_turn_without_a_record_is_refused() -> None:
+    bench = Workbench()
+    call = ToolCall(arguments=UndoArguments(turn=True), session=SessionName("agent"))
+    outcome = await FURTHER_TOOLS["Undo"].run(bench.service, call)
+    assert outcome.result.error is not None
+    assert outcome.result.error.code == "not_recorded"
+    bench.close()
+
+
+async def test_rewind_by_the_user_is_reported_to_the_session_once(recording: Recording) -> None:
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    recording.write(B, _changed(OLD, b"two", b"2"), COMMAND)
+    await recording.rewind("session_id", "agent")
+    rewinds = recording.bench.service.rewinds
+    assert rewinds.take_notices(SessionName("agent")) == ["A person took back 2 changes of agent."]
+    assert rewinds.take_notices(SessionName("agent")) == []
