@@ -160,7 +160,7 @@ function M.sessions()
   return ids
 end
 
---- Hear of events: "edit", "read", "stale", "conflict", "health", "recover", "mode", "sessions", "review",
+--- Hear of events: "edit", "read", "stale", "conflict", "health", "recover", "record", "mode", "sessions", "review",
 --- "reviewed", "reviews", "status", or "*".
 ---@param event string
 ---@param fn fun(data: table, event: string)

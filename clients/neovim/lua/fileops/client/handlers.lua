@@ -79,6 +79,7 @@ local on_notification = {
   ['fileops/didChangeReviews'] = function(event) require('fileops.review.listed').changed(event) end,
   ['fileops/didChangeSessions'] = function(event) require('fileops.sessions').replace(event.sessions) end,
   ['fileops/didRecover'] = function() vim.cmd.checktime() end, -- the message comes by window/showMessage
+  ['fileops/didRecord'] = function() end,
   ['fileops/watcherHealth'] = function(event)
     require('fileops.client.process').state.health = event
     if event.state == 'degraded' then

@@ -35,6 +35,7 @@ M.notifications = {
   ['fileops/didChangeReviews'] = { event = 'reviews', autocmd = 'FileopsReviews' },
   ['fileops/didChangeSessions'] = { event = 'sessions', autocmd = 'FileopsSessions' },
   ['fileops/didRecover'] = { event = 'recover', autocmd = 'FileopsRecover' },
+  ['fileops/didRecord'] = { event = 'record', autocmd = 'FileopsRecord' },
   ['fileops/watcherHealth'] = { event = 'health', autocmd = 'FileopsHealth' },
 }
 
