@@ -6,7 +6,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { EDITORS, EXTENSION } from './paths.mjs';
-import { stopDaemon } from './daemon.mjs';
+import { isStopped } from './daemon.mjs';
 
 const { chromium } = createRequire(EXTENSION + '/')('playwright-core');
 const STARTUP_MS = 90_000; // a loaded machine with two cores
@@ -99,7 +99,7 @@ export async function openWorkbench(name, options) {
     await browser?.close();
     server.kill('SIGTERM');
     await stopped;
-    stopDaemon(socket);
+    await until(() => isStopped(socket), 'the daemon has ended');
     await removed(home);
   };
   try {

@@ -234,7 +234,7 @@ CASES: dict[str, tuple[int, Case]] = {
     "glob: folders and stars before what is missing": (2_000, lambda n: matched("**/a*a/**/a*a*b/**/c", "/aaaa" * (n // 5))),
     # an editor's edits
     "editor: one huge line": (
-        200_000, lambda n: for_an_editor("abcdefgh" * (n // 8), lambda data: inserted(data, 8)),
+        50_000, lambda n: for_an_editor("abcdefgh" * (n // 8), lambda data: inserted(data, 8)),
     ),
     "editor: each line": (200_000, lambda n: for_an_editor("abcdefg\n" * (n // 8), lambda data: inserted(data, 8))),
     # a read
