@@ -6,7 +6,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { EDITORS, EXTENSION } from './paths.mjs';
-import { isStopped } from './daemon.mjs';
+import { stopDaemon } from './daemon.mjs';
 
 const { chromium } = createRequire(EXTENSION + '/')('playwright-core');
 const STARTUP_MS = 90_000; // a loaded machine with two cores
@@ -34,7 +34,7 @@ export async function until(check, what, ms = 60_000) {
 }
 
 /** Removes a folder in which processes that are ending may still write: as often as it is not empty. */
-function removed(folder) {
+function removeFolder(folder) {
   return until(() => {
     try {
       fs.rmSync(folder, { recursive: true, force: true });
@@ -99,8 +99,8 @@ export async function openWorkbench(name, options) {
     await browser?.close();
     server.kill('SIGTERM');
     await stopped;
-    await until(() => isStopped(socket), 'the daemon has ended');
-    await removed(home);
+    await until(() => stopDaemon(socket), 'the daemon has ended');
+    await removeFolder(home);
   };
   try {
     await until(() => fetch(`${origin}/version`).then(r => r.ok, () => false), 'the server answers', STARTUP_MS);
