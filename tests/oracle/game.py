@@ -509,10 +509,15 @@ class Game:
         if path in self.oracle.documents or self.oracle.disk[path] is None:
             return
         self._open(dice, path)
-        for session in (*self.sessions[0], OBSERVER):
-            self.peers[0].begin("fileops/read", {"file_path": path, "session_id": session})
+        peer = self.peers[0]
+        begun = [
+            peer.begin("fileops/read", {"file_path": path, "session_id": session})
+            for session in (*self.sessions[0], OBSERVER)
+        ]
         self._settle(path)
         self.write_at(dice, path)
+        for msg_id in begun:  # reads overtake each other, and the last that is answered counts
+            peer.answer(msg_id)
         for session in self.sessions[0]:
             self._read(0, session, path)
 

@@ -28,8 +28,10 @@ def tmux() -> str:
 class Terminal:
     """One window of a separate tmux server."""
 
-    def __init__(self, program: str, socket: Path, env: Mapping[str, str]) -> None:
-        self._tmux = [program, "-S", str(socket), "-f", os.devnull]
+    def __init__(self, program: str, folder: Path, env: Mapping[str, str]) -> None:
+        config = folder / "tmux.conf"
+        config.write_text("set-option -g remain-on-exit on\n", encoding="ascii")
+        self._tmux = [program, "-S", str(folder / "tmux.sock"), "-f", str(config)]
         self._env = {name: value for name, value in env.items() if name != "TMUX"}
 
     async def run(self, *arguments: str) -> str:
@@ -74,12 +76,10 @@ async def terminal(
     command: Sequence[str], *, cwd: Path, env: Mapping[str, str], folder: Path, columns: int = 80, rows: int = 24
 ) -> AsyncGenerator[Terminal]:
     """Run a command in a terminal, which stays when the command has ended. folder: of the tmux server's socket."""
-    window = Terminal(tmux(), folder / "tmux.sock", env)
+    window = Terminal(tmux(), folder, env)
     size = ["-x", str(columns), "-y", str(rows)]
-    await window.run("new-session", "-d", *size, "-c", str(cwd), "sh")
+    await window.run("new-session", "-d", *size, "-c", str(cwd), *command)
     try:
-        await window.run("set-option", "-g", "remain-on-exit", "on")
-        await window.run("respawn-window", "-k", "-c", str(cwd), *command)
         yield window
     finally:
         await window.run("kill-server")

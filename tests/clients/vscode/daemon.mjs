@@ -12,9 +12,8 @@ export function statusOf(socket) {
   return JSON.parse(server(socket, 'status', '--json').stdout);
 }
 
-/** Ends it where one runs; a test never leaves one. */
+/** Ends it where one runs. Returns whether none runs; an extension host that still lives may have started it again. */
 export function stopDaemon(socket) {
-  if (!fs.existsSync(socket)) return;
-  const stopped = server(socket, 'stop', '--now');
-  if (stopped.status !== 0 || statusOf(socket).running) throw new Error(`the daemon was not ended: ${stopped.stderr}`);
+  if (!fs.existsSync(socket)) return true;
+  return server(socket, 'stop', '--now').status === 0 && !statusOf(socket).running;
 }

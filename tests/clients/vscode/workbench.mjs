@@ -34,7 +34,7 @@ export async function until(check, what, ms = 60_000) {
 }
 
 /** Removes a folder in which processes that are ending may still write: as often as it is not empty. */
-function removed(folder) {
+function removeFolder(folder) {
   return until(() => {
     try {
       fs.rmSync(folder, { recursive: true, force: true });
@@ -99,8 +99,8 @@ export async function openWorkbench(name, options) {
     await browser?.close();
     server.kill('SIGTERM');
     await stopped;
-    stopDaemon(socket);
-    await removed(home);
+    await until(() => stopDaemon(socket), 'the daemon has ended');
+    await removeFolder(home);
   };
   try {
     await until(() => fetch(`${origin}/version`).then(r => r.ok, () => false), 'the server answers', STARTUP_MS);

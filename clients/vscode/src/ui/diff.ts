@@ -210,7 +210,7 @@ export class DiffPanes implements vscode.Disposable {
         if (event.closed.some(({ input }) => isOf(pane, input))) resolve();
       });
     });
-    // VS Code may never answer if the tab is closed before; all that waits for this pane would wait for ever.
+    // VS Code may never answer if the tab is closed while it opens; all that waits for this pane would wait for ever.
     const opened = pane.before
       ? vscode.commands.executeCommand('vscode.diff', pane.before, pane.after, pane.title, show)
       : vscode.commands.executeCommand('vscode.open', pane.after, show, pane.title);
