@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from fileops.core import splices as splicing
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.patch.parser import parse_patch
+from fileops.model.edits import PatchHunk
 from fileops.model.errors import HunkAmbiguous, HunkNotFound, InvalidPatch
 from fileops.model.files import TextFormat
-from fileops.model.patches import PatchHunk
 from support.core_models import LIMITS, formats, snapshot_of
 from support.patches import dialect_of, unified_of
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from fileops import __version__
-from fileops.model.host_names import host_name
+from fileops.model.sessions import host_name
 
 ATTACH = 1  # counts incompatible changes of this handshake or of what follows it
 MAX_LINE_BYTES = 64 << 10

@@ -122,7 +122,7 @@ class LspConnection(ClientConnection):
         return SharedSessionNames(self._session_base(hub, context.client_name), is_other)
 
     def _session_base(self, hub: Hub, client_name: str | None) -> str:
-        from fileops.model.host_names import host_name
+        from fileops.model.sessions import host_name
         from fileops.service.hub.names import base_of
 
         of = self._attachment

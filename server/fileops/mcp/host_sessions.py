@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from fileops.model.host_names import host_name
-from fileops.model.sessions import SessionName, base_in, has_host_id
+from fileops.model.sessions import SessionName, base_in, has_host_id, host_name
 from fileops.service.hub.names import SessionNames, base_of, is_of_host
 
 UNKNOWN_HOST = "mcp"

@@ -1,14 +1,17 @@
-"""Change sets: changes of several files that are made together or not at all, as frozen values."""
+"""Change sets, changes of several files that are made together or not at all, and patches; as frozen values.
+
+A patch says changes as a text, by lines and their context. It is not a plan: where its hunks apply is decided on the
+content of each file, in `core/patch/hunks.py`.
+"""
 
 from typing import Literal
 
 from msgspec import Struct
 
-from fileops.model.edits import Change, Edit, Operation, Splice
+from fileops.model.edits import Change, Edit, Operation, PatchHunk, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, Snapshot, Source
-from fileops.model.patches import PatchHunk
 from fileops.model.sessions import DEFAULT_SESSION, SessionName
 from fileops.model.suggestions import Advice
 
@@ -16,6 +19,31 @@ MAX_CHANGES = 64  # of one set: no person looks at more, and each holds a few de
 MAX_NEW_BYTES = 16 << 20  # of the new contents of a set together, which are in memory at once
 
 ChangeKind = Literal["edit", "create", "delete", "rename"]
+PatchFormat = Literal["apply_patch", "unified"]
+
+
+class FilePatch(Struct, frozen=True, kw_only=True):
+    """What a patch does to one file. path, new_path: as the patch has them, which may be relative.
+
+    operation: "rename" has a `new_path`, and hunks if the text changes too; "create" has `content`; the hunks of a
+    "delete" are the whole text, if the patch has it. at: the 1-based line of the patch where the file's part begins.
+    is_executable: what the file shall be, None if the patch leaves that alone.
+    """
+
+    operation: Literal["modify", "create", "delete", "rename"]
+    path: str
+    at: int
+    new_path: str | None = None
+    hunks: tuple[PatchHunk, ...] = ()
+    content: str = ""
+    is_executable: bool | None = None
+
+
+class Patch(Struct, frozen=True, kw_only=True):
+    """A whole patch: at least one file, in the order of the text."""
+
+    format: PatchFormat
+    files: tuple[FilePatch, ...]
 
 
 class EditFile(Struct, frozen=True, kw_only=True):

@@ -120,6 +120,30 @@ class HunkLine(Struct, frozen=True, omit_defaults=True, gc=False):
     """Whether the file ends in this line, without a line feed."""
 
 
+class PatchHunk(Struct, frozen=True, kw_only=True):
+    """Lines of a file that are kept, removed and added, in order.
+
+    lines: without their newline; a carriage return before it is part of the line. `no_newline` marks the last line of
+    the old or the new file if it has no line end; only unified diffs say so. at: the 1-based line of the patch where
+    the hunk begins. anchors: lines of the file above the hunk, outermost first, which say in what part of the file it
+    is. old_start: the 1-based line of the file, None if the patch does not say it. is_at_end: whether nothing follows.
+    """
+
+    lines: tuple[HunkLine, ...]
+    at: int
+    anchors: tuple[str, ...] = ()
+    old_start: int | None = None
+    is_at_end: bool = False
+
+    @property
+    def old_lines(self) -> tuple[str, ...]:
+        return tuple(line.text for line in self.lines if line.kind != "+")
+
+    @property
+    def new_lines(self) -> tuple[str, ...]:
+        return tuple(line.text for line in self.lines if line.kind != "-")
+
+
 class Hunk(Struct, frozen=True, kw_only=True):
     """A hunk of a unified diff, sent as it is. A side of zero lines starts at the line before it."""
 

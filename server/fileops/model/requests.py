@@ -4,9 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fileops.model.edits import Edit
+from fileops.model.edits import Edit, PatchHunk
 from fileops.model.errors import NoMatch
-from fileops.model.patches import PatchHunk
 from fileops.model.sessions import DEFAULT_SESSION, SessionName
 
 DEFAULT_COMMAND_TIMEOUT_S = 120.0

@@ -35,7 +35,7 @@ from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
 from fileops.service.client.work import ClientWork
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
-from fileops.service.read import ReadOperation
+from fileops.service.reading.read import ReadOperation
 from fileops.service.session_files import SessionFiles, read_unshown
 from fileops.service.sessions import OpenSession
 from fileops.service.workspace import Workspace

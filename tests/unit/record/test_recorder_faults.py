@@ -1,4 +1,4 @@
-"""A recorder whose thread has failed, or waits, keeps nobody waiting."""
+"""A recorder whose thread has failed, or waits, delays no request."""
 
 import asyncio
 import threading

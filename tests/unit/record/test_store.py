@@ -1,6 +1,6 @@
 """The store of the record: entries, contents, turns and commands.
 
-R-RECP-3 (limits), R-RECP-4 (it goes on in memory).
+R-RECP-3 (limits), R-RECP-4 (it continues in memory).
 """
 
 import itertools

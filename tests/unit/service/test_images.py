@@ -9,7 +9,7 @@ from PIL import Image
 
 from fileops.model.errors import ImageUnreadable
 from fileops.model.results import ImageContent
-from fileops.service import images
+from fileops.service.reading import images
 from support.pictures import animation, bomb, halves, noise, picture
 
 FORMATS = {"PNG": images.PNG, "JPEG": images.JPEG, "GIF": images.GIF, "WEBP": images.WEBP}

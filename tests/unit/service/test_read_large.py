@@ -16,8 +16,8 @@ from fileops.model.events import Event
 from fileops.model.requests import ReadRequest
 from fileops.model.results import ReadResult
 from fileops.model.settings import Settings
-from fileops.service import read as reading
-from fileops.service.read import ReadOperation
+from fileops.service.reading import read as reading
+from fileops.service.reading.read import ReadOperation
 from fileops.tracking.freshness import Freshness
 
 CHUNK = 64

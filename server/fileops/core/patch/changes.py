@@ -2,9 +2,8 @@
 
 from posixpath import join, normpath
 
-from fileops.model.changes import CreateFile, DeleteFile, EditFile, FileChange, RenameFile
+from fileops.model.changes import CreateFile, DeleteFile, EditFile, FileChange, FilePatch, Patch, RenameFile
 from fileops.model.errors import InvalidPatch, NotAbsolute
-from fileops.model.patches import FilePatch, Patch
 
 
 def to_changes(patch: Patch, folder: str | None) -> tuple[FileChange, ...]:

@@ -15,8 +15,8 @@ first hunk of a file needs no `@@`. Unlike the original, nothing that cannot be 
 """
 
 from fileops.core.patch.source import Source, quoted
-from fileops.model.edits import HunkLine
-from fileops.model.patches import FilePatch, PatchHunk
+from fileops.model.changes import FilePatch
+from fileops.model.edits import HunkLine, PatchHunk
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 _ADD, _DELETE, _UPDATE = "*** Add File:", "*** Delete File:", "*** Update File:"

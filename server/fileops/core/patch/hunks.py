@@ -27,10 +27,9 @@ from fileops.core.matching.replacement import LineEnds, coalesced, replacement_a
 from fileops.core.pausing import Check, unchecked
 from fileops.core.suggestions.nearest import nearest
 from fileops.core.text import encode, newline_of, return_of, split_lines, to_lf
-from fileops.model.edits import Edit, HunkLine, Plan, Splice
+from fileops.model.edits import Edit, HunkLine, PatchHunk, Plan, Splice
 from fileops.model.errors import HunkAmbiguous, HunkNotFound, InvalidPatch, NotEncodable
 from fileops.model.files import Snapshot, Text, TextFormat
-from fileops.model.patches import PatchHunk
 from fileops.model.settings import Limits
 
 MAX_WORK = 500_000_000  # lines of the file × hunks that are searched in it: less than a second

@@ -2,8 +2,8 @@
 
 from fileops.core.patch import dialect, unified
 from fileops.core.patch.source import Source
+from fileops.model.changes import Patch
 from fileops.model.errors import InvalidPatch
-from fileops.model.patches import Patch
 
 MAX_PATCH_CHARS = 16 << 20  # as much new content as a change set may have
 MAX_PATCH_LINES = 1_000_000

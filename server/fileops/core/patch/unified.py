@@ -10,8 +10,8 @@ import re
 from typing import Literal
 
 from fileops.core.patch.source import Source, quoted
-from fileops.model.edits import HunkLine
-from fileops.model.patches import FilePatch, PatchHunk
+from fileops.model.changes import FilePatch
+from fileops.model.edits import HunkLine, PatchHunk
 
 _GIT = "diff --git "
 _NOTHING = "/dev/null"

@@ -8,7 +8,7 @@ from msgspec import Struct
 from fileops.model.record import ByPerson
 from fileops.ports import CommandApprover, Corrector, EventSink, ExecutorChoice, ImageDetector
 from fileops.service.hub.names import SessionNames
-from fileops.service.images import ContentDetector
+from fileops.service.reading.images import ContentDetector
 from fileops.service.review.client import PersonReviews, ReviewAsker
 from fileops.telemetry.calls import Sink
 

@@ -20,9 +20,8 @@ from fileops.model.changes import ChangeSetResult
 from fileops.model.edits import Rebased
 from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.history import AppliedEdit
-from fileops.model.host_names import MAX_HOST_CHARS, host_name
 from fileops.model.results import EditResult, Notice, Notices
-from fileops.model.sessions import DEFAULT_SESSION, SessionName, base_in, has_host_id
+from fileops.model.sessions import DEFAULT_SESSION, MAX_HOST_CHARS, SessionName, base_in, has_host_id, host_name
 
 MAX_ID_CHARS = 200  # names are kept with each edit and sent with each event
 KEPT_ID_CHARS = 160  # of a longer id; a hash follows

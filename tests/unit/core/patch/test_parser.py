@@ -4,9 +4,9 @@ import pytest
 
 from fileops.core.patch import parser
 from fileops.core.patch.parser import parse_patch
-from fileops.model.edits import HunkLine
+from fileops.model.changes import FilePatch
+from fileops.model.edits import HunkLine, PatchHunk
 from fileops.model.errors import InvalidPatch
-from fileops.model.patches import FilePatch, PatchHunk
 
 
 def lines(*texts: str) -> tuple[HunkLine, ...]:

@@ -140,6 +140,7 @@ def _made(failure: type[FileOpsError]) -> FileOpsError:
         "old_string": "o", "n_matches": 2, "lines": (1, 2), "n_expected": 1, "n_found": 2, "encoding": "utf-8",
         "characters": "\udc80", "timeout_s": 600.0, "strategy": "s", "processor": "p", "validator": "v", "where": "sftp://host",
         "source": P, "rule": "ask", "n_waiting": 32, "files": (P,), "line": 3, "patch_line": 3,
+        "explanation": "no such turn", "n_files": 1001, "max_files": 1000,
     }  # fmt: skip
     names = failure.__dataclass_fields__  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
     return failure(**{name: fields[name] for name in names if name in fields})  # pyright: ignore[reportUnknownVariableType]

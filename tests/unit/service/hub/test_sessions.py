@@ -10,8 +10,7 @@ import pytest
 
 from fileops.attach.handshake import Hook
 from fileops.model.events import DidRead
-from fileops.model.host_names import MAX_HOST_CHARS, host_name
-from fileops.model.sessions import SessionName
+from fileops.model.sessions import MAX_HOST_CHARS, SessionName, host_name
 from fileops.service.hub.names import SharedSessionNames, program_name
 from fileops.service.hub.sessions import KEPT_S, MAX_KEPT, SessionRegistry
 from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of, shared_daemon

@@ -30,9 +30,9 @@ from fileops.model.requests import ReadRequest
 from fileops.model.results import ReadResult, Window
 from fileops.model.settings import Settings, Texts
 from fileops.ports import ContentStream, FileSystem, ImageDetector
-from fileops.service import images
-from fileops.service.line_index import LineIndex, LineIndexes
 from fileops.service.paths import with_canonical_path
+from fileops.service.reading import images
+from fileops.service.reading.line_index import LineIndex, LineIndexes
 from fileops.tracking.content_cache import MAX_BASE_BYTES
 from fileops.tracking.freshness import Freshness
 
