@@ -34,6 +34,7 @@ function M.new(text, settings)
     root = root,
     server = { approval_mode = 'yolo' },
     pane = { close_after_s = 0 },
+    review = { open = 'pane' },
     restart = { delay_s = 0.01 },
   }, settings or {}))
   if not vim.deep_equal(before, config.user()) then M.stop() end

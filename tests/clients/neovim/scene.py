@@ -96,6 +96,7 @@ def scene(
     approval_mode: str = "default",
     agents_approval: str | None = None,
     review_grace_s: float | None = None,
+    shows_reviews_in: str = "pane",
     columns: int = 116,
     rows: int = 46,
 ) -> Generator[Scene]:
@@ -105,7 +106,9 @@ def scene(
     cart.write_text(CART)
     optional = {"agents_approval": agents_approval, "review_grace_s": review_grace_s}
     server = {"approval_mode": approval_mode, "bash": True, **{k: v for k, v in optional.items() if v is not None}}
-    with opened(nvim, workspace, *arguments, server=server, columns=columns, rows=rows) as running:
+    with opened(
+        nvim, workspace, *arguments, server=server, shows_reviews_in=shows_reviews_in, columns=columns, rows=rows
+    ) as running:
         yield Scene(terminal=running, cart=cart)
 
 
@@ -115,17 +118,22 @@ def opened(
     workspace: Path,
     *arguments: str,
     server: dict[str, Any],
+    shows_reviews_in: str = "pane",
     columns: int = 116,
     rows: int = 46,
     name: str = "",
 ) -> Generator[Terminal]:
-    """Neovim with the cart open and the daemon attached. name: distinguishes two of one workspace."""
+    """Neovim with the cart open and the daemon attached. name: distinguishes two of one workspace.
+
+    shows_reviews_in: the setting `review.open`.
+    """
     settings = {
         "cmd": [sys.executable, "-m", "fileops"],
         "autostart": True,
         "shared": nvim.shares_daemon,
         "server": server,
         "pane": {"close_after_s": 0, "height": 24},
+        "review": {"open": shows_reviews_in},
     }
     with terminal(
         nvim,

@@ -36,6 +36,14 @@ def review(shop: Scene) -> None:
     )
 
 
+def text(shop: Scene) -> None:
+    """Two changes in the text; the second was rejected."""
+    shop.propose("agent-1", SHORTER_TOTAL, NO_FLOATS)
+    shop.terminal.shows("agent-1 1/2", "agent-1 2/2", "do accept  dr reject  dO all  dR none")
+    shop.terminal.command("$Fileops reject")
+    shop.terminal.shows("· rejected")
+
+
 def review_side_by_side(shop: Scene) -> None:
     review(shop)
     shop.terminal.keys("Space", "s")
@@ -87,6 +95,7 @@ def history(shop: Scene) -> None:
 
 SCENES: dict[str, tuple[Callable[[Scene], None], str]] = {
     "review": (review, "default"),
+    "text": (text, "default"),
     "review-side-by-side": (review_side_by_side, "default"),
     "command": (command, "default"),
     "marks": (marks, "yolo"),
@@ -103,7 +112,13 @@ def test_scene_matches_its_picture(name: str, theme: str, tmp_path: Path) -> Non
     nvim.environment["HOME"] = str(tmp_path)  # paths as short as users see their own
     columns = 132 if name == "review-side-by-side" else 116
     with scene(
-        nvim, tmp_path, "--cmd", f"set background={theme}", approval_mode=approval_mode, columns=columns
+        nvim,
+        tmp_path,
+        "--cmd",
+        f"set background={theme}",
+        approval_mode=approval_mode,
+        shows_reviews_in="text" if name == "text" else "pane",
+        columns=columns,
     ) as shop:
         assert shop.cart.read_text() == CART
         play(shop)

@@ -9,6 +9,17 @@ local function from(module, name)
   return function(args) require('fileops.' .. module)[name](args) end
 end
 
+--- Accept or reject: the changes in the lines of a range, else what is shown.
+---@param accepts boolean
+---@return fun(args: string, range?: { first: integer, last: integer })
+local function decide(accepts)
+  return function(args, range)
+    if not range then return require('fileops.review.view')[accepts and 'accept' or 'reject'](args) end
+    range.reason = args ~= '' and args or nil
+    require('fileops.review.text').decide(accepts, range)
+  end
+end
+
 ---@return string[]
 local function sessions() return require('fileops').sessions() end
 
@@ -45,9 +56,19 @@ M.subcommands = {
     desc = 'go to the waiting review',
   },
   reviews = { run = from('review.view', 'list'), desc = 'list the waiting reviews' },
-  accept = { run = from('review.view', 'accept'), desc = 'accept the review' },
+  accept = { run = decide(true), desc = 'accept the review, or its changes in a range of lines' },
   always = { run = from('review.view', 'always'), desc = 'accept, and ask no more in that session' },
-  reject = { run = from('review.view', 'reject'), desc = 'reject the review; what follows is the reason' },
+  reject = { run = decide(false), desc = 'the same, to reject; what follows is the reason' },
+  ['accept-change'] = {
+    run = function() require('fileops.review.text').decide(true) end,
+    desc = 'accept the change under the cursor',
+  },
+  ['reject-change'] = {
+    run = function(args)
+      require('fileops.review.text').decide(false, { reason = args ~= '' and args or nil })
+    end,
+    desc = 'reject the change under the cursor; what follows is the reason',
+  },
   ['accept-all'] = {
     run = from('review.view', 'accept_all'),
     desc = 'accept all files of the change set under review',
@@ -56,6 +77,16 @@ M.subcommands = {
     run = from('review.view', 'reject_all'),
     desc = 'reject all files of the change set; what follows is the reason',
   },
+  ['accept-reviews'] = { run = from('review.view', 'accept_reviews'), desc = 'accept all edits that wait' },
+  ['reject-reviews'] = {
+    run = from('review.view', 'reject_reviews'),
+    desc = 'reject all edits that wait; what follows is the reason',
+  },
+  pane = {
+    run = function() require('fileops.review.view').enter(nil, true) end,
+    desc = 'the waiting review in a pane below',
+  },
+  proposal = { run = from('review.view', 'edit'), desc = 'edit the proposed text in a tab page' },
   diff = { run = from('ui.last_edit', 'enter'), desc = "the last edit's diff" },
   close = { run = from('ui.last_edit', 'close'), desc = 'close that diff' },
   dismiss = {
@@ -86,13 +117,14 @@ M.subcommands = {
   },
 }
 
----@param line { args: string }
+---@param line { args: string, range?: integer, line1?: integer, line2?: integer }
 function M.run(line)
   local name, args = line.args:match('^%s*(%S*)%s*(.-)$')
   if name == '' then name = 'status' end
   local subcommand = M.subcommands[name]
   if not subcommand then return require('fileops.ui.messages').error(('no subcommand %s'):format(name)) end
-  subcommand.run(args)
+  local has_range = (line.range or 0) > 0
+  subcommand.run(args, has_range and { first = line.line1, last = line.line2 } or nil)
 end
 
 ---@param lead string the word at the cursor
@@ -118,6 +150,9 @@ M.plugs = {
   'accept',
   'always',
   'reject',
+  'accept-change',
+  'reject-change',
+  'pane',
   'diff',
   'close',
   'dismiss',
@@ -130,6 +165,7 @@ M.plugs = {
 function M.define()
   vim.api.nvim_create_user_command('Fileops', M.run, {
     nargs = '*',
+    range = true,
     complete = M.complete,
     desc = "Read and edit files through the fileops daemon; review and undo agents' edits",
   })

@@ -14,7 +14,7 @@ M.defaults = {
   pane = { layout = 'inline', height = 14, show_edits = true, close_after_s = 10 },
   marks = { enabled = true, deleted = true, sign = '▎' },
   documents = { max_mb = 16 },
-  review = { open = 'pane' },
+  review = { open = 'text' },
   stale = { virtual_text = true, sign = '!' },
   keys = {
     accept = 'a',
@@ -24,6 +24,10 @@ M.defaults = {
     accept_all = 'ga',
     reject_all = 'gr',
     toggle_hunk = '<Space>',
+    accept_change = 'do',
+    reject_change = 'dr',
+    accept_file = 'dO',
+    reject_file = 'dR',
     edit = 'e',
     layout = 's',
     next_hunk = ']c',
@@ -44,7 +48,7 @@ M.defaults = {
 local choices = {
   autostart = { 'project', true, false },
   ['pane.layout'] = { 'inline', 'side_by_side' },
-  ['review.open'] = { 'pane', 'focus', 'none' },
+  ['review.open'] = { 'text', 'pane', 'focus', 'none' },
   ['server.freshness'] = { 'mtime', 'content', 'relevant' },
   ['server.notices'] = { 'off', 'details', 'output' },
   ['server.confine'] = { 'edits', 'all', 'off' },

@@ -39,7 +39,7 @@
 ---@field max_mb number a larger buffer is not reported to the daemon: agents then see the file instead
 
 ---@class (exact) fileops.ReviewOptions
----@field open 'pane'|'focus'|'none' 'pane' shows a waiting review and leaves the cursor where it is
+---@field open 'text'|'pane'|'focus'|'none' 'text' shows a waiting review in the text of its file, 'pane' below it
 
 ---@class (exact) fileops.StaleOptions
 ---@field virtual_text boolean
@@ -111,6 +111,7 @@
 ---@field hunks fileops.wire.Hunk[] to look at
 ---@field change_ids string[] what can be decided alone
 ---@field rejected table<string, boolean> change id → true
+---@field accepted table<string, boolean> change id → true, decided one by one
 ---@field settle fun(decision: fileops.Decision)
 ---@field client_id? integer of a question that waits for an answer, as the next two
 ---@field request_id? integer|string the daemon's; nil under a transport that hides it
@@ -143,6 +144,21 @@
 
 ---@class (exact) fileops.Accepted an edit that the person accepted, whose outcome is still to come
 ---@field is_refused boolean the user was notified that nothing was written
+
+-- review/text
+
+---@class (exact) fileops.TextReview a review that is shown in a buffer
+---@field buf integer
+---@field review fileops.Review
+---@field revision integer
+---@field changes fileops.TextChange[] as in the review
+---@field since_ms integer when it appeared, by `uv.now()`
+
+---@class (exact) fileops.TextChange
+---@field id string
+---@field range integer the extmark that moves with its lines
+---@field ids integer[] all its extmarks
+---@field is_addition boolean no line of the buffer is its own
 
 -- review/proposal
 
@@ -275,6 +291,6 @@
 -- commands
 
 ---@class (exact) fileops.Subcommand
----@field run fun(args: string)
+---@field run fun(args: string, range?: { first: integer, last: integer })
 ---@field desc string
 ---@field complete? 'file'|fun(): string[]

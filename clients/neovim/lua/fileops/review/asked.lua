@@ -44,6 +44,7 @@ local function enqueue(kind, params, from, answer)
     hunks = params.hunks or {},
     change_ids = vim.tbl_map(function(hunk) return hunk.id end, params.hunks or {}),
     rejected = {},
+    accepted = {},
     answer = answer,
     settle = function() end,
   }

@@ -8,7 +8,7 @@ local N_CONTEXT = 3 -- lines shown around a change, as in a unified diff
 
 ---@param text? string
 ---@return string[] lines without their ends; none for a text that is too large to be sent
-local function lines_of(text)
+function M.lines_of(text)
   if not text or text == '' then return {} end
   local lines = vim.split(text, '\n', { plain = true })
   if lines[#lines] == '' then lines[#lines] = nil end
@@ -19,7 +19,9 @@ end
 ---@param start integer
 ---@param n_lines integer
 ---@return integer
-local function first_of(start, n_lines) return n_lines == 0 and start + 1 or start end
+function M.first_of(start, n_lines) return n_lines == 0 and start + 1 or start end
+
+local lines_of, first_of = M.lines_of, M.first_of
 
 ---@param change fileops.wire.ReviewChange
 ---@return fileops.wire.HunkLine[]
@@ -111,22 +113,22 @@ function M.text_without(review, rejected)
   return table.concat(kept, '\n')
 end
 
---- Which changes of a review the person has dropped already, in an earlier revision of it. Ids name a change of one
+--- Which changes of a review the person has decided on already, in an earlier revision of it. Ids name a change of one
 --- revision; a change with the same lines is the same one.
 ---@param before fileops.wire.Review
 ---@param now fileops.wire.Review
----@param rejected table<string, boolean> of the earlier revision
+---@param decided table<string, boolean> of the earlier revision, all in the same way
 ---@return table<string, boolean>
-function M.still_rejected(before, now, rejected)
+function M.still_decided(before, now, decided)
   local function lines(change) return (change.diff:gsub('^[^\n]*\n', '')) end
-  local dropped, kept = {}, {} ---@type table<string, boolean>, table<string, boolean>
+  local chosen, others = {}, {} ---@type table<string, boolean>, table<string, boolean>
   for _, change in ipairs(before.changes) do
-    (rejected[change.id] and dropped or kept)[lines(change)] = true
+    (decided[change.id] and chosen or others)[lines(change)] = true
   end
   local still = {} ---@type table<string, boolean>
   for _, change in ipairs(now.changes) do
     local text = lines(change)
-    if text ~= '' and dropped[text] and not kept[text] then still[change.id] = true end
+    if text ~= '' and chosen[text] and not others[text] then still[change.id] = true end
   end
   return still
 end

@@ -221,6 +221,7 @@ local function new(params, set)
     hunks = {},
     change_ids = {},
     rejected = {},
+    accepted = {},
     set = set,
     settle = function() end,
   }
@@ -243,7 +244,8 @@ local function open(params, set)
   local is_new, was_lost = params.revision > before.revision, review.is_lost
   review.is_lost = nil
   if is_new then
-    review.rejected = changes.still_rejected(before, params, review.rejected)
+    review.rejected = changes.still_decided(before, params, review.rejected)
+    review.accepted = changes.still_decided(before, params, review.accepted)
     fill(review, params)
     review.decided, review.is_deciding, review.text_offered = nil, nil, nil
   elseif review.is_deciding then

@@ -194,6 +194,28 @@ end
 
 ---@param review fileops.Review
 ---@param change_id string
-function M.toggle(review, change_id) review.rejected[change_id] = not review.rejected[change_id] or nil end
+function M.toggle(review, change_id)
+  local accepts = nil
+  if not review.rejected[change_id] then accepts = false end
+  M.judge(review, change_id, accepts)
+end
+
+--- The verdict on one change; nil takes it back.
+---@param review fileops.Review
+---@param change_id string
+---@param accepts boolean?
+function M.judge(review, change_id, accepts)
+  review.accepted[change_id] = accepts == true or nil
+  review.rejected[change_id] = accepts == false or nil
+end
+
+--- Whether there is a verdict on each change.
+---@param review fileops.Review
+---@return boolean
+function M.is_judged(review)
+  return vim
+    .iter(review.change_ids)
+    :all(function(id) return review.accepted[id] or review.rejected[id] or false end)
+end
 
 return M

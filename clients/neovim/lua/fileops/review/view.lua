@@ -1,9 +1,10 @@
--- The review as a person sees it: a pane below, with its own keys, for edits and for commands; the proposal of an
--- edit in a tab page where it is edited.
+-- The review as a person sees it: an edit of an open file in its text; else a pane below, with its own keys, for edits
+-- and for commands; the proposal of an edit in a tab page where it is edited.
 -- By default it takes neither the cursor nor a key.
 local config = require('fileops.config')
 local keymaps = require('fileops.ui.keymaps')
 local pane = require('fileops.ui.pane')
+local text = require('fileops.review.text')
 
 local M = {}
 
@@ -59,6 +60,13 @@ local function redraw()
   if shown and current then shown:update(spec_of(current)) end
 end
 
+--- Whether the person sees a review somewhere.
+---@param review fileops.Review
+---@return boolean
+local function is_seen(review)
+  return (shown ~= nil and shown:is_open() and current == review) or text.is_visible(review)
+end
+
 local function show_help()
   local keys = config.get().keys
   local lines = {}
@@ -90,9 +98,12 @@ local function step(direction)
   select_review(all[(position(current) - 1 + direction) % #all + 1])
 end
 
---- A decision on the review that is shown; without a pane, on the one that waits longest.
+--- What a decision is on: the review in the text that the cursor is in, else that of the pane, else the one that waits
+--- longest.
 ---@return fileops.Review?
 function M.current()
+  local in_text = text.in_buffer(vim.api.nvim_get_current_buf())
+  if in_text then return in_text end
   if current and not ended then return current end
   local first = waiting()[1]
   if not first then require('fileops.ui.messages').info('no review is waiting') end
@@ -102,7 +113,9 @@ end
 ---@param decide fun(review: fileops.Review)
 local function on_current(decide)
   return function()
-    if ended then return go_on() end -- what was looked at is gone: a key meant for it decides nothing else
+    -- what was looked at is gone: a key meant for it decides nothing else
+    local is_in_text = text.in_buffer(vim.api.nvim_get_current_buf()) ~= nil
+    if ended and not is_in_text then return go_on() end
     local review = M.current()
     if review then decide(review) end
   end
@@ -148,6 +161,27 @@ function M.reject_all(reason)
   )()
 end
 
+--- Decide all edits that wait, the oldest first. Commands are looked at one by one.
+---@param decide fun(review: fileops.Review)
+local function on_edits(decide)
+  local edits = vim.tbl_filter(function(review) return review.kind == 'edit' end, waiting())
+  if #edits == 0 then return require('fileops.ui.messages').info('no review is waiting') end
+  for _, review in ipairs(edits) do
+    decide(review)
+  end
+end
+
+function M.accept_reviews()
+  on_edits(function(review) require('fileops.review.queue').accept(review) end)
+end
+
+---@param reason? string for the model
+function M.reject_reviews(reason)
+  on_edits(
+    function(review) require('fileops.review.queue').reject(review, reason ~= '' and reason or nil) end
+  )
+end
+
 M.edit = on_current(function(review)
   if review.kind == 'edit' then require('fileops.review.proposal').open(review) end
 end)
@@ -164,7 +198,7 @@ local actions = {
     local id = shown and shown:hunk_id()
     if not (id and current) then return end
     require('fileops.review.queue').toggle(current, id)
-    redraw()
+    M.judged(current)
   end,
   layout = function()
     if current and current.kind == 'command' then return end
@@ -208,11 +242,14 @@ local function show(review)
   return shown ~= nil
 end
 
---- Open the pane and go into it.
+--- Go to where a review is shown: in the text, else into the pane, which is opened.
 ---@param review? fileops.Review
-function M.enter(review)
-  review = review or (not ended and current) or waiting()[1]
+---@param in_pane? boolean in any case
+function M.enter(review, in_pane)
+  local here = text.in_buffer(vim.api.nvim_get_current_buf())
+  review = review or (in_pane and here) or (not ended and current) or here or waiting()[1]
   if not review then return require('fileops.ui.messages').info('no review is waiting') end
+  if not in_pane and review ~= current and text.enter(review) then return end
   if shown and shown:is_open() then
     if current ~= review or ended then select_review(review) end
   elseif not show(review) then
@@ -242,6 +279,7 @@ end
 --- A second has passed in which a review may have come closer to its end.
 ---@param is_last_minute fun(review: fileops.Review): boolean
 function M.second_passed(is_last_minute)
+  text.second_passed(is_last_minute)
   if shown and current and not ended and is_last_minute(current) then
     shown:retitle(spec_of(current).titles)
   end
@@ -250,7 +288,7 @@ end
 ---@param review fileops.Review
 ---@param words string such as "60 s left"
 function M.is_about_to_end(review, words)
-  if shown and shown:is_open() and current == review then return end
+  if is_seen(review) then return end
   local sentence = ('%s: %s to decide  (:Fileops review)'):format(KINDS[review.kind].summary(review), words)
   require('fileops.ui.messages').info(sentence)
 end
@@ -258,16 +296,34 @@ end
 --- Its content is another one: the file changed.
 ---@param review fileops.Review
 function M.changed(review)
-  redraw()
-  local is_seen = shown ~= nil and shown:is_open() and current == review
-  if is_seen then return end
+  M.judged(review)
+  if is_seen(review) then return end
   require('fileops.ui.messages').info(KINDS[review.kind].summary(review) .. ': its review has changed')
+end
+
+--- A verdict on a change of it is another one.
+---@param review fileops.Review
+function M.judged(review)
+  if config.get().review.open == 'text' then text.show(review) end
+  redraw()
 end
 
 ---@param review fileops.Review
 function M.arrived(review)
   require('fileops.review.countdown').watch()
   local open = config.get().review.open
+  if open == 'text' and review.kind == 'edit' and text.show(review) and text.is_visible(review) then
+    redraw() -- of another one, which counts those that wait
+    local keys = config.get().keys
+    local how = (' (%s goes there)'):format(keys.next_hunk or ':Fileops review')
+    return require('fileops.ui.messages').info(
+      ('%s proposes %s%s'):format(
+        require('fileops.sessions').proposer(review.params),
+        KINDS.edit.summary(review),
+        how
+      )
+    )
+  end
   if shown and shown:is_open() then
     redraw()
   elseif open == 'none' or not show(review) then
@@ -283,8 +339,7 @@ end
 ---@param review fileops.Review
 function M.staleness_changed(review)
   redraw()
-  local is_seen = shown ~= nil and shown:is_open() and current == review
-  if is_seen or not require('fileops.review.queue').stale_reason(review) then return end
+  if is_seen(review) or not require('fileops.review.queue').stale_reason(review) then return end
   local name = vim.fs.basename(review.params.file_path)
   require('fileops.ui.messages').warn(name .. ' changed: accepting its review will be refused')
 end
@@ -295,6 +350,7 @@ end
 ---@param review fileops.Review
 ---@param why? string if it was not decided here
 function M.gone(review, why)
+  text.hide(review)
   if not shown then return end
   if current ~= review then return redraw() end
   if why and shown:is_open() and shown:has_cursor() then

@@ -117,25 +117,6 @@ local function forget_restored(buf, regions)
   end
 end
 
---- Vim scrolls virtual lines above line 1 out of sight; bring them in where line 1 is the top line.
----@param buf integer
----@param count integer
-local function show_above_first_line(buf, count)
-  local function reveal()
-    if vim.fn.line('w0') == 1 then vim.fn.winrestview({ topfill = count }) end
-  end
-  vim.schedule(function() -- now, before the marks are drawn, Vim would take the filling away again
-    if not vim.api.nvim_buf_is_valid(buf) then return end
-    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-      if win == vim.api.nvim_get_current_win() then
-        reveal() -- nvim_win_call would put this window's view back
-      else
-        vim.api.nvim_win_call(win, reveal)
-      end
-    end
-  end)
-end
-
 --- The buffer was changed in these regions, by no agent: they are not marked.
 ---@param buf integer
 ---@param regions fileops.Region[]
@@ -161,7 +142,9 @@ function M.show(buf, regions, seq)
   edits[buf] = edits[buf] or {}
   table.insert(edits[buf], edit)
   local first = regions[1]
-  if first and first.line == 1 and #first.removed > 0 then show_above_first_line(buf, #first.removed) end
+  if first and first.line == 1 and #first.removed > 0 then
+    require('fileops.ui.virtual').reveal_above_first_line(buf, #first.removed)
+  end
 end
 
 --- An agent's edit is in the buffer, which was brought to its file, and may have changed in other places too: mark

@@ -1,0 +1,219 @@
+local t = require('harness')
+if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
+
+local approval = require('approval')
+local highlights = require('fileops.ui.highlights')
+local review = require('fileops.review.queue')
+local text = require('fileops.review.text')
+local world = require('world')
+
+local TEXT, propose, settled = approval.TEXT, approval.propose, approval.settled
+local NOT_READ_MS = 300
+
+local function keys(typed) vim.api.nvim_feedkeys(vim.keycode(typed), 'xt', false) end
+
+--- An agent and an open file whose reviews are shown in the text.
+local function asking()
+  for _, each in ipairs(vim.list_slice(review.waiting())) do
+    review.reject(each)
+  end
+  return world.new(TEXT, { server = { approval_mode = 'default' }, review = { open = 'text' } })
+end
+
+--- Until the person may have read what is shown.
+local function read()
+  local since = vim.uv.now()
+  t.wait(function() return vim.uv.now() - since > NOT_READ_MS end)
+end
+
+---@param buf integer
+---@return string[] virtual lines, and marked lines as `-N`, top to bottom
+local function shown(buf)
+  local ns = vim.api.nvim_get_namespaces()['fileops.review.text']
+  local found = {}
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })) do
+    local details = mark[4]
+    if details.hl_group == 'FileopsDelete' then found[#found + 1] = ('-%d'):format(mark[2] + 1) end
+    for _, line in ipairs(details.virt_lines or {}) do
+      local words = table.concat(vim.tbl_map(function(chunk) return chunk[1] end, line))
+      if not words:find('^▎') then found[#found + 1] = '+' .. vim.trim(words) end
+    end
+  end
+  return found
+end
+
+t.it('a review of an open file is shown in its text, and no pane opens', function()
+  local path, agent, buf = asking()
+  local answer = propose(agent, path)
+  t.eq(shown(buf), { '-2', '+TWO', '-11', '+NINE' })
+  t.eq({ #world.own_windows(), text.lines(buf) }, { 0, { 2, 11 } })
+  vim.cmd('Fileops accept')
+  t.eq(settled(answer).status, 'success')
+  t.wait(function() return world.text_of(buf) == TEXT:gsub('two', 'TWO'):gsub('nine', 'NINE') end, 'the text')
+  t.eq(shown(buf), {})
+end)
+
+t.it('each change is decided under the cursor, and the last decision hands the review in', function()
+  local path, agent, buf = asking()
+  local answer = propose(agent, path)
+  read()
+  keys('gg]cdo')
+  t.eq(answer.result, nil)
+  t.eq(shown(buf), { '+TWO', '-11', '+NINE' }) -- the accepted one is not marked as undecided any more
+  keys(']cdr')
+  t.eq(settled(answer).details.modified_by_user, true)
+  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO')))
+end)
+
+t.it('a range of lines decides the changes that it touches', function()
+  local path, agent = asking()
+  local answer = propose(agent, path)
+  vim.cmd('1,5Fileops reject not here')
+  vim.cmd('6,$Fileops accept')
+  t.eq(settled(answer).status, 'success')
+  t.eq(t.contents(path), (TEXT:gsub('nine', 'NINE')))
+
+  answer = propose(agent, path, { { old_string = 'one\n', new_string = 'ONE\n' } })
+  vim.cmd('%Fileops reject use the constant')
+  assert(settled(answer).output:find('rejected: use the constant', 1, true), answer.result.output)
+end)
+
+t.it('what is typed beside it moves it and stays', function()
+  local path, agent, buf = asking()
+  local answer = propose(agent, path)
+  vim.api.nvim_buf_set_lines(buf, 6, 6, true, { 'typed', 'typed too' })
+  t.eq(text.lines(buf), { 2, 13 })
+  read()
+  keys('gg]cdO')
+  t.eq(settled(answer).status, 'success')
+  t.wait(
+    function()
+      return world.text_of(buf)
+        == TEXT:gsub('two', 'TWO'):gsub('nine', 'NINE'):gsub('six\n', 'six\ntyped\ntyped too\n')
+    end,
+    'both'
+  )
+  vim.bo[buf].modified = false
+end)
+
+t.it('a review is shown where its lines are by then', function()
+  local path, agent, buf = asking()
+  propose(agent, path)
+  local waiting = review.waiting()[1]
+  text.hide(waiting)
+  vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'first', 'second', 'third' })
+  vim.api.nvim_buf_set_lines(buf, 10, 11, true, {})
+  assert(text.show(waiting))
+  t.eq(shown(buf), { '-4', '+TWO', '-12', '+NINE' })
+  review.reject(waiting)
+  vim.bo[buf].modified = false
+end)
+
+t.it('lines that only come are shown at their place, also above the first line', function()
+  local path, agent, buf = asking()
+  propose(agent, path, {
+    { old_string = 'one\n', new_string = 'zero\none\n' },
+    { old_string = 'end\n', new_string = 'end\n\tmore\n' },
+  })
+  t.eq(shown(buf), { '+zero', '+more' })
+  t.eq(text.lines(buf), { 1, 12 })
+  review.reject(review.waiting()[1])
+end)
+
+t.it('a key that comes with the review decides nothing', function()
+  local path, agent, buf = asking()
+  local answer = propose(agent, path)
+  vim.api.nvim_win_set_cursor(0, { 2, 0 })
+  local said = t.said(function() keys('do') end)
+  t.eq({ #said, answer.result, #review.waiting(), world.text_of(buf) }, { 1, nil, 1, TEXT })
+  read()
+  keys('dodr') -- the second one is on no change that is undecided, and changes no text
+  t.eq(world.text_of(buf), TEXT)
+  review.reject(review.waiting()[1])
+end)
+
+t.it('the keys are gone with the review, and a map of the buffer comes back', function()
+  local path, agent, buf = asking()
+  vim.keymap.set('n', ']c', 'gg', { buffer = buf })
+  local answer = propose(agent, path)
+  vim.api.nvim_win_set_cursor(0, { 1, 0 })
+  keys(']c')
+  t.eq(vim.api.nvim_win_get_cursor(0)[1], 2)
+  vim.cmd('Fileops reject')
+  settled(answer)
+  keys('G]c')
+  t.eq(vim.api.nvim_win_get_cursor(0)[1], 1)
+  t.eq({ vim.fn.maparg('do', 'n'), vim.fn.maparg('dr', 'n') }, { '', '' })
+  local before = world.text_of(buf)
+  keys('dodrdOdR')
+  t.eq(world.text_of(buf), before)
+end)
+
+t.it('in diff mode the keys are those of diff mode', function()
+  local path, agent, buf = asking()
+  local answer = propose(agent, path)
+  vim.cmd('diffthis | new | setlocal buftype=nofile')
+  vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split(TEXT:gsub('four', 'IV'), '\n', { trimempty = true }))
+  vim.cmd('diffthis | wincmd p')
+  read()
+  keys('gg]cdo')
+  t.eq(vim.api.nvim_buf_get_lines(buf, 3, 4, true), { 'IV' })
+  t.eq({ #review.waiting(), answer.result }, { 1 })
+  vim.cmd('diffoff! | only')
+  vim.cmd('silent edit!')
+  t.eq(shown(buf), { '-2', '+TWO', '-11', '+NINE' }) -- read again, it is shown again
+  review.reject(review.waiting()[1])
+end)
+
+t.it('a review of a file that is not open is in a pane, and in its text once it is', function()
+  local path, agent, buf = asking()
+  vim.cmd('enew')
+  vim.api.nvim_buf_delete(buf, {})
+  propose(agent, path)
+  t.eq(#world.own_windows(), 1)
+  vim.cmd.edit(path)
+  t.eq(shown(0), { '-2', '+TWO', '-11', '+NINE' })
+  review.reject(review.waiting()[1])
+  t.eq({ #world.own_windows(), shown(0) }, { 0, {} })
+end)
+
+t.it('the pane is there by choice', function()
+  local path, agent = asking()
+  propose(agent, path)
+  vim.cmd('Fileops pane')
+  t.eq(#world.own_windows(), 1)
+  t.eq(vim.api.nvim_get_current_win(), world.own_windows()[1])
+  keys('r')
+  t.eq({ #world.own_windows(), #review.waiting() }, { 0, 0 })
+end)
+
+t.it('all that waits is decided by one command', function()
+  local path, agent = asking()
+  local second = require('fileops').session('another')
+  local answers =
+    { (propose(agent, path)), (propose(second, path, { { old_string = 'six', new_string = 'VI' } })) }
+  vim.cmd('Fileops accept-reviews')
+  for _, answer in ipairs(answers) do
+    t.eq(settled(answer).status, 'success')
+  end
+  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO'):gsub('nine', 'NINE'):gsub('six', 'VI')))
+end)
+
+t.it('a buffer that cannot be changed shows a review all the same', function()
+  local path, agent, buf = asking()
+  vim.bo[buf].modifiable = false
+  propose(agent, path)
+  t.eq(shown(buf), { '-2', '+TWO', '-11', '+NINE' })
+  review.reject(review.waiting()[1])
+  vim.bo[buf].modifiable = true
+end)
+
+t.it(
+  'a session has one colour everywhere',
+  function()
+    t.eq(
+      vim.tbl_map(highlights.of_session, { '', 'claude-code:7f3a', 'codex:19b2', 'ä' }),
+      { 'FileopsSession1', 'FileopsSession7', 'FileopsSession2', 'FileopsSession2' }
+    )
+  end
+)

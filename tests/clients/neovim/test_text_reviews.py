@@ -1,0 +1,76 @@
+"""A person at a terminal decides in the text of a file, by keys, also at the moment a review comes or goes."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
+from clients.neovim.test_terminal import load
+from clients.neovim.world import Neovim, neovim
+
+pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+
+IS_READ = "luaeval('require(\"fileops.review.text\").is_read(vim.api.nvim_get_current_buf()) and 1 or 0')"
+N_WAITING = "luaeval('#require(\"fileops.review.queue\").waiting()')"
+TEXT = 'join(getline(1, \'$\'), "\\n") .. "\\n"'
+NORMAL = "mode(1) ==# 'n' && winnr('$') == 1"
+
+
+@pytest.fixture(params=["floor", "new"])
+def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
+    return neovim(request.param, tmp_path)
+
+
+def test_changes_are_decided_in_the_text_by_keys(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, shows_reviews_in="text", columns=80) as shop:
+        result = shop.propose("agent-1", SHORTER_TOTAL, NO_FLOATS)
+        shop.terminal.shows("agent-1 1/", "do accept  dr reject", "return sum(line.price", "not any(line.price")
+        shop.terminal.until(NORMAL)
+        shop.terminal.until(IS_READ)
+        shop.terminal.keys("gg", "]", "c", "]", "c")
+        shop.terminal.until("getline('.') =~# 'total(lines) == 0'")
+        shop.terminal.keys("dr")
+        shop.terminal.shows("rejected")
+        shop.terminal.keys("gg", "O", "# typed beside it", "Escape")
+        shop.terminal.keys("dO")
+        assert shop.result(result) == "success"
+        edited = "# typed beside it\n" + CART.replace(*SHORTER_TOTAL)
+        shop.terminal.until(f"{TEXT} ==# {vim_string(edited)}")
+        shop.terminal.until(NORMAL)
+        shop.terminal.shows_no("agent-1 ")
+
+
+def vim_string(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+@pytest.mark.parametrize("keys", ["do", "dr", "dO", "dR", "]c"])
+def test_key_that_comes_with_a_review_does_nothing_else(nvim: Neovim, tmp_path: Path, keys: str) -> None:
+    """It decides on the review, or nothing; it is never a command of Neovim's. So when the review goes."""
+    step, back = SHORTER_TOTAL, (SHORTER_TOTAL[1], SHORTER_TOTAL[0])
+    with scene(nvim, tmp_path, shows_reviews_in="text") as shop:
+        shop.terminal.keys("/def total", "Enter")
+        shop.terminal.until("line('.') == 13")
+        for number, delay_s in enumerate((0.0, 0.01, 0.03)):
+            before = shop.cart.read_text()
+            with load():
+                result = shop.propose("agent-1", step if before == CART else back)
+                time.sleep(delay_s)  # tried here, not waited for
+                shop.terminal.keys(keys)
+                typed_all(shop, 2 * number)
+                shop.terminal.until(f"{N_WAITING} == 1 || v:lua.Agent.result({result}) !=# ''")
+                shop.terminal.command("Fileops reject")
+                shop.terminal.keys(keys)  # the review has gone by now, or has not yet
+                typed_all(shop, 2 * number + 1)
+                outcome = shop.result(result)
+            edited = before.replace(*(step if before == CART else back))
+            assert outcome == "success" or shop.cart.read_text() == before
+            assert outcome == "rejected" or shop.cart.read_text() == edited
+            shop.terminal.until(f"{NORMAL} && !&modified && {TEXT} ==# {vim_string(shop.cart.read_text())}")
+
+
+def typed_all(shop: Scene, number: int) -> None:
+    """Wait until Neovim has taken all keys that were typed before this."""
+    shop.terminal.command(f"let g:typed = {number}")
+    shop.terminal.until(f"get(g:, 'typed', -1) == {number}")
