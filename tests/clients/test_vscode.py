@@ -127,6 +127,12 @@ def test_user_decides_a_queue_by_keyboard_alone(editor: str, vsix: Path, runs: P
 
 
 @pytest.mark.parametrize("editor", ["floor", "new"])
+def test_user_decides_in_the_text_by_keyboard_alone(editor: str, vsix: Path, runs: Path) -> None:
+    done = node("text.mjs", editor, runs / f"text-{editor}", vsix, *(pictures() if editor == "new" else []))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("editor", ["floor", "new"])
 def test_review_is_decided_by_an_act_of_the_user_alone(editor: str, vsix: Path, runs: Path) -> None:
     done = node("reload.mjs", editor, runs / f"reload-{editor}", vsix)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -15,6 +15,7 @@ import { ReviewView } from './review/view';
 import { AppliedEdits } from './ui/applied';
 import { DiffPanes } from './ui/diff';
 import { History } from './ui/history';
+import { InsertedLines } from './ui/inserted';
 import { Marks } from './ui/marks';
 import { Sessions } from './ui/sessions';
 import { StaleFiles } from './ui/stale';
@@ -29,6 +30,7 @@ const RESTARTING_SETTINGS = [
 export interface Insides {
   daemon: Daemon;
   history: History;
+  inserted: InsertedLines;
   marks: Marks;
   panes: DiffPanes;
   reviews: Reviews;
@@ -45,7 +47,8 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const panes = new DiffPanes();
   const marks: Marks = new Marks(context, sessionId => sessions.nameOf(sessionId));
   const calls = new EditCalls();
-  const reviews: Reviews = new Reviews(panes, log, context.workspaceState, {
+  const inserted = new InsertedLines();
+  const reviews: Reviews = new Reviews(panes, inserted, log, context.workspaceState, {
     decide: params => daemon.request('fileops/decideReview', params),
     allow: async session_id => { await daemon.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' }); },
     isOwn: sessionId => calls.isOwn(sessionId),
@@ -65,7 +68,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
 
   let isLeaving = false;
   context.subscriptions.push(
-    log, panes, marks, stale, reviewView, reviews, daemon, sessions, status, history, new ManualCommands(daemon, panes),
+    log, panes, inserted, marks, stale, reviewView, reviews, daemon, sessions, status, history, new ManualCommands(daemon, panes),
     daemon.on('fileops/didBecomeStale')(event => {
       stale.add(event);
       reviews.noteStale(event);
@@ -120,7 +123,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   };
   void panes.closeOrphans().catch((error: unknown) => log.error(String(error))).then(() => daemon.start());
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
-    value: { daemon, history, marks, panes, reviews, reviewView, sessions, stale, status } satisfies Insides, enumerable: false,
+    value: { daemon, history, inserted, marks, panes, reviews, reviewView, sessions, stale, status } satisfies Insides, enumerable: false,
   });
 }
 

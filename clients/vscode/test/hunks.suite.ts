@@ -1,7 +1,10 @@
 import * as assert from 'node:assert/strict';
 import { answerOf, questionOf } from '../src/review/asked';
 import { compose, fragments, linesOf, moved, parseUnified } from '../src/review/hunks';
+import { neighbour, spotsOf } from '../src/review/spots';
 import { afterEdit, touchedLines } from '../src/review/touched';
+import { followTyping } from '../src/ui/spans';
+import { changedWords } from '../src/ui/words';
 
 const DIFF = `--- a/f
 +++ b/f
@@ -96,6 +99,38 @@ export function hunksSuite(): void {
       const { before, after, places } = fragments(hunks);
       assert.ok(before.includes('nine') && !after.includes('nine') && !before.includes('TWO'));
       assert.equal(linesOf(after)[places[0]!.changed], 'TWO\n');
+    });
+    it('names the words that differ, and none where the lines have nothing in common', () => {
+      const changed = (lines: ReturnType<typeof changedWords>['after']) => lines.map(words => words.filter(w => w.isChanged).map(w => w.text));
+      const { before, after } = changedWords('total = a + b\nend\n', 'total = a - b\nend\n');
+      assert.deepEqual([changed(before), changed(after)], [[['+'], []], [['-'], []]]);
+      assert.deepEqual(changed(changedWords('one\n', 'something else\n').after), [[]]);
+      assert.deepEqual(changedWords('', 'new\n'), { before: [], after: [[{ text: 'new', isChanged: false }]] });
+    });
+    it('finds the changes of a review in a text that was typed in', () => {
+      const change = { id: 'c', old_start: 3, old_lines: 1, new_start: 3, new_lines: 2, diff: '' };
+      const at = (now: string) => spotsOf([change], 'a\nb\nc\nd\n', 'a\nb\nC\nC2\nd\n', now).map(({ start, end, added }) => [start, end, added.length]);
+      assert.deepEqual(at('a\nb\nc\nd\n'), [[2, 3, 2]]);
+      assert.deepEqual(at('typed\na\nb\nc\nd\n'), [[3, 4, 2]]);
+      assert.deepEqual(at('a\nb\nc, typed\nd\n'), [], 'typed into');
+    });
+    it('follows typing above, inside and below lines', () => {
+      const after = (line: number, character: number, endLine: number, text: string): number[] => {
+        const span = { start: 5, end: 8 };
+        followTyping([span], [{ range: { start: { line, character }, end: { line: endLine, character } }, text }]);
+        return [span.start, span.end];
+      };
+      assert.deepEqual(after(2, 0, 2, 'x\n'), [6, 9]);
+      assert.deepEqual(after(5, 0, 5, 'x\n'), [6, 9], 'at its first character: above');
+      assert.deepEqual(after(6, 1, 6, '\n'), [5, 9]);
+      assert.deepEqual(after(6, 1, 7, ''), [5, 7]);
+      assert.deepEqual(after(8, 0, 8, 'x\n'), [5, 8]);
+    });
+    it('goes from change to change around the ends of a file', () => {
+      const spans = [{ start: 9, end: 9 }, { start: 2, end: 4 }];
+      assert.deepEqual([1, 2, 9].map(line => neighbour(spans, line, true)?.start), [2, 9, 2]);
+      assert.deepEqual([1, 3, 9].map(line => neighbour(spans, line, false)?.start), [9, 2, 2]);
+      assert.equal(neighbour([], 1, true), undefined);
     });
   });
 }

@@ -5,6 +5,7 @@ import { commandSuite } from './command.suite';
 import { daemonSuite } from './daemon.suite';
 import { decidedSuite } from './decided.suite';
 import { hunksSuite } from './hunks.suite';
+import { inTextSuite } from './inText.suite';
 import { marksSuite } from './marks.suite';
 import { panesSuite } from './panes.suite';
 import { reviewSuite } from './review.suite';
@@ -16,7 +17,7 @@ import { sharedSuite } from './shared.suite';
 import { makeFolders } from './world';
 
 const SUITES = {
-  hunks: hunksSuite, panes: panesSuite, review: reviewSuite, staleReview: staleReviewSuite, reviewEnd: reviewEndSuite, decided: decidedSuite, set: setSuite, command: commandSuite,
+  hunks: hunksSuite, panes: panesSuite, review: reviewSuite, staleReview: staleReviewSuite, reviewEnd: reviewEndSuite, decided: decidedSuite, inText: inTextSuite, set: setSuite, command: commandSuite,
   marks: marksSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite,
 };
 

@@ -51,7 +51,7 @@ export function personAt({ page, workspace }, images) {
   async function picture() {
     let last;
     return until(async () => {
-      const now = await page.screenshot();
+      const now = await page.screenshot({ animations: 'disabled' });
       const isSame = last?.equals(now);
       last = now;
       return isSame ? now : undefined;

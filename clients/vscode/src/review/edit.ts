@@ -24,13 +24,20 @@ export interface Draft {
   revision: number;
   text?: string | undefined;
   dropped: string[];
+  /** Accepted one by one, while others are not decided. */
+  accepted?: string[];
 }
+
+/** Of one change, while others are not decided. */
+export type Verdict = 'accepted' | 'rejected';
 
 const NAMES = { create: 'new file', modify: 'edit', rename: 'rename', delete: 'deletion' } as const;
 
 export class Review {
   readonly kind = 'edit';
   readonly dropped = new Set<string>();
+  /** Accepted one by one: the edit waits for its other changes. */
+  readonly accepted = new Set<string>();
   /** How the file changed since the agent read it. */
   staleness: DidBecomeStaleParams | undefined;
   /** A decision is on its way: its outcome is known when the edit was written or not. */
@@ -116,6 +123,16 @@ export class Review {
     return compose(this.#original, this.#proposedText, this.question.changes, id => !this.dropped.has(id));
   }
 
+  /** Whether this change was accepted or rejected on its own. */
+  isDecided(id: string): boolean {
+    return this.accepted.has(id) || this.dropped.has(id);
+  }
+
+  /** Whether each change was. */
+  get isDecidedInParts(): boolean {
+    return this.changes.length > 0 && this.changes.every(({ id }) => this.isDecided(id));
+  }
+
   get proposed(): string {
     return this.panes.proposed(this.pane);
   }
@@ -127,17 +144,20 @@ export class Review {
   /** Undefined where the person has done nothing to the proposal. */
   get draft(): Draft | undefined {
     const text = this.wasTyped ? this.proposed : this.earlier;
-    if (text === undefined && this.dropped.size === 0) return undefined;
-    return { filePath: this.question.file_path, revision: this.question.revision, text, dropped: [...this.dropped] };
+    if (text === undefined && this.dropped.size === 0 && this.accepted.size === 0) return undefined;
+    return { filePath: this.question.file_path, revision: this.question.revision, text, dropped: [...this.dropped], accepted: [...this.accepted] };
   }
 
   /**
    * Takes over what the person had done to it before: to the same proposal, or to that of an earlier content. A change
    * that they dropped stays dropped; a text of an earlier content is offered, because it would undo what others did.
-   * dropped: whether a change is one of those.
+   * verdictOf: what was decided of a change on its own.
    */
-  async takeOver(draft: Draft, isDropped: (change: ReviewChange) => boolean): Promise<void> {
-    for (const change of this.changes) if (isDropped(change)) this.dropped.add(change.id);
+  async takeOver(draft: Draft, verdictOf: (change: ReviewChange) => Verdict | undefined): Promise<void> {
+    for (const change of this.changes) {
+      const verdict = verdictOf(change);
+      if (verdict) (verdict === 'accepted' ? this.accepted : this.dropped).add(change.id);
+    }
     if (draft.revision === this.question.revision && draft.text !== undefined) {
       await this.panes.setProposed(this.pane, draft.text);
     } else if (this.dropped.size > 0) {
@@ -152,6 +172,14 @@ export class Review {
     if (!this.isWhole) return fragments(this.changes.map(hunkOf)).places;
     const { text, places } = this.#composed();
     return moved(places, normalised(text), normalised(this.proposed));
+  }
+
+  /** Decides one change; undefined: it is open again. False if typing has made it indistinguishable. */
+  async judge(id: string, verdict: Verdict | undefined): Promise<boolean> {
+    if (this.dropped.has(id) !== (verdict === 'rejected') && !await this.toggle(id)) return false;
+    if (verdict === 'accepted') this.accepted.add(id);
+    else this.accepted.delete(id);
+    return true;
   }
 
   /** Drops a change or puts it back. False if typing has made it indistinguishable. */
@@ -197,6 +225,7 @@ export class Review {
   }
 
   #flip(id: string): void {
+    this.accepted.delete(id);
     if (!this.dropped.delete(id)) this.dropped.add(id);
   }
 

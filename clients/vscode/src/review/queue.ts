@@ -7,17 +7,20 @@ import * as vscode from 'vscode';
 import {
   type AnyReview, type ClosedReview, type ConfirmCommandParams, type ConfirmCommandResult, type ConfirmEditParams,
   type ConfirmEditResult, type DecideReviewParams, type DecideReviewResult, type DidBecomeStaleParams,
-  type DidChangeReviewsParams, isOfOneEdit, isOfSet, type Review as Question,
+  type DidChangeReviewsParams, isOfOneEdit, isOfSet, type Review as Question, type ReviewChange,
 } from '../protocol';
 import { columnBeside, type DiffPanes } from '../ui/diff';
+import type { InsertedLines } from '../ui/inserted';
 import { answerOf, questionOf } from './asked';
 import { showChanges } from './changes';
 import { CommandReview } from './command';
 import { Drafts } from './drafts';
-import { bodyOf, type Decide, type Outcome, Review } from './edit';
+import { bodyOf, type Decide, type Outcome, Review, type Verdict } from './edit';
 import { ReviewFocus } from './focus';
+import { type Chosen, ReviewsInText } from './inText';
 import { showRebased } from './rebased';
 import { ChangeSet, type SetQuestion } from './set';
+import { neighbour } from './spots';
 import { endSentence, offerTyped, showEarlier, tellInPassing, tellResult } from './told';
 
 export type Waiting = Review | CommandReview;
@@ -43,6 +46,7 @@ export class Reviews implements vscode.Disposable {
   readonly #accepted = new vscode.EventEmitter<Review>();
   readonly #focus = new ReviewFocus(this.#waiting);
   readonly #drafts: Drafts;
+  readonly inText: ReviewsInText;
   readonly #disposables: vscode.Disposable[];
   /** Answers the questions of this window, by the id of their review. */
   readonly #asked = new Map<Waiting['id'], () => void>();
@@ -61,8 +65,13 @@ export class Reviews implements vscode.Disposable {
   readonly onDidAccept = this.#accepted.event;
 
   /** store: of this window; keeps what was typed and not decided. */
-  constructor(readonly panes: DiffPanes, readonly log: vscode.LogOutputChannel, store: vscode.Memento, readonly desk: Desk) {
+  constructor(
+    readonly panes: DiffPanes, inserted: InsertedLines, readonly log: vscode.LogOutputChannel, store: vscode.Memento, readonly desk: Desk,
+  ) {
     this.#drafts = new Drafts(store, () => this.#edits);
+    this.inText = new ReviewsInText(() => this.#edits, inserted);
+    const ofChange = (name: string, verdict: Verdict | undefined) =>
+      vscode.commands.registerCommand(`fileops.review.${name}`, (target?: unknown, id?: unknown) => this.#judge(target, id, verdict));
     const command = (name: string, run: (review: Review, arg: unknown) => unknown) =>
       vscode.commands.registerCommand(`fileops.review.${name}`, (target?: unknown, arg?: unknown) => {
         const review = this.#find(target, this.#edits);
@@ -76,7 +85,8 @@ export class Reviews implements vscode.Disposable {
         return outcome === 'reject' || panes.isVisible(review.pane) ? this.decide(review, outcome) : this.show(review, true);
       });
     this.#disposables = [
-      this.#changed, this.#becameStale, this.#accepted, this.#focus, this.#drafts,
+      this.#changed, this.#becameStale, this.#accepted, this.#focus, this.#drafts, this.inText,
+      ofChange('acceptChange', 'accepted'), ofChange('rejectChange', 'rejected'), ofChange('putBack', undefined),
       command('accept', review => this.decide(review, 'accept')),
       command('always', review => this.decide(review, 'always')),
       command('reject', review => this.#reject(review)),
@@ -88,7 +98,10 @@ export class Reviews implements vscode.Disposable {
       command('acceptAll', review => this.#decideAll(review, 'accept')),
       command('rejectAll', review => this.#rejectAll(review)),
       command('toggleHunk', (review, id) => this.#toggle(review, id)),
-      command('nextHunk', review => this.#nextHunk(review)),
+      command('nextHunk', review => this.#goInPane(review, true)),
+      vscode.commands.registerCommand('fileops.review.nextChange', () => this.#go(true)),
+      vscode.commands.registerCommand('fileops.review.previousChange', () => this.#go(false)),
+      command('openProposal', review => this.#inTurn(() => this.#showPane(review, true, columnBeside()))),
       command('showChanges', review => showChanges(panes, review.question)),
       command('showRebased', ({ question, rebased }) => rebased && showRebased(panes, question.file_path, rebased)),
       command('showEarlier', ({ question, earlier }) => earlier !== undefined && showEarlier(panes, question, earlier)),
@@ -196,20 +209,23 @@ export class Reviews implements vscode.Disposable {
   #restore(review: Review): void {
     const draft = this.#drafts.get(review.id);
     const isSame = draft?.revision === review.question.revision;
-    if (draft) void this.#inTurn(() => review.takeOver(draft, ({ id }) => isSame && draft.dropped.includes(id))); // before it is shown
+    const verdictOf = ({ id }: ReviewChange): Verdict | undefined =>
+      !isSame ? undefined : draft.dropped.includes(id) ? 'rejected' : draft.accepted?.includes(id) ? 'accepted' : undefined;
+    if (draft) void this.#inTurn(() => review.takeOver(draft, verdictOf)); // before it is shown
     this.#add(review);
   }
 
   /** The file changed, and the decision did not fit any more: the review is open again on the new content. */
   async #replace(old: Review, review: Review): Promise<void> {
     const { draft } = old;
-    const dropped = new Set(old.question.changes.filter(({ id }) => old.dropped.has(id)).map(bodyOf));
+    const verdicts = new Map(old.question.changes.filter(({ id }) => old.isDecided(id))
+      .map(change => [bodyOf(change), old.dropped.has(change.id) ? 'rejected' : 'accepted'] as const));
     this.#waiting[this.#waiting.indexOf(old)] = review;
     this.log.info(`Review ${review.id}: revision ${review.question.revision}`);
     this.#update();
     await this.#inTurn(async () => {
       // What the daemon made of the decision has nothing that was dropped; of another's decision, this window's drops count on.
-      if (draft) await review.takeOver(draft, change => dropped.has(bodyOf(change)));
+      if (draft) await review.takeOver(draft, change => verdicts.get(bodyOf(change)));
       this.#drafts.keep();
       const [column, hadFocus] = [this.panes.column(old.pane), this.#hasFocus(old)];
       if (column !== undefined) await this.#show(review, hadFocus, column);
@@ -274,6 +290,37 @@ export class Reviews implements vscode.Disposable {
     if (isTold) void tellResult(this.panes, { question, text, isAccepted, wasTyped }, result).catch((error: unknown) => this.log.error(String(error)));
     if (result.reason === 'reopened' || result.reason === 'review_changed') review.isDeciding = false; // shown again
     else await this.#end(review);
+  }
+
+  /** Decides one change of an edit. With the last of them the edit is decided. */
+  async #judge(target: unknown, id: unknown, verdict: Verdict | undefined): Promise<void> {
+    const chosen = this.inText.chosen(target, id) ?? this.#atCursorOfPane();
+    if (!chosen) return void vscode.window.setStatusBarMessage('No change at the cursor.', 5000);
+    const { review } = chosen;
+    await review.settled;
+    if (review.isDeciding) return;
+    const isLast = review.changes.every(change => change.id === chosen.id || review.dropped.has(change.id));
+    if (verdict === 'rejected' && isLast) return this.#reject(review);
+    if (!await review.judge(chosen.id, verdict)) return void vscode.window.setStatusBarMessage('This change was typed into and cannot be decided alone.', 5000);
+    this.#drafts.keep();
+    if (review.isDecidedInParts) return this.decide(review, 'accept');
+    this.inText.update();
+    this.#changed.fire();
+    if (verdict !== undefined && this.inText.has(review)) this.inText.go(true);
+  }
+
+  #atCursorOfPane(): Chosen | undefined {
+    const review = this.#focus.current;
+    const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
+    if (review?.kind !== 'edit') return undefined;
+    const place = review.places().find(({ start, end }) => start <= line && line <= Math.max(end, start + 1));
+    return place && { review, id: place.id };
+  }
+
+  #go(isNext: boolean): void {
+    const review = this.#focus.current;
+    if (review?.kind === 'edit') this.#goInPane(review, isNext);
+    else if (!this.inText.go(isNext)) vscode.window.setStatusBarMessage('No change waits in this file.', 5000);
   }
 
   /** A file of a change set is decided: the next one that is not is shown in its place. */
@@ -391,8 +438,10 @@ export class Reviews implements vscode.Disposable {
   }
 
   async #offer(review: Waiting): Promise<void> {
-    const how = vscode.workspace.getConfiguration('fileops').get<'beside' | 'active' | 'never'>('review.open', 'beside');
-    if (how === 'never') {
+    const how = vscode.workspace.getConfiguration('fileops').get<'text' | 'beside' | 'active' | 'never'>('review.open', 'text');
+    const isInText = review.kind === 'edit' && this.inText.has(review);
+    if (isInText && vscode.window.visibleTextEditors.some(({ document }) => document.uri.toString() === vscode.Uri.file(review.question.file_path).toString())) return;
+    if (how === 'never' || isInText) {
       const chosen = await vscode.window.showInformationMessage(`Fileops: ${review.title}`, 'Review');
       if (chosen && this.#waiting.includes(review)) await this.show(review, true);
       return;
@@ -404,8 +453,15 @@ export class Reviews implements vscode.Disposable {
     return this.#inTurn(() => this.#show(review, takesFocus, columnBeside()));
   }
 
+  /** In the text of its file, where it is open; else in its pane. */
   async #show(review: Waiting, takesFocus: boolean, viewColumn: vscode.ViewColumn): Promise<void> {
     if (!this.#waiting.includes(review)) return; // it has ended before its turn
+    if (review.kind === 'command' || !this.inText.has(review)) return this.#showPane(review, takesFocus, viewColumn);
+    if (takesFocus) await this.inText.reveal(review, true);
+    this.#focus.update();
+  }
+
+  async #showPane(review: Waiting, takesFocus: boolean, viewColumn: vscode.ViewColumn): Promise<void> {
     const first = review.kind === 'edit' ? review.places()[0]?.changed : undefined;
     const show = (): Promise<void> => this.panes.show(review.pane, { takesFocus, viewColumn, ...(first === undefined ? {} : { line: first }) });
     await (takesFocus ? this.#focus.during(review, show) : show());
@@ -422,6 +478,7 @@ export class Reviews implements vscode.Disposable {
     const uri = target instanceof vscode.Uri ? target : vscode.window.activeTextEditor?.document.uri;
     return among.find(review => review === target || review.id === target || (review.kind === 'edit' && review.set !== undefined && review.set === target))
       ?? among.find(review => uri && [review.pane.before, review.pane.after].some(u => u?.toString() === uri.toString()))
+      ?? among.find(review => review.kind === 'edit' && uri?.toString() === vscode.Uri.file(review.question.file_path).toString() && this.inText.has(review))
       ?? (target === PANE_IN_USE ? among.find(review => review === this.#focus.current) : among[0]);
   }
 
@@ -443,6 +500,7 @@ export class Reviews implements vscode.Disposable {
   #update(): void {
     this.#tick();
     void vscode.commands.executeCommand('setContext', 'fileops.nReviews', this.#waiting.length);
+    this.inText.update();
     this.#focus.update();
     this.#changed.fire();
   }
@@ -454,19 +512,19 @@ export class Reviews implements vscode.Disposable {
     const place = places.find(p => p.id === id) ?? places.find(p => p.start <= line && line <= Math.max(p.end, p.start + 1));
     if (place && await review.toggle(place.id)) {
       this.#drafts.keep();
+      this.inText.update();
       this.#changed.fire();
     } else {
       vscode.window.setStatusBarMessage(place ? 'This change was typed into and cannot be dropped alone.' : 'No change at the cursor.', 5000);
     }
   }
 
-  #nextHunk(review: Review): void {
+  #goInPane(review: Review, isNext: boolean): void {
     const editor = vscode.window.activeTextEditor;
-    const places = review.places();
-    if (!editor || places.length === 0) return;
-    const line = editor.selection.active.line;
-    const { changed } = places.find(p => p.changed > line) ?? places[0]!;
-    editor.selection = new vscode.Selection(changed, 0, changed, 0);
+    const spots = review.places().map(({ changed }) => ({ start: changed, end: changed }));
+    const spot = editor && neighbour(spots, editor.selection.active.line, isNext);
+    if (!spot) return;
+    editor.selection = new vscode.Selection(spot.start, 0, spot.start, 0);
     editor.revealRange(editor.selection, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   }
 

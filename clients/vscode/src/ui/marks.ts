@@ -7,6 +7,7 @@
 import * as vscode from 'vscode';
 import type { Hunk } from '../protocol';
 import { afterEdit, type TouchedLines, touchedLines } from '../review/touched';
+import { followTyping } from './spans';
 
 /** Lines [start, end) of a file, 0-based; start = end marks the place where lines went away. */
 interface Mark extends TouchedLines {
@@ -103,10 +104,7 @@ export class Marks implements vscode.Disposable {
   #follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
     const marks = this.#marks.get(document.uri.toString());
     if (!marks || contentChanges.length === 0) return;
-    for (const { range, text } of contentChanges) {
-      const added = text.split('\n').length - 1;
-      for (const mark of marks) if (mark.isPlaced) followTyping(mark, range, added);
-    }
+    followTyping(marks.filter(mark => mark.isPlaced), contentChanges);
     this.#settle(document);
   }
 
@@ -148,18 +146,6 @@ function isShown({ start, lines, around }: Mark, document: vscode.TextDocument):
   if (!around) return start <= document.lineCount && lines.every((text, i) => line(start + i) === text);
   const [before, after = ''] = around; // behind a final line end there is an empty line
   return line(start - 1) === before && (line(start) ?? '') === after;
-}
-
-/** Moves a mark for a replacement of `range` by a text with `added` line ends. */
-function followTyping(mark: Mark, range: vscode.Range, added: number): void {
-  const by = added - (range.end.line - range.start.line);
-  const isAbove = range.end.line < mark.start || (range.end.line === mark.start && range.end.character === 0);
-  if (isAbove) {
-    mark.start += by;
-    mark.end += by;
-  } else if (range.start.line < mark.end) {
-    mark.end = Math.max(mark.end + by, mark.start);
-  }
 }
 
 function lines({ start, end }: Mark, document: vscode.TextDocument): vscode.Range {

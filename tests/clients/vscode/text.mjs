@@ -1,0 +1,126 @@
+// node text.mjs floor|new OUT VSIX [IMAGES]: a person decides in the text itself, by keyboard alone, in the real workbench.
+// The agent is another extension (agent/). With IMAGES the pictures for the documentation are put there, in a dark and a
+// light theme. Environment as in mocha.mjs.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { agentsAt } from './agents.mjs';
+import { HERE } from './paths.mjs';
+import { personAt } from './person.mjs';
+import { freePort, openWorkbench, play, say, until } from './workbench.mjs';
+
+const [name, outGiven, vsix, images] = process.argv.slice(2);
+const out = path.resolve(outGiven);
+fs.rmSync(out, { recursive: true, force: true });
+fs.mkdirSync(out, { recursive: true });
+
+const PRICES = `"""What a basket costs."""
+
+from decimal import Decimal
+
+VAT = Decimal("0.19")
+
+
+def net(basket):
+    total = 0
+    for item in basket:
+        total += item.price * item.count
+    return total
+
+
+def discount(total, customer):
+    if customer.is_regular:
+        return total * 0.95
+    return total
+
+
+def gross(basket, customer):
+    amount = discount(net(basket), customer)
+    return round(amount + amount * VAT, 2)
+`;
+
+const agentPort = await freePort();
+const workbench = await openWorkbench(name, {
+  out, vsix: path.resolve(vsix), isShared: true, preinstall: [path.join(HERE, 'agent')], files: { 'prices.py': PRICES, 'README.md': '# Shop\n' },
+  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off' }, env: { FILEOPS_AGENT_PORT: String(agentPort) },
+});
+const { page, workspace } = workbench;
+page.setDefaultTimeout(60_000);
+const { status, lens, focused, pressKeyOf, reasonBox, shoot, setWorkspace, waiting } = personAt(workbench, images && path.resolve(images));
+const { agent, read, file } = agentsAt(agentPort, workspace);
+const THEME = { 'workbench.colorTheme': 'Default Dark Modern', 'files.autoSave': 'off' };
+const disk = () => fs.readFileSync(file('prices.py'), 'utf8');
+const inserted = text => page.locator('.review-widget', { hasText: text });
+
+/** Opens a file by keys. */
+async function openFile(basename) {
+  await page.keyboard.press('Control+P');
+  const box = page.locator('.quick-input-widget input').first();
+  await box.fill(basename);
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: basename }).first().waitFor();
+  await page.keyboard.press('Enter');
+  await until(async () => (await focused()).includes(basename), 'the file has the keyboard');
+}
+
+async function goToLine(line) {
+  await page.keyboard.press('Control+G');
+  await page.locator('.quick-input-widget input').first().fill(`:${line}`);
+  await page.keyboard.press('Enter');
+  await until(async () => (await focused()).includes('prices.py'), 'the file has the keyboard');
+}
+
+const EDITS = [
+  { old_string: '        return total * 0.95\n', new_string: '        return total * (1 - customer.rate)\n' },
+  { old_string: '    amount = discount(net(basket), customer)\n', new_string: '    if not basket:\n        return 0\n    amount = discount(net(basket), customer)\n' },
+];
+
+async function decideBeforeTheWrite() {
+  await openFile('prices.py');
+  await read('helper', 'prices.py');
+  const done = agent('helper', 'multiEdit', { file_path: file('prices.py'), edits: EDITS });
+  await status('1 to review').waitFor();
+  await inserted('customer.rate').waitFor();
+  await lens('Accept all 2').waitFor();
+  assert.equal(await waiting('prices.py').count(), 0, 'no diff is opened');
+  await until(async () => (await focused()).includes('prices.py'), 'the file has the keyboard');
+  await shoot('text', { 'files.autoSave': 'off' });
+  await setWorkspace(THEME);
+
+  await goToLine(1); // the person types on beside it
+  await page.keyboard.type('# Prices are net.\n');
+  await pressKeyOf('review.nextChange');
+  await pressKeyOf('review.acceptChange');
+  await inserted('customer.rate').waitFor({ state: 'detached' });
+  await pressKeyOf('review.rejectChange'); // the cursor is at the next change
+  const result = await done;
+  assert.equal(result.status, 'success', result.output);
+  await inserted('if not basket').waitFor({ state: 'detached' });
+  await page.locator('.view-line', { hasText: 'customer.rate' }).waitFor();
+  await page.keyboard.press('Control+S');
+  await until(() => disk() === `# Prices are net.\n${PRICES.replace(EDITS[0].old_string, EDITS[0].new_string)}`, 'only what was accepted is written, beside what was typed');
+  say('an edit was decided change by change, in the text, by keys');
+}
+
+async function rejectWithAReason() {
+  await read('helper', 'prices.py');
+  const done = agent('helper', 'edit', { file_path: file('prices.py'), old_string: 'round(amount + amount * VAT, 2)', new_string: 'amount * (1 + VAT)' });
+  await inserted('(1 + VAT)').waitFor();
+  await pressKeyOf('review.reject');
+  await reasonBox.waitFor();
+  await page.keyboard.type('Keep the rounding.');
+  await page.keyboard.press('Enter');
+  const { error, output } = await done;
+  assert.equal(error?.code, 'rejected');
+  assert.match(output, /Keep the rounding\./);
+  await inserted('(1 + VAT)').waitFor({ state: 'detached' });
+  say('an edit was rejected with a reason');
+}
+
+async function story() {
+  await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the agents have their daemon');
+  await setWorkspace(THEME);
+  await decideBeforeTheWrite();
+  await rejectWithAReason();
+}
+
+await play(workbench, out, story);
