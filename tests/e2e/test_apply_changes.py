@@ -11,6 +11,7 @@ import pytest
 from fileops.fs.local.set_journal import SetJournal, SetRecord, SetStep
 from fileops.model.digest import content_digest
 from fileops_client import FileOpsClient, create_file, edit_file, rename_file
+from support.editor_client import answer, editor_client
 from support.mcp_client import mcp_client, texts_of
 from support.rawclient import RawClient, raw_client
 from support.shared_daemon import LspClient, Refused, SharedDaemon, shared_daemon
@@ -435,7 +436,46 @@ async def test_malformed_answer_about_a_set_decides_nothing(
 
 
 # R-SET-5
-def test_file_with_unsaved_changes_refuses_the_set(client: RawClient, folder: Path) -> None:
+async def test_unsaved_documents_of_a_set_are_changed_by_one_request(folder: Path) -> None:
+    async with editor_client(folder, "workspace/applyEdit") as editor:
+        for name in ("a", "b"):
+            editor.open(folder / name)
+            editor.type(folder / name, "text", "typed text")
+        for name in BEFORE:
+            await editor.client.read(folder / name)
+        steps = [edit_file(folder / name, ("text", "TEXT")) for name in BEFORE]
+        applied = await editor.client.apply_changes(steps)
+        assert applied.ok, applied.output
+        (request,) = editor.applied
+        changed = [change["textDocument"]["uri"] for change in request["edit"]["documentChanges"]]
+        assert changed == [(folder / name).as_uri() for name in ("a", "b")]
+        assert [editor.text(folder / name) for name in ("a", "b")] == ["typed TEXT of a\n", "typed TEXT of b\n"]
+        assert contents(folder) == {**BEFORE, "c": "TEXT of c\n"}
+        assert [file["applied_to"] for file in applied.details.get("files", ())] == ["buffer", "buffer", "disk"]
+        set_id = applied.details.get("set_id")
+        undone = await editor.client.undo(set_id=set_id)
+        assert undone.ok, undone.output
+        assert len(editor.applied) == 2
+        assert [editor.text(folder / name) for name in ("a", "b")] == ["typed text of a\n", "typed text of b\n"]
+        assert contents(folder) == BEFORE
+
+
+# R-SET-5
+async def test_editor_that_refuses_its_part_of_a_set_leaves_the_files_alone(folder: Path) -> None:
+    async with editor_client(folder, "workspace/applyEdit") as editor:
+        editor.apply = answer({"applied": False, "failureReason": "read-only window"})
+        editor.open(folder / "a")
+        editor.type(folder / "a", "text", "typed text")
+        for name in BEFORE:
+            await editor.client.read(folder / name)
+        applied = await editor.client.apply_changes([edit_file(folder / name, ("text", "TEXT")) for name in BEFORE])
+        assert applied.code == "apply_refused"
+        assert editor.text(folder / "a") == "typed text of a\n"
+        assert contents(folder) == BEFORE
+
+
+# R-SET-5
+def test_unsaved_document_is_not_deleted_by_a_set(client: RawClient, folder: Path) -> None:
     read_all(client, folder)
     document = {"uri": (folder / "b").as_uri(), "languageId": "text", "version": 1, "text": "typed\n"}
     client.notify("textDocument/didOpen", {"textDocument": document})

@@ -4,7 +4,7 @@ It reports its changes as LSP specifies, in its own position encoding, with an o
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fileops.core.uris import uri_of
@@ -23,7 +23,15 @@ class Document:
 
 
 class FakeEditor:
-    """before_apply: what happens between the question and the doing; it may raise ApplyRefused."""
+    """before_apply: what happens between the question and the doing; it may raise ApplyRefused.
+
+    after_one: what happens after each document of a request; it may raise ApplyRefused, which leaves the others.
+    """
+
+    @property
+    def applied(self) -> list[BufferEdit]:
+        """The edits of all requests that were made."""
+        return [edit for request in self.requests for edit in request]
 
     def __init__(self, disk: FileSystem, write: Callable[[str, bytes], None]) -> None:
         self._disk = disk
@@ -31,8 +39,9 @@ class FakeEditor:
         self.buffers = OverlayFileSystem(disk, verify_s=0.05)
         self.said = self.buffers.connect(self, lambda: "utf-16")
         self.documents: dict[str, Document] = {}
-        self.applied: list[BufferEdit] = []
+        self.requests: list[tuple[BufferEdit, ...]] = []
         self.before_apply: Callable[[], None] = lambda: None
+        self.after_one: Callable[[], None] = lambda: None
         self.tells = True
         self.checks_version = True
 
@@ -80,15 +89,25 @@ class FakeEditor:
     # --- the Editor port -----------------------------------------------------------------------------------
 
     def apply(
-        self, edit: BufferEdit, *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
+        self,
+        edits: Sequence[BufferEdit],
+        *,
+        is_current: Callable[[], bool],
+        on_cancel: Callable[[Callable[[], None]], None],
     ) -> None:
+        """Make all edits, or none if one is of another version."""
         if not is_current():
             raise ApplyRefused(reason="the document has changed")
         self.before_apply()
-        document = self.documents[edit.uri]
-        if self.checks_version and document.version != edit.version:
+        if self.checks_version and any(self.documents[edit.uri].version != edit.version for edit in edits):
             raise ApplyRefused(reason="the document has changed")
-        self.applied.append(edit)
+        self.requests.append(tuple(edits))
+        for edit in edits:
+            self.make(edit)
+            self.after_one()
+
+    def make(self, edit: BufferEdit) -> None:
+        document = self.documents[edit.uri]
         starts = line_starts(document.text)
         pieces: list[str] = []
         at = 0

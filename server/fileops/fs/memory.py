@@ -153,6 +153,9 @@ class MemoryFileSystem:
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         return self._committing(snapshot, hooks, lambda: self._delete(snapshot.path))
 
+    def lock_path(self, path: str) -> AbstractContextManager[object]:
+        return self._locks.of(path)
+
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return self._locks.of(path, waits=waits)
 

@@ -1,7 +1,7 @@
-"""LspEditor: has the editor make a buffer edit, by `workspace/applyEdit`. Called in worker threads."""
+"""LspEditor: has the editor make edits of its documents, by `workspace/applyEdit`. Called in worker threads."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from fileops.lsp import methods
@@ -31,7 +31,11 @@ class LspEditor:
         return self._client.capability("workspace.workspaceEdit.documentChanges") is True
 
     def apply(
-        self, edit: "BufferEdit", *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
+        self,
+        edits: "Sequence[BufferEdit]",
+        *,
+        is_current: Callable[[], bool],
+        on_cancel: Callable[[Callable[[], None]], None],
     ) -> None:
         if self._client.capability("workspace.applyEdit") is not True:
             raise ApplyRefused(reason="the document has unsaved changes and the client lacks workspace.applyEdit")
@@ -41,16 +45,16 @@ class LspEditor:
             if not withdrawal.done():
                 withdrawal.set_result(None)
 
-        asking = asyncio.run_coroutine_threadsafe(self._ask(edit, is_current, withdrawal), self._loop)
+        asking = asyncio.run_coroutine_threadsafe(self._ask(edits, is_current, withdrawal), self._loop)
         on_cancel(lambda: _on_loop(self._loop, withdraw))
         asking.result()
 
     async def _ask(
-        self, edit: "BufferEdit", is_current: Callable[[], bool], withdrawal: "asyncio.Future[None]"
+        self, edits: "Sequence[BufferEdit]", is_current: Callable[[], bool], withdrawal: "asyncio.Future[None]"
     ) -> None:
         if not is_current():  # on the loop, all that the editor has sent is handled
             raise ApplyRefused(reason="the document has changed")
-        params = {"label": LABEL, "edit": self._workspace_edit(edit)}
+        params = {"label": LABEL, "edit": self._workspace_edit(edits)}
         try:
             answer = await self._client.ask(
                 methods.WORKSPACE_APPLY_EDIT, params, timeout_s=self._timeout_s, withdrawal=withdrawal
@@ -74,29 +78,39 @@ class LspEditor:
             reason = result.get("failureReason")
             raise ApplyRefused(reason=reason[:1000] if isinstance(reason, str) else "the editor did not apply the edit")
 
-    def _workspace_edit(self, edit: "BufferEdit") -> dict[str, object]:
+    def _workspace_edit(self, edits: "Sequence[BufferEdit]") -> dict[str, object]:
         can_annotate = self.checks_version and isinstance(
             self._client.capability("workspace.workspaceEdit.changeAnnotationSupport"), dict
         )
         annotation = {"annotationId": _ANNOTATION} if can_annotate else {}
-        edits = [
-            {
-                "range": {
-                    "start": {"line": text_edit.start.line, "character": text_edit.start.character},
-                    "end": {"line": text_edit.end.line, "character": text_edit.end.character},
-                },
-                "newText": text_edit.new_text,
-                **annotation,
-            }
-            for text_edit in edit.edits
-        ]
         if not self.checks_version:
-            return {"changes": {edit.uri: edits}}
-        document = {"uri": edit.uri, "version": edit.version}
-        changes: dict[str, object] = {"documentChanges": [{"textDocument": document, "edits": edits}]}
+            return {"changes": {edit.uri: _text_edits(edit, annotation) for edit in edits}}
+        changes: dict[str, object] = {
+            "documentChanges": [
+                {
+                    "textDocument": {"uri": edit.uri, "version": edit.version},
+                    "edits": _text_edits(edit, annotation),
+                }
+                for edit in edits
+            ]
+        }
         if can_annotate:
             changes["changeAnnotations"] = {_ANNOTATION: {"label": LABEL, "needsConfirmation": False}}
         return changes
+
+
+def _text_edits(edit: "BufferEdit", annotation: dict[str, str]) -> list[dict[str, object]]:
+    return [
+        {
+            "range": {
+                "start": {"line": text_edit.start.line, "character": text_edit.start.character},
+                "end": {"line": text_edit.end.line, "character": text_edit.end.character},
+            },
+            "newText": text_edit.new_text,
+            **annotation,
+        }
+        for text_edit in edit.edits
+    ]
 
 
 def _on_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:

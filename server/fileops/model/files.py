@@ -54,7 +54,8 @@ class Snapshot:
     path: canonical (no symlink in it). taken_ns: wall clock just before `stamp` was taken, to recognise a stamp that
     is too young to be trusted ("racy"). version: the LSP document version of a buffer, else None. encoding: the one
     that a client has named for the file; `data` then is its text as UTF-8. is_loaded: whether the text of a buffer came
-    from the file; else the user typed it, saved or not.
+    from the file; else the user typed it, saved or not. is_left: whether a commit has left this text in an open
+    document; a commit over it is made in that document, also if the document has no unsaved changes any more.
     """
 
     path: str
@@ -65,6 +66,7 @@ class Snapshot:
     version: int | None = None
     encoding: str | None = None
     is_loaded: bool = False
+    is_left: bool = field(default=False, compare=False)
     _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     @property

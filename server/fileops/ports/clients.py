@@ -88,12 +88,17 @@ class Editor(Protocol):
         ...
 
     def apply(
-        self, edit: BufferEdit, *, is_current: Callable[[], bool], on_cancel: Callable[[Callable[[], None]], None]
+        self,
+        edits: Sequence[BufferEdit],
+        *,
+        is_current: Callable[[], bool],
+        on_cancel: Callable[[Callable[[], None]], None],
     ) -> None:
-        """Have the editor make an edit. Called in a worker thread.
+        """Have the editor make the edits of several documents, by one request. Called in a worker thread.
 
-        Args: is_current: whether the document is still the one that the edit is made for; called last, on the event
-        loop. on_cancel: takes what withdraws the edit.
-        Raises: ApplyRefused; Cancelled (withdrawn and not made); DocumentUnknown (withdrawn and perhaps made).
+        Args: is_current: whether the documents are still those that the edits are made for; called last, on the event
+        loop. on_cancel: takes what withdraws the edits.
+        Raises: ApplyRefused; Cancelled (withdrawn and not made); DocumentUnknown (withdrawn and perhaps made). The
+        editor may have made some of them nevertheless, and then reports their texts.
         """
         ...

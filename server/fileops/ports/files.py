@@ -141,6 +141,13 @@ class FileSystem(Protocol):
         """
         ...
 
+    def lock_path(self, path: str) -> AbstractContextManager[object]:
+        """Lock a path within this process, and no inode. Reentrant in one thread.
+
+        For several paths at once, in their order as strings, before `replace_set` locks their files.
+        """
+        ...
+
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         """Lock the file within this process, as `replace` does. Reentrant in one thread.
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import Attempts, CancelToken
+from fileops.core.diff.contents import splices_between
 from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.undo import Undone
 from fileops.core.text import detect_format
@@ -65,17 +66,26 @@ class UndoFailed(Exception):
     left: tuple[UndoneFile, ...] = ()
 
 
+class _Written(Struct, frozen=True, kw_only=True):
+    """A change that was committed, and its result. edit: None if there was nothing to write."""
+
+    change: FileChange
+    result: UndoneFile
+    edit: CommittedEdit | None
+
+
 class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
     """Writes changes for a session (`by_session`, None for a user).
 
-    replan: plans a change again, over the present content of its file. revert: plans the undo of a commit.
-    person, rewind_id: for the record: the user, and the rewind that the changes are.
+    replan: plans a change again, over the present content of its file. revert: plans the undo of a commit, merged with
+    the present content. person, rewind_id: for the record: the user, and the rewind that the changes are.
     """
 
     committer: Committer
     freshness: Freshness
     events: EventSink
     history: History
+    limits: Limits
     by_session: SessionName | None
     replan: Callable[[FileChange], FileChange]
     revert: Callable[[AppliedEdit], FileChange]
@@ -84,18 +94,18 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
 
     def write(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
         """Write all files; the results have the order of `files`. Raises: UndoFailed, Cancelled."""
-        plans, done, at = list(files), dict[int, UndoneFile](), 0
+        plans, done, at = list(files), dict[int, _Written](), 0
         try:
             for at in range(len(files)) if len(files) > 1 else ():
-                plans[at] = self._retried(plans[at], token, partial(self._rehearse, token))
+                plans[at] = self._retried(self._plans(plans[at]), token, partial(self._rehearse, token))
             for at in sorted(range(len(files)), key=lambda index: _commit_rank(plans[index])):
-                done[at] = self._retried(plans[at], token, partial(self._commit, token))
-                if done[at].edit_id is not None:
+                done[at] = self._retried(self._plans(plans[at]), token, partial(self._commit, token))
+                if done[at].edit is not None:
                     token = CancelToken()  # after the first commit a cancel is too late for the rest
         except FileOpsError as error:
             left = self._roll_back(tuple(done.values()))
             raise UndoFailed(error=error, file_path=files[at].file_path, n_files=len(files), left=left) from error
-        return tuple(done[index] for index in range(len(files)))
+        return tuple(done[index].result for index in range(len(files)))
 
     def write_set(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
         """As `write`, by one commit for all files, which a crash does not leave half made."""
@@ -140,29 +150,48 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             self.events.publish(edit.did_edit)
         return tuple(_undone(file, by_path.get(file.plan.snapshot.path)) for file in files)
 
-    def _roll_back(self, done: Sequence[UndoneFile]) -> tuple[UndoneFile, ...]:
+    def _roll_back(self, done: Sequence[_Written]) -> tuple[UndoneFile, ...]:
         """Undo the commits. Returns those that could not be undone."""
         left: list[UndoneFile] = []
-        for undo in reversed(done):
-            edit = self.history.edit(undo.edit_id) if undo.edit_id is not None else None
+        for written in reversed(done):
+            token = CancelToken()
             try:
-                if edit is not None:
-                    token = CancelToken()
-                    self._retried(self.revert(edit), token, partial(self._commit, token))
-                elif undo.edit_id is not None:
-                    left.append(undo)
+                if written.edit is not None:
+                    self._retried(self._reverts(written.change, written.edit), token, partial(self._commit, token))
             except FileOpsError:
-                left.append(undo)
+                left.append(written.result)
         return tuple(left)
+
+    def _reverts(self, change: FileChange, edit: CommittedEdit) -> Iterator[FileChange]:
+        """Plans that take a commit back: exactly while the content is what it left, and else merged.
+
+        A merge is no way to restore: it is made with what is read at the path, which after an undo in a document may be
+        the file on the disk, and what the undo changed may not be found there.
+
+        Raises: UndoConflict and the failures of reading.
+        """
+        before, after = change.plan.snapshot, edit.committed.snapshot
+        content = before.data if before.exists else None
+        splices: tuple[Splice, ...] = ()
+        if before.exists and after.exists:
+            splices = splices_between(after.data, before.data, detect_format(after.data))
+        edit_ids = (edit.did_edit.edit_id,)
+        exactly = Undone(content=content, splices=splices, edit_ids=edit_ids)
+        yield planned_change(after, exactly, file_path=change.file_path, limits=self.limits)
+        while True:
+            applied = self.history.edit(edit.did_edit.edit_id)
+            if applied is None:
+                raise UndoConflict(reason="unknown_edit", explanation="the history has no such edit")
+            yield self.revert(applied)
 
     # --- one file ----------------------------------------------------------------------------------------------
 
-    def _retried(self, file: FileChange, token: CancelToken, step: Callable[[FileChange], T]) -> T:
-        """The result of the step, with a new plan for each try after the file has changed.
+    def _retried(self, plans: Iterator[FileChange], token: CancelToken, step: Callable[[FileChange], T]) -> T:
+        """The result of the step with the first plan, or with the next one after the file has changed.
 
         Raises: Cancelled, UndoConflict and the failures of reading and writing.
         """
-        plans, attempts = self._plans(file), Attempts(token)
+        attempts = Attempts(token)
         while True:
             with attempts.next():
                 return step(next(plans))
@@ -188,10 +217,10 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             pass
         return file
 
-    def _commit(self, token: CancelToken, file: FileChange) -> UndoneFile:
+    def _commit(self, token: CancelToken, file: FileChange) -> _Written:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
         if not file.has_effect:
-            return to_result(file)
+            return _Written(change=file, result=to_result(file), edit=None)
         edit = self.committer.commit(
             file.plan,
             token,
@@ -203,7 +232,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             marks=self._marks(file),
         )
         self.events.publish(edit.did_edit)
-        return _undone(file, edit)
+        return _Written(change=file, result=_undone(file, edit), edit=edit)
 
     def _marks(self, file: FileChange) -> RecordMarks:
         return RecordMarks(

@@ -203,6 +203,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             freshness=self.freshness,
             events=self.events,
             history=self.history,
+            limits=self.settings.limits,
             by_session=request.by_session,
             replan=lambda file: self.replanned(file, policy),
             revert=lambda edit: self.plan_of([edit], policy),

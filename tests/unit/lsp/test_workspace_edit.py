@@ -37,7 +37,7 @@ class FakeClient(Client):
 async def apply(client: FakeClient, *, timeout_s: float = 10, is_current: bool = True) -> None:
     editor = LspEditor(client, asyncio.get_running_loop(), timeout_s=timeout_s)
     hooks = RecordingHooks()
-    await asyncio.to_thread(editor.apply, EDIT, is_current=lambda: is_current, on_cancel=hooks.on_cancel)
+    await asyncio.to_thread(editor.apply, [EDIT], is_current=lambda: is_current, on_cancel=hooks.on_cancel)
 
 
 def replies(value: Any) -> Callable[[Any], Any]:

@@ -1,5 +1,6 @@
 """A rewind over files in memory, with a record that the test writes."""
 
+import itertools
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from fileops.mcp.tools import FURTHER_TOOLS, ToolCall, UndoArguments
 from fileops.model.approval import Reject
-from fileops.model.errors import FileOpsError
+from fileops.model.errors import ApplyRefused, FileOpsError
 from fileops.model.record import (
     OUTSIDE,
     ByPerson,
@@ -222,6 +223,27 @@ async def test_rewind_of_files_of_which_one_cannot_be_written_changes_none(recor
     assert (result.file_path, result.still_undone) == (B, ())
     assert recording.bench.on_disk(A) == _changed(OLD, b"two", b"2")
     assert all(entry.undone_by is None for entry in recording.entries())
+
+
+async def test_rewind_that_an_editor_refuses_restores_the_documents_before(recording: Recording) -> None:
+    editor = recording.bench.editor
+    documents = [editor.open(path) for path in (A, B)]
+    for path, uri in zip((A, B), documents, strict=True):
+        recording.write(path, _changed(OLD, b"two", b"2"), AGENT)
+        editor.reload(uri)
+        editor.type(uri, "five", "5 unsaved")
+    n_asked = itertools.count(1)
+
+    def refuse_the_second() -> None:
+        if next(n_asked) == 2:
+            raise ApplyRefused(reason="not now")
+
+    editor.before_apply = refuse_the_second
+    texts = [editor.documents[uri].text for uri in documents]
+    result = await recording.rewind("session_id", "agent")
+    assert isinstance(result.error, ApplyRefused)
+    assert (result.file_path, result.still_undone, next(n_asked)) == (B, (), 4)
+    assert [editor.documents[uri].text for uri in documents] == texts
 
 
 async def test_rewind_of_several_files_asks_once_and_a_rejection_changes_none(recording: Recording) -> None:

@@ -173,6 +173,26 @@ async def test_failure_of_a_later_file_restores_the_earlier_ones(bench: Workbenc
     assert texts == {PATH: "uno\ntwo\nthree\n", "/w/g": "alpha\ngamma\n"}
 
 
+@pytest.mark.parametrize(
+    "on_disk", [b"alpha\nend\n", b"other\n"], ids=["the file is as then", "others have written it"]
+)
+async def test_undo_that_leaves_a_former_text_of_the_file_is_restored_in_the_document(bench: Workbench, on_disk: bytes):
+    """The document no longer counts as unsaved after the undo, and the file is what is read there."""
+    await two_files(bench)
+    bench.disk.put("/w/h", b"alpha\nend\n")
+    h = bench.editor.open("/w/h")
+    bench.disk.put("/w/h", on_disk)
+    bench.editor.type(h, "alpha", "key\nalpha")
+    await bench.applied("/w/h", "alpha", "ALPHA", "a")
+    bench.editor.type(h, "key\n", "")
+    bench.editor.before_apply = at_question(2, refuse)
+    outcome = await bench.undo(session_id="a")
+    assert isinstance(outcome.error, ApplyRefused)
+    assert (outcome.file_path, outcome.files) == ("/w/g", ())
+    assert bench.editor.documents[h].text == "ALPHA\nend\n"
+    assert bench.on_disk("/w/h") == on_disk
+
+
 async def open_changed_and_created_files(bench: Workbench) -> None:
     """Edits of session a, oldest first: of an open file with unsaved changes, of a closed one, and a creation."""
     bench.disk.put("/w/g", b"alpha\n")

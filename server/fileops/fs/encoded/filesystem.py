@@ -92,6 +92,9 @@ class EncodedFileSystem:
         splices = legacy_text.file_splices(in_file.data, snapshot.data, file.splices, snapshot.encoding)
         return replaced(file, snapshot=in_file, splices=splices)
 
+    def lock_path(self, path: str) -> AbstractContextManager[object]:
+        return self._delegate.lock_path(path)
+
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return self._delegate.lock(path, waits=waits)
 

@@ -185,6 +185,9 @@ class LocalFileSystem:
         """Report the change sets of dead processes that are undone from now on; on any thread."""
         self._recovery.on_recovered = report
 
+    def lock_path(self, path: str) -> AbstractContextManager[object]:
+        return self._targets.lock_path(path)
+
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return self._targets.lock(path, waits=waits)
 

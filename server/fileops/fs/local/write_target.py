@@ -99,6 +99,9 @@ class WriteTargets:
     def n_locks(self) -> int:
         return len(self._locks)
 
+    def lock_path(self, path: str) -> AbstractContextManager[object]:
+        return self._locks.of(path)
+
     @contextmanager
     def lock(self, path: str, *, waits: bool) -> Generator[bool]:
         """Hold the locks of a path within this process, even if no file exists. See ports.FileSystem.lock."""

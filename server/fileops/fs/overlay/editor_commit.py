@@ -1,6 +1,10 @@
-"""Commits an edit to a dirty document: the editor makes it, and its next report of the text confirms it."""
+"""Commits edits to dirty documents: the editor makes them, and its next report of each text confirms them."""
 
+import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace as with_changes
+from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -8,16 +12,34 @@ from msgspec.structs import replace
 from fileops.concurrency import shares
 from fileops.core import splices as splice_lists
 from fileops.core import text as texts
+from fileops.core.diff.contents import splices_between
 from fileops.fs.overlay.documents import DocumentStore
+from fileops.fs.overlay.pending_edits import PendingEdit
 from fileops.fs.overlay.state import DocumentState, OpenDocument, comparable, snapshot_of
 from fileops.fs.overlay.text_document import encode_document
 from fileops.fs.overlay.text_edits import document_edits
+from fileops.model.changes import PlannedFile
 from fileops.model.documents import BufferEdit, PositionEncoding
 from fileops.model.edits import Splice
-from fileops.model.errors import ApplyRefused, DocumentUnknown
+from fileops.model.errors import ApplyRefused, DocumentUnknown, FileOpsError, SetConflict
 from fileops.model.files import CommitReport, Committed, Snapshot
 from fileops.model.internal_errors import Cancelled, Stale
 from fileops.ports import CommitHooks, Editor
+
+
+class _Write(Struct, frozen=True, kw_only=True):
+    """A write of a document that is as the write expects it. new_text: comparable."""
+
+    snapshot: Snapshot
+    document: OpenDocument
+    state: DocumentState
+    edit: BufferEdit
+    new_data: bytes
+    new_text: str
+
+    @property
+    def has_effect(self) -> bool:
+        return self.new_data != self.snapshot.data
 
 
 class EditorCommit(Struct, frozen=True, kw_only=True):
@@ -29,27 +51,73 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         """See FileSystem.replace. The caller holds the file's lock: no check sees our change before it is recorded."""
-        path = snapshot.path
-        document, state = self._require_current(snapshot)
-        editor, encoding = self._editor_of(document)
-        share = shares.of_editor(document.editor)
-        shares.require(share, lambda: ApplyRefused(reason="too many edits wait for the editor already"))
-        new_data = splice_lists.apply(snapshot.data, splices)
-        fmt = state.disk.format
-        new_text = comparable(texts.decode(new_data, fmt))
+        writes = self.planned([PlannedFile(snapshot=snapshot, splices=tuple(splices))])
         hooks.before()
-        if new_data == snapshot.data:
-            committed = Committed(snapshot=snapshot, report=CommitReport(method="none", durability="editor"))
-        else:
-            edits = document_edits(document.text, snapshot.data, fmt, splices, encoding)
-            edit = BufferEdit(uri=document.uri, version=document.version, edits=edits)
-            after, reason = self._apply(edit, editor, document, new_text, hooks)
-            data = new_data if reason is not None else encode_document(after.text.text, fmt)
-            new_state = replace(state, serial=after.serial, data=data)
-            report = CommitReport(method="buffer", durability="editor", reason=reason)
-            committed = Committed(snapshot=snapshot_of(path, after, new_state), report=report)
+        (committed,) = self.commit(writes, hooks.on_cancel)
         hooks.after(committed)
         return committed
+
+    def planned(self, wanted: Sequence[PlannedFile]) -> "tuple[_Write, ...]":
+        """What `commit` takes. The caller holds the files' locks until then. Raises: Stale, ApplyRefused."""
+        writes = tuple(map(self._planned, wanted))
+        for write in writes:
+            share = shares.of_editor(write.document.editor)
+            shares.require(share, lambda: ApplyRefused(reason="too many edits wait for the editor already"))
+        return writes
+
+    def commit(
+        self, writes: "Sequence[_Write]", on_cancel: Callable[[Callable[[], None]], None]
+    ) -> tuple[Committed, ...]:
+        """Have the editors make all edits, or none: each editor is asked once for all of its documents.
+
+        Raises: ApplyRefused, DocumentUnknown, Cancelled; SetConflict, if some made edits could not be reverted.
+        """
+        by_path = {
+            write.snapshot.path: Committed(
+                snapshot=write.snapshot, report=CommitReport(method="none", durability="editor")
+            )
+            for write in writes
+        }
+        made: list[tuple[_Write, Committed]] = []
+        asked = sorted((write for write in writes if write.has_effect), key=lambda write: write.document.editor)
+        for _, batch in groupby(asked, key=lambda write: write.document.editor):
+            made += self._made(list(batch), made, on_cancel)
+        by_path |= {write.snapshot.path: committed for write, committed in made}
+        return tuple(by_path[write.snapshot.path] for write in writes)
+
+    def put_back(self, made: Sequence[tuple[Snapshot, Committed]]) -> tuple[str, ...]:
+        """Revert edits that editors have made, given with what was before. Returns the paths of those that stay.
+
+        One by one, so that a document in which the user has typed since keeps no other one from being reverted.
+        """
+        left: list[str] = []
+        for before, committed in reversed(made):
+            after = committed.snapshot
+            splices = splices_between(after.data, before.data, texts.detect_format(after.data))
+            try:
+                self.commit(self.planned([PlannedFile(snapshot=after, splices=splices)]), _never_cancelled)
+            except (FileOpsError, Stale):
+                left.append(before.path)
+        return tuple(left)
+
+    # --- before the editor is asked --------------------------------------------------------------------------------
+
+    def _planned(self, wanted: PlannedFile) -> _Write:
+        """Raises: Stale, ApplyRefused."""
+        snapshot = wanted.snapshot
+        document, state = self._require_left(snapshot) if snapshot.is_left else self._require_current(snapshot)
+        fmt = state.disk.format
+        new_data = splice_lists.apply(snapshot.data, wanted.splices)
+        _, encoding = self._editor_of(document)
+        edits = document_edits(document.text, snapshot.data, fmt, wanted.splices, encoding)
+        return _Write(
+            snapshot=snapshot,
+            document=document,
+            state=state,
+            edit=BufferEdit(uri=document.uri, version=document.version, edits=edits),
+            new_data=new_data,
+            new_text=comparable(texts.decode(new_data, fmt)),
+        )
 
     def _require_current(self, snapshot: Snapshot) -> tuple[OpenDocument, DocumentState]:
         """Raises: Stale; ApplyRefused (two windows with different unsaved texts of one file)."""
@@ -66,6 +134,16 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
                 return document, state
         raise Stale(path=path)
 
+    def _require_left(self, snapshot: Snapshot) -> tuple[OpenDocument, DocumentState]:
+        """The document that still has what a commit left in it, unsaved or not. Raises: Stale."""
+        for open_document in self.documents.at(snapshot.path, thoroughly=True):
+            document, state = self.documents.state_of(open_document.key, snapshot.path) or (open_document, None)
+            if state is not None and document.version == snapshot.version:
+                data = encode_document(document.text.text, state.disk.format)
+                if data == snapshot.data:
+                    return document, replace(state, data=data)
+        raise Stale(path=snapshot.path)
+
     def _editor_of(self, document: OpenDocument) -> tuple[Editor, PositionEncoding]:
         """Raises: Stale, if the editor is gone: its documents do not count any more."""
         connected = self.find_editor(document.editor)
@@ -73,15 +151,32 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
             raise Stale(path=document.path)
         return connected
 
-    def _apply(
-        self, edit: BufferEdit, editor: Editor, document: OpenDocument, new_text: str, hooks: CommitHooks
-    ) -> tuple[OpenDocument, str | None]:
-        """Return the state that shows the edit; or the last state, and why the edit is confirmed by the answer only.
+    # --- one request to one editor ---------------------------------------------------------------------------------
 
-        Raises: ApplyRefused, DocumentUnknown, Cancelled.
+    def _made(
+        self,
+        batch: Sequence[_Write],
+        made_before: Sequence[tuple[_Write, Committed]],
+        on_cancel: Callable[[Callable[[], None]], None],
+    ) -> list[tuple[_Write, Committed]]:
+        """Have one editor make these edits. If it does not make all, what was made is reverted, in other editors too.
+
+        Raises: as `commit`.
         """
-        # The editor's answer and its report of the changed text are two messages. LSP does not order them, and either
-        # may be missing. The report counts more than the answer:
+        made, fault = self._asked(batch, on_cancel)
+        if fault is None:
+            return made
+        left = self.put_back([(write.snapshot, committed) for write, committed in (*made_before, *made)])
+        if left:
+            raise SetConflict(files=left, reason=_STAYED) from fault
+        raise fault
+
+    def _asked(
+        self, batch: Sequence[_Write], on_cancel: Callable[[Callable[[], None]], None]
+    ) -> tuple[list[tuple[_Write, Committed]], FileOpsError | Cancelled | None]:
+        """Return the edits that were made, and why others were not."""
+        # The editor's answer and its reports of the changed texts are several messages. LSP does not order them, and
+        # any may be missing. A report counts more than the answer. For each document:
         #
         # - The report shows the edit. It was made, also if the answer is a refusal or the request was cancelled: the
         #   answer may be late, or lost. `begin` precedes the request, so a report before the answer is not missed.
@@ -95,28 +190,74 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         #   made it on another one.
         #
         # `is_current` is checked last before the request is sent. What the user types after that is found by the
-        # version, if the editor compares it, and otherwise by the report.
-        key, serial = document.key, document.serial
-        with self.documents.pending.begin(key, new_text) as pending:
+        # version, if the editor compares it, and otherwise by the report. An editor may make some edits of a request
+        # and not the others (`failureHandling` of LSP), so the answer for all says little about each.
+        try:
+            editor, _ = self._editor_of(batch[0].document)
+        except Stale:
+            return [], ApplyRefused(reason="the editor is gone")
+        answer: ApplyRefused | Cancelled | DocumentUnknown | None = None
+        with ExitStack() as held:
+            pending = [
+                held.enter_context(self.documents.pending.begin(write.document.key, write.new_text)) for write in batch
+            ]
             try:
-                editor.apply(edit, is_current=lambda: self.documents.is_at(key, serial), on_cancel=hooks.on_cancel)
-                self.documents.pending.wait_for(key, pending, self.verify_s)
-            except (ApplyRefused, Cancelled):
-                if pending.shown_by is None:  # else it was made nevertheless
-                    raise
-            except DocumentUnknown as unknown:
-                if pending.shown_by is None:
-                    self.documents.await_change(key, serial, unknown.reason)
-                    raise
+                editor.apply(
+                    [write.edit for write in batch], is_current=lambda: self._are_at(batch), on_cancel=on_cancel
+                )
+                deadline = time.monotonic() + self.verify_s
+                for write, edit in zip(batch, pending, strict=True):
+                    self.documents.pending.wait_for(write.document.key, edit, max(0.0, deadline - time.monotonic()))
+            except (ApplyRefused, Cancelled, DocumentUnknown) as failure:
+                answer = failure
+        made: list[tuple[_Write, Committed]] = []
+        fault: FileOpsError | Cancelled | None = None
+        for write, edit in zip(batch, pending, strict=True):
+            try:
+                made.append((write, self._outcome(write, edit, answer, checks_version=editor.checks_version)))
+            except (ApplyRefused, Cancelled, DocumentUnknown) as failure:
+                fault = fault or failure
+        return made, fault
+
+    def _are_at(self, batch: Sequence[_Write]) -> bool:
+        return all(self.documents.is_at(write.document.key, write.document.serial) for write in batch)
+
+    def _outcome(
+        self,
+        write: _Write,
+        pending: PendingEdit,
+        answer: ApplyRefused | Cancelled | DocumentUnknown | None,
+        *,
+        checks_version: bool,
+    ) -> Committed:
+        """What became of one document. Raises: ApplyRefused, DocumentUnknown, Cancelled."""
+        key, serial = write.document.key, write.document.serial
         if pending.shown_by is not None:
-            return pending.shown_by, None
+            data = encode_document(pending.shown_by.text.text, write.state.disk.format)
+            return self._committed(write, pending.shown_by, data, None)
+        if answer is not None:
+            if isinstance(answer, DocumentUnknown):
+                self.documents.await_change(key, serial, answer.reason)
+            raise answer
         reason = f"the editor said that it made an edit, and did not send the new text within {self.verify_s:g} s"
         unconfirmed = self.documents.await_change(key, serial, reason)
         if unconfirmed is None:
             raise ApplyRefused(reason="the editor reported success, but the document shows another text")
-        if not editor.checks_version:
+        if not checks_version:
             raise DocumentUnknown(reason=reason)
-        return unconfirmed, reason
+        return self._committed(write, unconfirmed, write.new_data, reason)
+
+    def _committed(self, write: _Write, after: OpenDocument, data: bytes, reason: str | None) -> Committed:
+        snapshot = snapshot_of(write.snapshot.path, after, replace(write.state, serial=after.serial, data=data))
+        report = CommitReport(method="buffer", durability="editor", reason=reason)
+        return Committed(snapshot=with_changes(snapshot, is_left=True), report=report)
+
+
+_STAYED = "an editor did not take the changes back"
+
+
+def _never_cancelled(withdraw: Callable[[], None]) -> None:
+    """What is put back is not withdrawn: the request has failed before."""
 
 
 def _open_twice(editors: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ opened while they could not be loaded is not forgotten: its file is refused unti
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,14 @@ from fileops.fs.streams import BytesStream
 from fileops.model.changes import PlannedFile
 from fileops.model.documents import DocumentKey
 from fileops.model.edits import Splice
-from fileops.model.errors import AlreadyExists, ApplyRefused, DocumentUnknown, FileMissing, FileOpsError
+from fileops.model.errors import (
+    AlreadyExists,
+    ApplyRefused,
+    DocumentUnknown,
+    FileMissing,
+    FileOpsError,
+    SetConflict,
+)
 from fileops.model.files import Committed, Snapshot, Stamp
 from fileops.ports import CommitHooks, ContentStream, DocumentSink, Editor, FileSystem, SetHooks
 
@@ -206,7 +213,8 @@ class OverlayFileSystem:
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         path = snapshot.path
         effective, state = self._effective(path)
-        if state is not None and state.kind == "dirty" and self._editor_commit is not None:
+        is_unsaved = snapshot.is_left or (state is not None and state.kind == "dirty")
+        if is_unsaved and self._editor_commit is not None:
             if not snapshot.exists:
                 raise AlreadyExists
             with self._delegate.lock(path):
@@ -223,25 +231,78 @@ class OverlayFileSystem:
         return self._delegate.remove(_disk_form(snapshot), guarded)
 
     def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+        """Unsaved documents are changed by their editors right before the first file changes, and back if that fails.
+
+        So a refusal of an editor leaves the files as they are, and a full disk is found before the editor is asked.
+        """
         known: dict[str, EffectiveDocument | None] = {}
-        for path in (path for file in files for path in (file.snapshot.path, file.new_path) if path):
+        unsaved = set[str]()
+        paths = sorted({path for file in files for path in (file.snapshot.path, file.new_path) if path})
+        for path in paths:
             known[path], state = self._effective(path)
             if state is not None and state.kind == "dirty":
-                raise ApplyRefused(reason=f"the document {path} has unsaved changes")
+                unsaved.add(path)
+        for file in files:
+            if unsaved & {file.snapshot.path, file.new_path}:
+                _require_edit(file)
+        with ExitStack() as locked:
+            for path in paths if unsaved else ():
+                locked.enter_context(self._delegate.lock_path(path))
+            return self._replaced(set_id, files, unsaved, known, hooks)
 
-        def require() -> None:
+    def _replaced(
+        self,
+        set_id: str,
+        files: Sequence[PlannedFile],
+        unsaved: set[str],
+        known: "Mapping[str, EffectiveDocument | None]",
+        hooks: SetHooks,
+    ) -> tuple[Committed, ...]:
+        """Raises: as `replace_set`."""
+        editor_commit = self._editor_commit
+        in_documents = [file for file in files if file.snapshot.path in unsaved]
+        on_disk = [file for file in files if file.snapshot.path not in unsaved]
+        assert editor_commit is not None or not in_documents
+        by_editor: list[tuple[Snapshot, Committed]] = []
+        writes = () if editor_commit is None else editor_commit.planned(in_documents)
+
+        def before() -> None:
             for path, effective in known.items():
                 self._require_same(path, effective)
+            hooks.before()
+            if editor_commit is not None and writes:
+                made = editor_commit.commit(writes, hooks.on_cancel)
+                by_editor.extend(zip((file.snapshot for file in in_documents), made, strict=True))
 
-        def wrote(committed: tuple[Committed, ...]) -> None:
-            for file, outcome in zip(files, committed, strict=True):
-                self._wrote(outcome)
+        def after(committed: tuple[Committed, ...]) -> None:
+            for file, outcome in zip(on_disk, committed, strict=True):
+                self._wrote(outcome)  # before editors are notified and reload them
                 if file.new_path is not None:
                     gone = Snapshot(path=file.snapshot.path, stamp=None, data=b"", taken_ns=outcome.snapshot.taken_ns)
                     self._wrote(Committed(snapshot=gone, report=outcome.report))
+            hooks.after(in_order(committed))
 
-        on_disk = [with_changes(file, snapshot=_disk_form(file.snapshot)) for file in files]
-        return self._delegate.replace_set(set_id, on_disk, _GuardedSetHooks(require, wrote, hooks))
+        def in_order(committed: Sequence[Committed]) -> tuple[Committed, ...]:
+            by_path = {file.snapshot.path: outcome for file, outcome in zip(on_disk, committed, strict=True)}
+            by_path |= {snapshot.path: outcome for snapshot, outcome in by_editor}
+            return tuple(by_path[file.snapshot.path] for file in files)
+
+        if not on_disk:
+            before()
+            after(())
+            return in_order(())
+        disk_forms = [with_changes(file, snapshot=_disk_form(file.snapshot)) for file in on_disk]
+        guarded = _GuardedSetHooks(before, after, hooks)
+        try:
+            return in_order(self._delegate.replace_set(set_id, disk_forms, guarded))
+        except BaseException as error:
+            left = editor_commit.put_back(by_editor) if editor_commit is not None else ()
+            if left:
+                raise _with_left(error, left) from error
+            raise
+
+    def lock_path(self, path: str) -> AbstractContextManager[object]:
+        return self._delegate.lock_path(path)
 
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return self._delegate.lock(path, waits=waits)
@@ -364,21 +425,29 @@ class _GuardedHooks:
 
 
 class _GuardedSetHooks:
-    """SetHooks of a change set on the disk, as `_GuardedHooks` for its files together."""
+    """SetHooks of the files of a change set that are on the disk."""
 
     def __init__(
-        self, require: Callable[[], None], wrote: Callable[[tuple[Committed, ...]], None], hooks: SetHooks
+        self, before: Callable[[], None], after: Callable[[tuple[Committed, ...]], None], hooks: SetHooks
     ) -> None:
-        self._require, self._wrote, self._hooks = require, wrote, hooks
+        self.before, self.after = before, after
         self.prepare, self.on_cancel = hooks.prepare, hooks.on_cancel
 
-    def before(self) -> None:
-        self._require()
-        self._hooks.before()
 
-    def after(self, committed: tuple[Committed, ...]) -> None:
-        self._wrote(committed)  # before editors are notified and reload them
-        self._hooks.after(committed)
+def _require_edit(file: PlannedFile) -> None:
+    """A document with unsaved changes can be edited, and nothing else. Raises: ApplyRefused, AlreadyExists."""
+    if not file.snapshot.exists:
+        raise AlreadyExists
+    if file.removes or file.new_path is not None:
+        raise ApplyRefused(reason=f"the document {file.snapshot.path} has unsaved changes")
+
+
+def _with_left(error: BaseException, left: tuple[str, ...]) -> SetConflict:
+    """The failure of a set after which documents remain changed."""
+    if isinstance(error, SetConflict):
+        return SetConflict(files=(*error.files, *left), reason=error.reason, kept=error.kept)
+    reason = "a file could not be written, and an editor did not take its part of the changes back"
+    return SetConflict(files=left, reason=reason)
 
 
 _NOT_KEPT = "a part of the server could not be loaded when the editor opened it"
@@ -386,4 +455,8 @@ _NOT_KEPT = "a part of the server could not be loaded when the editor opened it"
 
 def _disk_form(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot as the delegate compares it: by content, without the document's version."""
-    return snapshot if snapshot.source == "disk" else replace(snapshot, source="disk", version=None, is_loaded=False)
+    return (
+        snapshot
+        if snapshot.source == "disk"
+        else replace(snapshot, source="disk", version=None, is_loaded=False, is_left=False)
+    )

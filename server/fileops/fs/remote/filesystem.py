@@ -183,6 +183,9 @@ class RemoteFileSystem:
             report = CommitReport(method="delete", durability="not_synced")
             return _finished(Committed(snapshot=gone, report=report), hooks)
 
+    def lock_path(self, path: str) -> AbstractContextManager[object]:
+        return self._locks.of(path)
+
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return self._locks.of(path, waits=waits)
 

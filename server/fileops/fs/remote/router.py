@@ -64,6 +64,9 @@ class RouterFileSystem:
                 raise SetUnsupported(reason=f"{path} is on a mapped filesystem")
         return self._disk.replace_set(set_id, files, hooks)
 
+    def lock_path(self, path: str) -> AbstractContextManager[object]:
+        return (mount_of(path, self._mounts) or self._disk).lock_path(path)
+
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return (mount_of(path, self._mounts) or self._disk).lock(path, waits=waits)
 

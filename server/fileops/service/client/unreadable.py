@@ -258,6 +258,7 @@ class GuardedFileSystem:
         self.replace_set = fs.replace_set
         self.remove = fs.remove
         self.lock = fs.lock
+        self.lock_path = fs.lock_path
 
     def resolve(self, path: str) -> str:
         canonical = self._fs.resolve(path)

@@ -274,8 +274,8 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         rewind_id = f"w-{os.urandom(6).hex()}"
         writer = ChangeSetCommitter(
             committer=self.committer, freshness=self.freshness, events=self.events, history=self.history,
-            by_session=request.by_session, replan=replan, revert=lambda edit: self.revert(edit, policy),
-            person=self.person, rewind_id=rewind_id,
+            limits=self.settings.limits, by_session=request.by_session, replan=replan,
+            revert=lambda edit: self.revert(edit, policy), person=self.person, rewind_id=rewind_id,
         )  # fmt: skip
         files: list[RewoundFile] = []
         for done in writer.write([file.change for file in planned.files], token):
