@@ -56,7 +56,7 @@ PAIRS: list[tuple[type[Any], type[Any]]] = [
     (records.RecordedFolder, model_record.RecordedFolder),
     (records.Log, wire_record.LogResult),
     (records.BlamedLines, model_rewind.BlamedLines),
-    (records.UnkeptFile, model_rewind.UnkeptFile),
+    (records.Unkept, model_rewind.UnkeptResult),
     (records.RecordItem, wire_rewinds.RecordItemResult),
     (reviews.Review, wire_reviews.Review),
     (reviews.DidChangeReviews, wire_reviews.DidChangeReviewsParams),

@@ -55,6 +55,12 @@ class Recording:
         self.store.append(entry, Contents(before, data))
         return entry.entry_id
 
+    def rename(self, path: str, new_path: str, by: By) -> None:
+        """Rename a file as another program does, and record it."""
+        data = self.bench.on_disk(path)
+        self.write(path, None, by, moved_to=new_path)
+        self.write(new_path, data, by, moved_from=path)
+
     async def rewind(self, kind: TargetKind, wanted: str, **options: object) -> RewindResult:
         request = RewindRequest(
             target=RewindTarget(kind, (wanted,)),

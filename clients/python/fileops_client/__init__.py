@@ -61,8 +61,13 @@ from fileops_client.records import (
     Rewind,
     RewindConflict,
     RewoundFile,
+    UndonePlace,
+    Unkept,
     UnkeptChange,
     UnkeptFile,
+    UnkeptOfFile,
+    UnkeptSession,
+    UnkeptTurn,
 )
 from fileops_client.requests.changes import create_file, delete_file, edit_file, rename_file
 from fileops_client.requests.files import uri_of
@@ -192,8 +197,13 @@ __all__ = [
     "TrackedFile",
     "Turn",
     "UiExtra",
+    "UndonePlace",
+    "Unkept",
     "UnkeptChange",
     "UnkeptFile",
+    "UnkeptOfFile",
+    "UnkeptSession",
+    "UnkeptTurn",
     "View",
     "ViewLine",
     "WatcherHealth",

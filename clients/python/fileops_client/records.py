@@ -138,26 +138,114 @@ class BlamedLines:
 class UnkeptChange:
     """A place that changes which are not kept yet have changed. start_line, end_line: of the present file.
 
-    An `end_line` before the `start_line` says that lines were only removed, before `start_line`.
+    An `end_line` before the `start_line` says that lines were only removed, before `start_line`. kind: "file" is a
+    whole file of which the record has no text. added, removed: numbers of lines. session_id: None if the author is
+    unsure. label: the session, for people.
     """
 
     change_id: str
     start_line: int
     end_line: int
+    kind: Literal["added", "changed", "removed", "file"]
+    added: int
+    removed: int
     removed_text: str
+    undoable: bool
     by: Author
+    label: str
     entry_ids: tuple[str, ...]
     time: float
+    session_id: str | None = None
+    turn_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndonePlace:
+    """A place where your user has undone what an agent wrote; until the session's next turn. removed_text: that text.
+
+    A rewind of `rewind_id`, or of `entry_id` if there is none, restores it.
+    """
+
+    start_line: int
+    end_line: int
+    removed_text: str
+    entry_id: str
+    label: str
+    time: float
+    rewind_id: str | None = None
+    session_id: str | None = None
     turn_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnkeptFile:
-    """A file with changes that are not kept yet. digest: of the content that the lines are of."""
+    """A file with changes that are not kept yet, or that were undone a moment ago.
+
+    digest: of the content that the lines are of. moved_from: its name before an agent renamed it.
+    """
 
     file_path: str
     digest: str
+    operation: Literal["create", "modify", "delete"]
+    added: int
+    removed: int
     changes: tuple[UnkeptChange, ...]
+    undone: tuple[UndonePlace, ...] = ()
+    document_version: int | None = None
+    moved_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnkeptOfFile:
+    """The changes of one turn in one file. added, removed: numbers of lines."""
+
+    file_path: str
+    n_changes: int
+    added: int
+    removed: int
+    change_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnkeptTurn:
+    """The changes of one turn. title: the beginning of the prompt. began: seconds since the epoch."""
+
+    n_changes: int
+    added: int
+    removed: int
+    change_ids: tuple[str, ...]
+    files: tuple[UnkeptOfFile, ...]
+    turn_id: str | None = None
+    title: str | None = None
+    began: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnkeptSession:
+    """The changes of one session, the newest turn first. session_id: None if the author is unsure."""
+
+    label: str
+    n_changes: int
+    added: int
+    removed: int
+    change_ids: tuple[str, ...]
+    turns: tuple[UnkeptTurn, ...]
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unkept:
+    """What agents changed and your user has not kept yet: by files, and the same by sessions, turns and files.
+
+    The `change_ids` of each part are what `keep` and `rewind` take.
+    """
+
+    n_files: int
+    n_changes: int
+    added: int
+    removed: int
+    files: tuple[UnkeptFile, ...]
+    sessions: tuple[UnkeptSession, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

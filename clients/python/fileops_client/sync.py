@@ -33,7 +33,7 @@ from fileops_client.records import (
     RecordedFolder,
     RecordItem,
     Rewind,
-    UnkeptFile,
+    Unkept,
 )
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath
@@ -877,7 +877,7 @@ class FileOpsClient(Requests):
 
     def unkept(
         self, *, file_path: FilePath | None = None, session_id: str | None = None, turn_id: str | None = None
-    ) -> tuple[UnkeptFile, ...]:
+    ) -> Unkept:
         """Return the places that agents changed and that your user has not kept yet."""
         return self._portal.call(self._async.unkept(file_path=file_path, session_id=session_id, turn_id=turn_id))
 

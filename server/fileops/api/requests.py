@@ -163,6 +163,7 @@ REQUESTS: tuple[Request[Any], ...] = (
 )
 NOTIFICATIONS: tuple[str, ...] = tuple(EVENT_METHODS.values())
 DID_RECORD = "fileops/didRecord"  # to editors of a shared daemon that ask for it
+DID_CHANGE_UNKEPT = "fileops/didChangeUnkept"  # as DID_RECORD
 DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daemon
 
 

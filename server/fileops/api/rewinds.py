@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fileops.core.presentation.failures import failure_message
 from fileops.model.errors import FileOpsError
+from fileops.model.rewind import UnkeptResult
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import rewinds as wire
 
@@ -18,10 +19,10 @@ async def blame(service: "FileOps", params: wire.BlameParams) -> wire.BlameResul
     return wire.BlameResult(lines=await _checked(service.rewinds.blame(params.file_path), ".file_path"))
 
 
-async def unkept(service: "FileOps", params: wire.UnkeptParams) -> wire.UnkeptResult:
+async def unkept(service: "FileOps", params: wire.UnkeptParams) -> UnkeptResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     found = service.rewinds.unkept(params.file_path, of, params.turn_id)
-    return wire.UnkeptResult(files=await _checked(found, ".file_path"))
+    return await _checked(found, ".file_path")
 
 
 async def keep(service: "FileOps", params: wire.KeepParams) -> wire.NEntriesResult:

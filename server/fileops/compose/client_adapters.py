@@ -4,12 +4,33 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.lsp.server import ClientContext
     from fileops.model.events import Event
+    from fileops.model.files import Snapshot
     from fileops.model.settings import Settings
     from fileops.ports import CommandApprover, Corrector, Executor, ExecutorChoice
     from fileops.service.hub.names import SessionNames
+
+
+def version_of(files: "OverlayFileSystem", editor: str) -> "Callable[[str, Snapshot], int | None]":
+    """What finds the version of an editor's document at a path, if the document has the text of a snapshot."""
+    from fileops.core.text import decode, detect_format
+
+    def find(path: str, snapshot: "Snapshot") -> int | None:
+        for document in files.last_open_at(path):
+            if document.editor == editor and document.doubt is None:
+                content = decode(snapshot.data, detect_format(snapshot.data))
+                if _with_newlines(document.text.text) == _with_newlines(content):
+                    return document.version
+        return None
+
+    return find
+
+
+def _with_newlines(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def check_plugins(settings: "Settings") -> None:

@@ -4,6 +4,7 @@ Belongs to the event loop, except where a comment names a thread. Imports are de
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -100,6 +101,8 @@ class LspConnection(ClientConnection):
                 record_folders(shared.recorder, service, self._name)
                 if self.is_editor and context.client.capability("experimental.fileops.record") is True:
                     self._show_record(hub, shared)
+                if self.is_editor and context.client.capability("experimental.fileops.unkept") is True:
+                    self._show_unkept(hub, shared)
         service.when_work_waits(context.on_request_done)
         state.recover(service.folders)
         if self.is_editor:
@@ -157,6 +160,7 @@ class LspConnection(ClientConnection):
         asker = self._asker(NoHost(), lambda: view.can_ask(is_own=True), context.settings.approval_timeout_s)
         return replace(
             adapters,
+            version_of=client_adapters.version_of(shared.files, self._name),
             asker=asker,
             reviews=self._reviews(context, view),
             command_approver=commands,
@@ -238,13 +242,21 @@ class LspConnection(ClientConnection):
 
     def _show_record(self, hub: Hub, shared: SharedParts) -> None:
         """Send the editor what is recorded in its folders and documents."""
+        hub.recorded.connect(self._name, self._server.notify_recorded, self._concerns(shared))
+
+    def _show_unkept(self, hub: Hub, shared: SharedParts) -> None:
+        """Notify the editor of files whose changes to keep are others now."""
+        hub.unkept.connect(self._name, self._server.notify_unkept, self._concerns(shared))
+
+    def _concerns(self, shared: SharedParts) -> "Callable[[str], bool]":
+        """Whether a path is in the editor's folders, or open in it."""
         from fileops.core.roots import is_inside
 
         def concerns(path: str) -> bool:
             inside = any(is_inside(folder, path) for folder in self._folders())
             return inside or shared.files.is_open_in(self._name, path)
 
-        hub.recorded.connect(self._name, self._server.notify_recorded, concerns)
+        return concerns
 
     def _add_undo_actions(self, service: "FileOps", context: "ClientContext") -> None:
         from fileops.lsp.undo_actions import LensRefresh, UndoActions

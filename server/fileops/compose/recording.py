@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
-    from fileops.model.record import ByPerson
+    from fileops.model.record import ByPerson, Entry
     from fileops.record.recorder import Recorder, TypedDocument
     from fileops.record.store import RecordStore
     from fileops.service.fileops import FileOps
+    from fileops.service.hub.record_feed import RecordFeed
+    from fileops.service.hub.unkept_feed import UnkeptFeed
 
 
 def start_recorder(
@@ -42,6 +44,18 @@ def start_recorder(
     files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
     files.on_closed = lambda editor, path: recorder.closed(path, person_of(editor))
     return recorder
+
+
+def feed(recorder: "Recorder", recorded: "RecordFeed", unkept: "UnkeptFeed") -> None:
+    """Notify editors of what is recorded from now on."""
+    unkept.resume(recorder.store.unkept_paths())
+
+    def publish(entries: "Sequence[Entry]") -> None:
+        recorded.publish(entries)
+        unkept.note_entries(entries)
+
+    recorder.writer.on_entries = publish
+    recorder.on_turn = unkept.note_turn
 
 
 def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> None:

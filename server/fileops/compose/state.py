@@ -146,6 +146,7 @@ class Hub:
         from fileops.service.hub.record_feed import RecordFeed
         from fileops.service.hub.routing import EventRouter
         from fileops.service.hub.sessions import SessionRegistry, Throttle
+        from fileops.service.hub.unkept_feed import UnkeptFeed
 
         self.router = EventRouter()
         self.editors = AskedEditors()
@@ -153,6 +154,7 @@ class Hub:
         self.sessions = SessionRegistry()
         self.connections: dict[str, Connection] = {}
         self.recorded = RecordFeed()
+        self.unkept = UnkeptFeed()
         self.sessions.on_change = Throttle(self._notify_sessions).request
         self.socket = socket
         self._end_session = end_session
@@ -172,6 +174,7 @@ class Hub:
         """Forget a connection. Returns the sessions that it was the last one of."""
         self.router.disconnect(connection)
         self.recorded.disconnect(connection)
+        self.unkept.disconnect(connection)
         self.editors.disconnect(connection)
         self.editor_globs.disconnect(connection)
         self.connections.pop(connection, None)
@@ -248,6 +251,18 @@ class SharedParts:
         self.workspace.work.keeps_titles = self._keeps_titles
         if state.hub is not None:
             self.workspace.on_session_end = state.hub.sessions.drop
+            self.workspace.on_keeping = state.hub.unkept.note_kept
+            self._note_texts(state.hub)
+
+    def _note_texts(self, hub: Hub) -> None:
+        """Let editors ask again for the changes to keep, after their users typed beside them."""
+        hint = self.files.on_change
+
+        def note_text(path: str) -> None:
+            hint(path)
+            hub.unkept.note_text(path)
+
+        self.files.on_change = note_text
 
     def _start_recorder(self, state: DaemonState, warn: "Callable[[str], None]") -> "Recorder | None":
         """None if nothing is recorded: in a private daemon the history of edits is all that there is."""
@@ -255,7 +270,7 @@ class SharedParts:
             return None
         try:
             recorder = recording.start_recorder(self.files, state.hub.person_of, warn, watches=self._record == "on")
-            recorder.writer.on_entries = state.hub.recorded.publish
+            recording.feed(recorder, state.hub.recorded, state.hub.unkept)
             recorder.start()
         except Exception as fault:  # the boundary of an optional part: without it everything else works
             log.exception("nothing is recorded")

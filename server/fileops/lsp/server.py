@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fileops import __version__
-from fileops.api.requests import DID_CHANGE_SESSIONS, DID_RECORD, NOTIFICATIONS, REQUESTS, Need, Request, load_deferred
+from fileops.api.requests import (
+    DID_CHANGE_SESSIONS,
+    DID_CHANGE_UNKEPT,
+    DID_RECORD,
+    NOTIFICATIONS,
+    REQUESTS,
+    Need,
+    Request,
+    load_deferred,
+)
 from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.api.sessions import sessions_result
 from fileops.lsp import methods
@@ -224,7 +233,7 @@ class LspServer:
             "requests": self.requests,
             "notifications": [
                 *NOTIFICATIONS,
-                *([DID_CHANGE_SESSIONS, DID_RECORD] if self._has("editor") else ()),
+                *([DID_CHANGE_SESSIONS, DID_RECORD, DID_CHANGE_UNKEPT] if self._has("editor") else ()),
                 *([DID_CHANGE_REVIEWS] if self._has("user") else ()),
             ],
             "strategies": strategy_names(),
@@ -258,6 +267,12 @@ class LspServer:
         from fileops.wire.record import did_record
 
         self.client.notify(DID_RECORD, did_record(entries, n_more))
+
+    def notify_unkept(self, file_path: str | None) -> None:
+        """Notify an editor that what is not kept of a file (None: of many) may be different."""
+        from fileops.wire.rewinds import DidChangeUnkeptParams
+
+        self.client.notify(DID_CHANGE_UNKEPT, DidChangeUnkeptParams(file_path=file_path))
 
     @property
     def n_waiting_for_others(self) -> int:

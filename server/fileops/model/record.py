@@ -179,8 +179,8 @@ class Known(Struct, frozen=True, kw_only=True, gc=False):
 class RecordedEdit(Struct, frozen=True, kw_only=True):
     """An edit that the daemon committed. time: seconds since the epoch. undoes: ids of edits.
 
-    by: who made it. undone: the entries that it undid, and rewind_id: the rewind that it is a part of; an undo by its
-    edit names neither.
+    by: who made it. is_kept: a person has accepted it. undone: the entries that it undid, and rewind_id: the rewind
+    that it is a part of; an undo by its edit names neither.
     """
 
     edit_id: str
@@ -191,6 +191,7 @@ class RecordedEdit(Struct, frozen=True, kw_only=True):
     undoes: tuple[str, ...] = ()
     undone: tuple[str, ...] = ()
     rewind_id: str | None = None
+    is_kept: bool = False
 
 
 class RecordedFolder(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""A rewind as values: what is asked for, what it would do, and what it did."""
+"""Rewinds as values (what is asked for, what it would do, what it did), and the changes that can be kept or undone."""
 
 from typing import Literal
 
@@ -17,6 +17,10 @@ RewindOutcome = Literal["modified", "removed", "created", "unchanged"]
 # Why something of a target is left: others changed the text again; the content before is not known; another file is in
 # the place of a deleted one; the author is not known; a content was not kept; the text in an editor is not known.
 LeftReason = Literal["overlaps", "unknown_before", "recreated", "unsure", "not_kept", "editor"]
+
+
+PlaceKind = Literal["added", "changed", "removed", "file"]
+FileOperation = Literal["create", "modify", "delete"]
 
 
 class FileStep(Struct, frozen=True):
@@ -110,10 +114,22 @@ class UnkeptChange(Struct, frozen=True, kw_only=True):
     """1-based, of the present content."""
     end_line: int
     """1-based, included. Before `start_line` if lines were only removed, in front of it."""
+    kind: PlaceKind
+    """`file`: the whole file, of which the record has no text. It has no lines."""
+    added: int
+    """Lines that are there now."""
+    removed: int
+    """Lines that were there before."""
     removed_text: str
     """The lines before the change."""
+    undoable: bool
+    """False only of the kind `file`."""
     by: By
     """Of the newest entry."""
+    session_id: SessionName | None
+    """The author's session. Null if the author is unsure."""
+    label: str
+    """The session, for people."""
     turn_id: str | None
     """Of the newest entry."""
     entry_ids: tuple[str, ...]
@@ -122,15 +138,122 @@ class UnkeptChange(Struct, frozen=True, kw_only=True):
     """Of the newest entry, in seconds since the epoch."""
 
 
+class UndonePlace(Struct, frozen=True, kw_only=True):
+    """A place where a person has undone what an agent wrote. It is listed until the session's next turn."""
+
+    start_line: int
+    """1-based, of the present content."""
+    end_line: int
+    """1-based, included. Before `start_line` if no lines are there instead."""
+    removed_text: str
+    """The agent's lines."""
+    entry_id: str
+    """The entry that undid them. A rewind of it restores them."""
+    rewind_id: str | None
+    """The rewind that undid them; a rewind of it restores all that it undid. Null if it was an undo of an edit."""
+    session_id: SessionName | None
+    """The agent's session."""
+    label: str
+    """The session, for people."""
+    turn_id: str | None
+    """The turn in which the agent wrote them."""
+    time: float
+    """When they were undone, in seconds since the epoch."""
+
+
 class UnkeptFile(Struct, frozen=True, kw_only=True):
-    """A file with changes that are not kept yet."""
+    """A file with changes that are not kept yet, or that were undone a moment ago."""
 
     file_path: str
     """Canonical."""
     digest: str
-    """Of the content that the lines are of."""
+    """Of the content that the lines are of. Empty if there is no file."""
+    document_version: int | None
+    """The version of the client's open document whose text the lines are of. Null if it has none with this text."""
+    operation: FileOperation
+    """What became of the file by the changes."""
+    moved_from: str | None
+    """The file's name before an agent renamed it. Null if none did."""
+    added: int
+    """Lines, of all changes."""
+    removed: int
+    """Lines, of all changes."""
     changes: tuple[UnkeptChange, ...]
     """Top to bottom."""
+    undone: tuple[UndonePlace, ...]
+    """Top to bottom."""
+
+
+class UnkeptOfFile(Struct, frozen=True, kw_only=True):
+    """The changes of one turn in one file."""
+
+    file_path: str
+    """Canonical."""
+    n_changes: int
+    """How many changes."""
+    added: int
+    """Lines."""
+    removed: int
+    """Lines."""
+    change_ids: tuple[str, ...]
+    """The changes, to keep or to undo them."""
+
+
+class UnkeptTurn(Struct, frozen=True, kw_only=True):
+    """The changes of one turn."""
+
+    turn_id: str | None
+    """Null if the author is unsure."""
+    title: str | None
+    """The beginning of the prompt; null if it is not kept."""
+    began: float | None
+    """Seconds since the epoch."""
+    n_changes: int
+    """How many changes."""
+    added: int
+    """Lines."""
+    removed: int
+    """Lines."""
+    change_ids: tuple[str, ...]
+    """The changes, to keep or to undo them."""
+    files: tuple[UnkeptOfFile, ...]
+    """In the order of their paths."""
+
+
+class UnkeptSession(Struct, frozen=True, kw_only=True):
+    """The changes of one session."""
+
+    session_id: SessionName | None
+    """Null if the author is unsure."""
+    label: str
+    """For people."""
+    n_changes: int
+    """How many changes."""
+    added: int
+    """Lines."""
+    removed: int
+    """Lines."""
+    change_ids: tuple[str, ...]
+    """The changes, to keep or to undo them."""
+    turns: tuple[UnkeptTurn, ...]
+    """The newest first."""
+
+
+class UnkeptResult(Struct, frozen=True, kw_only=True):
+    """The changes that no person has accepted yet, by files and by authors."""
+
+    n_files: int
+    """Files with such changes."""
+    n_changes: int
+    """How many changes."""
+    added: int
+    """Lines."""
+    removed: int
+    """Lines."""
+    files: tuple[UnkeptFile, ...]
+    """In the order of their paths."""
+    sessions: tuple[UnkeptSession, ...]
+    """The same changes by session, turn and file; the session with the newest change first."""
 
 
 class KeepRequest(Struct, frozen=True, kw_only=True):
@@ -142,6 +265,9 @@ class KeepRequest(Struct, frozen=True, kw_only=True):
     turn_id: str | None = None
     session_id: SessionName | None = None
     kept: bool = True
+
+
+# --- who wrote what --------------------------------------------------------------------------------------------------
 
 
 class BlamedLines(Struct, frozen=True, kw_only=True):

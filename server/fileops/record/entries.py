@@ -168,8 +168,10 @@ class EntryWriter:
                     first = self._with_author(first, part.by, change)
                     self._store.append(first, contents, earlier_than=entry.entry_id)
                     changed.append(first)
+            was_accepted = entry.kept and is_by_agent(entry.by)  # by a person, who was faster
             entry = replace(entry, evidence=last.evidence, settled=True)
             entry = self._with_author(entry, last.by, change)
+            entry = replace(entry, kept=entry.kept or was_accepted)
             self._store.replace(entry)
             merged = self._merged(entry)
         self.on_entries([*changed, *([] if merged is None else [merged])])
@@ -265,6 +267,7 @@ class EntryWriter:
             undone = [found for edit_id in edit.undoes if (found := self._store.entry_of_edit(edit_id)) is not None]
             undone += [found for entry_id in edit.undone if (found := self._store.entry(entry_id)) is not None]
             entry = replace(entry, undoes=tuple(dict.fromkeys(found.entry_id for found in undone)))
+            entry = replace(entry, kept=entry.kept or edit.is_kept or _is_withdrawal(undone))
             self._store.append(entry, contents)
             self._store.undo(entry.undoes, entry.entry_id)
         self._recent.append(entry)
@@ -361,7 +364,13 @@ def _is_same_writer(previous: Entry, entry: Entry) -> bool:
         and previous.gap != "away"
         and previous.undone_by is None
         and not previous.undoes
+        and previous.kept == entry.kept
     )
+
+
+def _is_withdrawal(undone: Sequence[Entry]) -> bool:
+    """Whether an undo reverts only what no person has kept: then its own change need not be kept either."""
+    return bool(undone) and not any(entry.kept for entry in undone)
 
 
 def _content_kind(before: Known | None, after: Known | None) -> ContentKind:

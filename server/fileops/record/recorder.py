@@ -113,6 +113,7 @@ class Recorder:
         self.store, self.brackets, self.turns = store, brackets, turns
         self.writer = EntryWriter(store, brackets, turns)
         brackets.on_change, turns.on_change = self._keep_command, self._keep_turn
+        self.on_turn: Callable[[Turn], None] = lambda _turn: None  # called with each turn that begins or ends
         self._documents, self._warn, self._now = documents, warn, now
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
@@ -191,7 +192,11 @@ class Recorder:
         self._send(lambda: self._safely(lambda: self.store.put_command(command)))
 
     def _keep_turn(self, turn: Turn) -> None:
-        self._send(lambda: self._safely(lambda: self.store.put_turn(turn)))
+        self._send(lambda: self._safely(lambda: self._put_turn(turn)))
+
+    def _put_turn(self, turn: Turn) -> None:
+        self.store.put_turn(turn)
+        self.on_turn(turn)
 
     def begin_commit(self, path: str) -> None:
         """The daemon is about to write a file. Until its end is known, the record does not read it."""

@@ -278,6 +278,10 @@ class RecordStore:
         """Say whether a person has accepted these. Returns how many of them changed."""
         return self._change(entry_ids, lambda entry: replace(entry, kept=kept))
 
+    def unkept_paths(self) -> set[str]:
+        """The files with entries that no person has accepted."""
+        return {os.fsdecode(path) for (path,) in self._rows("SELECT DISTINCT path FROM entry WHERE kept = 0")}
+
     def kept_places(self) -> set[str]:
         """The changes of entries that are not kept as a whole which a person has accepted, by their ids."""
         return {row[0] for row in self._rows("SELECT change_id FROM kept_place")}

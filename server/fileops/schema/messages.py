@@ -8,14 +8,14 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from fileops.api.requests import DID_CHANGE_SESSIONS, DID_RECORD, REQUESTS, Request
+from fileops.api.requests import DID_CHANGE_SESSIONS, DID_CHANGE_UNKEPT, DID_RECORD, REQUESTS, Request
 from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.lsp import methods
 from fileops.lsp.params import STANDARD_PARAMS, CancelParams, InitializeParams
 from fileops.model.approval import CorrectionRequest
 from fileops.model.statistics import StatsResult
 from fileops.schema import standard
-from fileops.wire import commands, details, record, reviews, sessions
+from fileops.wire import commands, details, record, reviews, rewinds, sessions
 from fileops.wire import types as wire
 from fileops.wire.answers import ConfirmChangesResult, ConfirmCommandResult, ConfirmEditResult, Correction
 from fileops.wire.changes import ConfirmChangesParams
@@ -218,4 +218,11 @@ def _events() -> list[Message]:
         params=record.DidRecordParams,
         needs=f"{NEEDS['editor']}, the capability `experimental.fileops.record`",
     )
-    return [*told, changed, reviews_changed, recorded]
+    unkept_changed = Message(
+        method=DID_CHANGE_UNKEPT,
+        sender="server",
+        kind="notification",
+        params=rewinds.DidChangeUnkeptParams,
+        needs=f"{NEEDS['editor']}, the capability `experimental.fileops.unkept`",
+    )
+    return [*told, changed, reviews_changed, recorded, unkept_changed]

@@ -63,7 +63,7 @@ from fileops.model.files import Committed, Snapshot
 from fileops.model.requests import EditRequest
 from fileops.model.review import PreviousDecision
 from fileops.model.suggestions import Advice, FailedStep, Suggestion
-from fileops.service.commit import CommittedEdit, SetChange, new_set_id
+from fileops.service.commit import CommittedEdit, RecordMarks, SetChange, new_set_id
 from fileops.service.edit import DecidedPlan, EditOperation, Proposal
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about
@@ -388,7 +388,7 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
                 files.append(replace(file, plan=plan, by_user=file.by_user or outcome.by_user))
         if is_reopened:
             return self._proposal(request, files, policy, token)
-        return self._commit(request, files, token)
+        return self._commit(request, files, token, is_accepted=True)
 
     def _carried_over(
         self, request: ChangeSetRequest, file: SetFile, decision: Decision, policy: Policy, token: CancelToken
@@ -418,8 +418,11 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
 
     # --- commit ----------------------------------------------------------------------------------------------------
 
-    def _commit(self, request: ChangeSetRequest, files: Sequence[SetFile], token: CancelToken) -> ChangeSetResult:
-        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
+    def _commit(
+        self, request: ChangeSetRequest, files: Sequence[SetFile], token: CancelToken, *, is_accepted: bool = False
+    ) -> ChangeSetResult:
+        """Raises: Stale, PathMoved, Cancelled and the failures of writing. Args: is_accepted: by a person."""
+        marks = RecordMarks(is_kept=is_accepted)
         wanted = [file for file in files if not file.is_left_out and file.has_effect]
         if not wanted:
             return _result_of(request, files)
@@ -433,10 +436,17 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
                 session_id=request.session_id,
                 set_id=set_id,
                 on_committed=self.editor.noting(_edit_request(request, only.change), only.plan),
+                marks=marks,
             )
             return _result_of(request, files, edits={only.file_path: edit}, set_id=set_id)
         changes = [
-            SetChange(plan=file.plan, given_path=file.given_path, new_path=file.new_path, removes=file.removes)
+            SetChange(
+                plan=file.plan,
+                given_path=file.given_path,
+                new_path=file.new_path,
+                removes=file.removes,
+                marks=marks,
+            )
             for file in wanted
         ]
         notes = [self.editor.noting(_edit_request(request, file.change), file.plan) for file in wanted]

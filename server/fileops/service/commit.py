@@ -31,11 +31,12 @@ def new_set_id() -> str:
 
 
 class RecordMarks(Struct, frozen=True, kw_only=True):
-    """What the record of a commit says beside its session. by: a person. undone, rewind_id: see RecordedEdit."""
+    """What the record of a commit says beside its session. by: a person. The others: see RecordedEdit."""
 
     by: By | None = None
     undone: tuple[str, ...] = ()
     rewind_id: str | None = None
+    is_kept: bool = False
 
 
 class SetChange(Struct, frozen=True, kw_only=True):
@@ -112,6 +113,7 @@ class Committer(Struct, frozen=True, kw_only=True):
                 undoes=undoes,
                 undone=marks.undone,
                 rewind_id=marks.rewind_id,
+                is_kept=marks.is_kept,
             )
             recorder.end_commit(path, None if committed.report.method == "none" else recorded)
         self.journal.append(
@@ -195,6 +197,7 @@ class Committer(Struct, frozen=True, kw_only=True):
                     undoes=change.undoes,
                     undone=marks.undone,
                     rewind_id=marks.rewind_id,
+                    is_kept=marks.is_kept,
                 )
                 self.recorder.end_commit(old.path, recorded)
         self.journal.append(

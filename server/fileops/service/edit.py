@@ -47,7 +47,7 @@ from fileops.model.settings import Settings
 from fileops.ports import FileSystem
 from fileops.service.answers.advice import Adviser
 from fileops.service.answers.syntax import SyntaxChecker
-from fileops.service.commit import CommittedEdit, Committer
+from fileops.service.commit import CommittedEdit, Committer, RecordMarks
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about, texts_of
@@ -324,7 +324,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             return outcome
         if not outcome.plan.splices and not outcome.plan.creates:  # others have made the same change
             return _result_of(request, outcome.plan, None, modified_by_user=outcome.by_user)
-        return self._commit(request, outcome.plan, token, modified_by_user=outcome.by_user)
+        return self._commit(request, outcome.plan, token, modified_by_user=outcome.by_user, is_accepted=True)
 
     def carried_over(
         self,
@@ -419,7 +419,13 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         )
 
     def _commit(
-        self, request: EditRequest, plan: Plan, token: CancelToken, *, modified_by_user: bool = False
+        self,
+        request: EditRequest,
+        plan: Plan,
+        token: CancelToken,
+        *,
+        modified_by_user: bool = False,
+        is_accepted: bool = False,
     ) -> EditResult:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
         with nullcontext() if self.settings.hints == "off" else self.syntax.begin(plan) as check:
@@ -429,6 +435,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 file_path=request.file_path,
                 session_id=request.session_id,
                 on_committed=self.noting(request, plan),
+                marks=RecordMarks(is_kept=is_accepted),
             )
             result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
             return result if check is None else replace(result, syntax=check.result())

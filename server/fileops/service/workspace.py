@@ -3,7 +3,7 @@
 A `FileOps` is one client's view of it. Belongs to the event loop; only the worker threads touch the disk.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from fileops.concurrency.path_locks import PathLocks
@@ -69,6 +69,8 @@ class Workspace:
         )
         self.stats = Statistics(clock.time_ns())
         self.on_session_end: Callable[[SessionName], None] = lambda _session_id: None
+        # Called, on any thread, with canonical paths of files of which something was kept, or undone.
+        self.on_keeping: Callable[[Iterable[str]], None] = lambda _paths: None
         # The record of a shared daemon, and what waits until all that was written so far is in it.
         self.record: RecordStore | None = None if recorder is None else recorder.store
         self.settle_record: Callable[[], None] = _nothing if recorder is None else recorder.settle

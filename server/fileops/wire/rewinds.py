@@ -13,7 +13,6 @@ from fileops.model.rewind import (
     RewindResult,
     RewindTarget,
     TargetKind,
-    UnkeptFile,
 )
 from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
@@ -96,11 +95,11 @@ class UnkeptParams(Params, frozen=True, kw_only=True):
     """Only those of this turn."""
 
 
-class UnkeptResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The changes that no person has accepted yet."""
+class DidChangeUnkeptParams(msgspec.Struct, frozen=True, kw_only=True):
+    """What is not kept of a file may have changed: ask again."""
 
-    files: list[UnkeptFile]
-    """Files with such changes."""
+    file_path: str | None
+    """Canonical. Null if it is many files, or all."""
 
 
 class KeepParams(Params, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import pytest
 
 from fileops.model.errors import FileOpsError, UnknownTarget
 from fileops.model.record import Command, Turn
-from fileops.model.rewind import KeepRequest, UnkeptFile
+from fileops.model.rewind import KeepRequest, UnkeptFile, UnkeptResult
 from fileops.model.sessions import SessionName
 from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording
 
@@ -24,7 +24,11 @@ async def recording() -> AsyncGenerator[Recording]:
     recording.bench.close()
 
 
-async def _unkept(recording: Recording, **filters: str) -> list[UnkeptFile]:
+async def _unkept(recording: Recording, **filters: str) -> tuple[UnkeptFile, ...]:
+    return (await _listed(recording, **filters)).files
+
+
+async def _listed(recording: Recording, **filters: str) -> UnkeptResult:
     wanted: dict[str, str | None] = {"file_path": None, "session_id": None, "turn_id": None, **filters}
     return await recording.bench.service.rewinds.unkept(
         wanted["file_path"],
@@ -84,7 +88,7 @@ async def test_keep_of_a_change_leaves_the_others_until_all_are_kept(recording: 
     (file,) = await _unkept(recording)
     assert [change.change_id for change in file.changes] == [second.change_id]
     assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(second.change_id,))) == 1
-    assert await _unkept(recording) == []
+    assert await _unkept(recording) == ()
     entry = recording.store.entry(entry_id)
     assert entry is not None
     assert entry.kept
@@ -126,7 +130,7 @@ async def test_rewind_of_single_changes_leaves_the_others(recording: Recording) 
     again = await recording.rewind("change_ids", second.change_id)
     assert (again.n_undone, recording.bench.on_disk(A)) == (1, OLD)
     recording.settle()
-    assert await _unkept(recording) == []
+    assert [change for file in await _unkept(recording) for change in file.changes] == []
 
 
 async def test_rewind_of_the_changes_of_a_created_file_removes_it(recording: Recording) -> None:

@@ -13,7 +13,7 @@ from fileops_client.records import (
     RecordedFolder,
     RecordItem,
     Rewind,
-    UnkeptFile,
+    Unkept,
 )
 from fileops_client.requests.sender import FilePath, Sender, given, path_of, path_or_none
 
@@ -70,10 +70,10 @@ class RecordRequests(Sender):
 
     async def unkept(
         self, *, file_path: FilePath | None = None, session_id: str | None = None, turn_id: str | None = None
-    ) -> tuple[UnkeptFile, ...]:
+    ) -> Unkept:
         """Return the places that agents changed and that your user has not kept yet."""
         params = given(file_path=path_or_none(file_path), session_id=session_id, turn_id=turn_id)
-        return msgspec.convert((await self.request("fileops/unkept", params))["files"], tuple[UnkeptFile, ...])
+        return msgspec.convert(await self.request("fileops/unkept", params), Unkept)
 
     async def keep(
         self,

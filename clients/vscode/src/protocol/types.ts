@@ -778,6 +778,11 @@ export interface DidChangeReviewsParams {
   /** What the client shows no more. */
   closed: ClosedReview[];
 }
+/** What is not kept of a file may have changed: ask again. */
+export interface DidChangeUnkeptParams {
+  /** Canonical. Null if it is many files, or all. */
+  file_path: string | null;
+}
 /** The client opened or closed folders. */
 export interface DidChangeWorkspaceFoldersParams {
   /** Which. */
@@ -2634,6 +2639,27 @@ export interface UndoneFile {
   /** The edits that were undone. None if the user changed the proposal. */
   undone: string[];
 }
+/** A place where a person has undone what an agent wrote. It is listed until the session's next turn. */
+export interface UndonePlace {
+  /** 1-based, of the present content. */
+  start_line: number;
+  /** 1-based, included. Before `start_line` if no lines are there instead. */
+  end_line: number;
+  /** The agent's lines. */
+  removed_text: string;
+  /** The entry that undid them. A rewind of it restores them. */
+  entry_id: string;
+  /** The rewind that undid them; a rewind of it restores all that it undid. Null if it was an undo of an edit. */
+  rewind_id: string | null;
+  /** The agent's session. */
+  session_id: string | null;
+  /** The session, for people. */
+  label: string;
+  /** The turn in which the agent wrote them. */
+  turn_id: string | null;
+  /** When they were undone, in seconds since the epoch. */
+  time: number;
+}
 /** A place that entries which are not kept yet have changed. Lines are 1-based, of the present content. */
 export interface UnkeptChange {
   /** It names this place as long as its text is there. */
@@ -2642,10 +2668,22 @@ export interface UnkeptChange {
   start_line: number;
   /** 1-based, included. Before `start_line` if lines were only removed, in front of it. */
   end_line: number;
+  /** `file`: the whole file, of which the record has no text. It has no lines. */
+  kind: 'added' | 'changed' | 'file' | 'removed';
+  /** Lines that are there now. */
+  added: number;
+  /** Lines that were there before. */
+  removed: number;
   /** The lines before the change. */
   removed_text: string;
+  /** False only of the kind `file`. */
+  undoable: boolean;
   /** Of the newest entry. */
   by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
+  /** The author's session. Null if the author is unsure. */
+  session_id: string | null;
+  /** The session, for people. */
+  label: string;
   /** Of the newest entry. */
   turn_id: string | null;
   /** The entries that changed it. */
@@ -2653,14 +2691,39 @@ export interface UnkeptChange {
   /** Of the newest entry, in seconds since the epoch. */
   time: number;
 }
-/** A file with changes that are not kept yet. */
+/** A file with changes that are not kept yet, or that were undone a moment ago. */
 export interface UnkeptFile {
   /** Canonical. */
   file_path: string;
-  /** Of the content that the lines are of. */
+  /** Of the content that the lines are of. Empty if there is no file. */
   digest: string;
+  /** The version of the client's open document whose text the lines are of. Null if it has none with this text. */
+  document_version: number | null;
+  /** What became of the file by the changes. */
+  operation: 'create' | 'delete' | 'modify';
+  /** The file's name before an agent renamed it. Null if none did. */
+  moved_from: string | null;
+  /** Lines, of all changes. */
+  added: number;
+  /** Lines, of all changes. */
+  removed: number;
   /** Top to bottom. */
   changes: UnkeptChange[];
+  /** Top to bottom. */
+  undone: UndonePlace[];
+}
+/** The changes of one turn in one file. */
+export interface UnkeptOfFile {
+  /** Canonical. */
+  file_path: string;
+  /** How many changes. */
+  n_changes: number;
+  /** Lines. */
+  added: number;
+  /** Lines. */
+  removed: number;
+  /** The changes, to keep or to undo them. */
+  change_ids: string[];
 }
 /** Asks for the changes that no person has accepted yet. */
 export interface UnkeptParams {
@@ -2675,10 +2738,56 @@ export interface UnkeptParams {
   /** Only those of this turn. */
   turn_id?: string | null;
 }
-/** The changes that no person has accepted yet. */
+/** The changes that no person has accepted yet, by files and by authors. */
 export interface UnkeptResult {
   /** Files with such changes. */
+  n_files: number;
+  /** How many changes. */
+  n_changes: number;
+  /** Lines. */
+  added: number;
+  /** Lines. */
+  removed: number;
+  /** In the order of their paths. */
   files: UnkeptFile[];
+  /** The same changes by session, turn and file; the session with the newest change first. */
+  sessions: UnkeptSession[];
+}
+/** The changes of one session. */
+export interface UnkeptSession {
+  /** Null if the author is unsure. */
+  session_id: string | null;
+  /** For people. */
+  label: string;
+  /** How many changes. */
+  n_changes: number;
+  /** Lines. */
+  added: number;
+  /** Lines. */
+  removed: number;
+  /** The changes, to keep or to undo them. */
+  change_ids: string[];
+  /** The newest first. */
+  turns: UnkeptTurn[];
+}
+/** The changes of one turn. */
+export interface UnkeptTurn {
+  /** Null if the author is unsure. */
+  turn_id: string | null;
+  /** The beginning of the prompt; null if it is not kept. */
+  title: string | null;
+  /** Seconds since the epoch. */
+  began: number | null;
+  /** How many changes. */
+  n_changes: number;
+  /** Lines. */
+  added: number;
+  /** Lines. */
+  removed: number;
+  /** The changes, to keep or to undo them. */
+  change_ids: string[];
+  /** In the order of their paths. */
+  files: UnkeptOfFile[];
 }
 /** A document in one of its states. */
 export interface VersionedDocument {
@@ -2947,4 +3056,5 @@ export interface Notifications {
   'fileops/didChangeSessions': SessionsResult;
   'fileops/didChangeReviews': DidChangeReviewsParams;
   'fileops/didRecord': DidRecordParams;
+  'fileops/didChangeUnkept': DidChangeUnkeptParams;
 }

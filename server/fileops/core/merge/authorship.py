@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from fileops.core.diff.contents import line_spans, splices_between
+from fileops.core.diff.contents import Line, line_spans, splices_between
 from fileops.core.diff.lines import changed_ranges
 from fileops.core.text import detect_format
 from fileops.model.edits import Splice
@@ -74,8 +74,11 @@ def own_places(
     rewound: the content after a rewind of them. What others wrote over or beside their text is in both contents, so it
     is no such place.
     """
-    if present is None or rewound == present:
+    if rewound == present:
         return []
+    if present is None:  # the file was deleted
+        ids = tuple(step.entry_id for step in steps if step.entry_id in chosen)
+        return [ChangedPlace(1, 0, 0, 0, rewound or b"", ids)]
     by_place = _splices_of_lines(rewound or b"", present, is_created=rewound is None)
     numbers = {step.entry_id: n for n, step in enumerate(steps)}
     pieces = _pieces(steps, present, {})
@@ -86,6 +89,24 @@ def own_places(
         ids = tuple(steps[number].entry_id for number in sorted(owners or mine))
         places.append(ChangedPlace(first_line, n_lines, start, end, removed, ids))
     return places
+
+
+def without_returns(steps: Sequence[FileStep], chosen: Collection[str]) -> list[FileStep]:
+    """Return the steps without those of others that lead back to a content that one before them had left.
+
+    Who checks out another branch and then the first one again changes nothing: what an agent had written is there
+    again. Between the two contents no step is a chosen one, so that each chosen step keeps its own contents.
+    """
+    kept: list[FileStep] = []
+    for step in steps:
+        kept.append(step)
+        for n in range(len(kept) - 1, 0, -1):
+            if kept[n].entry_id in chosen:
+                break
+            if kept[n - 1].after == step.after:
+                del kept[n:]
+                break
+    return kept
 
 
 def without_places(present: bytes, places: Sequence[ChangedPlace]) -> bytes:
@@ -99,12 +120,9 @@ def without_places(present: bytes, places: Sequence[ChangedPlace]) -> bytes:
 
 def _splices_of_lines(before: bytes, present: bytes, *, is_created: bool) -> Iterator[tuple[int, int, int, int, bytes]]:
     """Yield (first line, number of lines, start, end) in the present content, and the lines before, for each run."""
-    fmt = detect_format(present)
-    old, new = (
-        [data[line.start : line.stop] for line in line_spans(data, fmt if data is present else detect_format(data))]
-        for data in (before, present)
-    )
-    spans = line_spans(present, fmt)
+    spans = _spans_with_text(present)
+    old = [before[line.start : line.stop] for line in _spans_with_text(before)]
+    new = [present[line.start : line.stop] for line in spans]
     if is_created:
         yield 1, len(spans), 0, len(present), b""
         return
@@ -112,6 +130,12 @@ def _splices_of_lines(before: bytes, present: bytes, *, is_created: bool) -> Ite
         start = spans[j].start if j < len(spans) else len(present)
         end = spans[j_stop - 1].stop if j_stop > j else start
         yield j + 1, j_stop - j, start, end, b"".join(old[i:i_stop])
+
+
+def _spans_with_text(data: bytes) -> list[Line]:
+    """The lines, without the empty one after a final newline."""
+    spans = line_spans(data, detect_format(data))
+    return spans[:-1] if spans[-1].start == spans[-1].stop else spans
 
 
 # --- pieces -----------------------------------------------------------------------------------------------------------

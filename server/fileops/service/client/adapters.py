@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fileops.model.files import Snapshot
 from fileops.model.record import ByPerson
 from fileops.ports import CommandApprover, Corrector, EventSink, ExecutorChoice, ImageDetector
 from fileops.service.hub.names import SessionNames
@@ -25,6 +26,9 @@ def no_globs(_path: str) -> tuple[str, ...]:
 
 
 def ignore(_sentence: str) -> None: ...
+
+
+def no_version(_path: str, _snapshot: Snapshot) -> None: ...
 
 
 class ClientAdapters(Struct, frozen=True, kw_only=True):
@@ -49,5 +53,6 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     place: str = ""  # see SharedWorkers.of_client
     is_editor: bool = False  # in a shared daemon: its user reads and edits what agents must not
     globs_at: Callable[[str], Iterable[str]] = no_globs  # see Unreadable
+    version_of: Callable[[str, Snapshot], int | None] = no_version  # of its open document, if that has this text
     person: ByPerson = ByPerson(session_id="", label="a person")  # what the record calls its user
     is_agent: bool = False  # no user gives its requests: it sees and undoes its own edits only, and approves none

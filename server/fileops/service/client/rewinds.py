@@ -15,13 +15,20 @@ from fileops.concurrency.workers import SharedWorkers
 from fileops.core.presentation.failures import failure_text
 from fileops.core.presentation.rewinds import rewound_text
 from fileops.model.errors import NotRecorded
-from fileops.model.record import By, BySession, Entry, LogQuery, is_by_agent, session_of
-from fileops.model.rewind import BlamedLines, KeepRequest, RecordItem, RewindRequest, RewindResult, UnkeptFile
+from fileops.model.record import By, BySession, Entry, session_of
+from fileops.model.rewind import (
+    BlamedLines,
+    KeepRequest,
+    RecordItem,
+    RewindRequest,
+    RewindResult,
+    UnkeptResult,
+)
 from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.approval import ClientApproval
-from fileops.service.rewind.items import is_by, item_of
+from fileops.service.rewind.items import item_of
 from fileops.service.session_files import SessionFiles
 from fileops.service.undo import UndoOperation
 from fileops.service.workspace import Workspace
@@ -29,7 +36,7 @@ from fileops.telemetry.calls import note_outcome
 
 if TYPE_CHECKING:
     from fileops.service.rewind.operation import RewindOperation
-    from fileops.service.rewind.places import RecordPlaces
+    from fileops.service.rewind.unkept import UnkeptPlaces
 
 T = TypeVar("T")
 
@@ -79,6 +86,7 @@ class ClientRewinds:
                 decision = await asking.decide(result.question)
                 step = partial(rewinder.resume, request, by, pending=result, decision=decision)
         note_outcome(result)
+        self._workspace.on_keeping({file.file_path for file in result.files})
         if by_session is not None:
             self._files.note_undo(by_session, result.files)
         elif result.rewind_id is not None:
@@ -108,36 +116,34 @@ class ClientRewinds:
 
     async def blame(self, file_path: str) -> "list[BlamedLines]":
         """Who changed each line last. Raises: NotRecorded and the failures of reading."""
-        return await self._run(lambda places: places.blame(file_path))
+        from fileops.service.rewind.blame import blame
 
-    async def unkept(
-        self, file_path: str | None, session_id: SessionName | None, turn_id: str | None
-    ) -> "list[UnkeptFile]":
-        """What this client's user has not accepted yet. Raises: NotRecorded and the failures of resolving."""
+        return await self._run(lambda places: blame(places.store, places.fs, file_path))
 
-        def look(places: "RecordPlaces") -> "list[UnkeptFile]":
-            paths = None if file_path is None else [places.fs.resolve(file_path)]
-            return places.unkept(paths, session_id=session_id, turn_id=turn_id)
+    async def unkept(self, file_path: str | None, session_id: SessionName | None, turn_id: str | None) -> UnkeptResult:
+        """What this client's user has not accepted yet. Raises: NotRecorded and the failures of resolving.
 
-        return await self._run(look)
+        It does not wait for authors that are not certain yet: a list with the others follows.
+        """
+
+        def look(places: "UnkeptPlaces") -> UnkeptResult:
+            path = None if file_path is None else places.fs.resolve(file_path)
+            return places.find(path, session_id=session_id, turn_id=turn_id)
+
+        if self._workspace.recorder is not None:
+            await self._workspace.recorder.flush()
+        return await self._run(look, is_settled=True)
 
     async def keep(self, request: KeepRequest) -> int:
         """Accept changes, or not. Returns how many entries are kept now, or not any more. Raises: as `unkept`."""
 
-        def work(places: "RecordPlaces") -> int:
-            if request.change_ids is not None:
-                return places.keep_places(request.change_ids, kept=request.kept)
-            if request.entry_ids is not None:
-                return places.store.set_kept(request.entry_ids, kept=request.kept)
-            path = None if request.file_path is None else places.fs.resolve(request.file_path)
-            query = LogQuery(path=path, turn_id=request.turn_id, kept=not request.kept)
-            entries, _ = places.store.entries(query)
-            chosen = [
-                entry.entry_id
-                for entry in entries
-                if is_by(entry, request.session_id) and (request.kept or is_by_agent(entry.by))
-            ]
-            return places.store.set_kept(chosen, kept=request.kept)
+        def work(places: "UnkeptPlaces") -> int:
+            if request.file_path is None:
+                n_entries, paths = places.keep(request)
+            else:
+                n_entries, paths = places.keep(replace(request, file_path=places.fs.resolve(request.file_path)))
+            self._workspace.on_keeping(paths)
+            return n_entries
 
         return await self._run(work)
 
@@ -147,7 +153,7 @@ class ClientRewinds:
         if recorder is None:
             raise NotRecorded
 
-        def work(places: "RecordPlaces") -> int:
+        def work(places: "UnkeptPlaces") -> int:
             return recorder.forget(None if file_path is None else places.fs.resolve(file_path))
 
         return await self._run(work)
@@ -156,17 +162,21 @@ class ClientRewinds:
         """What has the id that begins so. Raises: NotRecorded, UnknownTarget."""
         return await self._run(lambda places: item_of(places.store, beginning))
 
-    async def _run(self, work: "Callable[[RecordPlaces], T]") -> T:
-        """Work on the record as it is after all that was written so far. Raises: NotRecorded."""
-        from fileops.service.rewind.places import RecordPlaces
+    async def _run(self, work: "Callable[[UnkeptPlaces], T]", *, is_settled: bool = False) -> T:
+        """Work on the record as it is after all that was written so far. Raises: NotRecorded.
+
+        Args: is_settled: the record need not be waited for.
+        """
+        from fileops.service.rewind.unkept import UnkeptPlaces
 
         store = self._workspace.record
         if store is None:
             raise NotRecorded
-        places = RecordPlaces(store, self._workspace.fs)
+        places = UnkeptPlaces(store, self._workspace.fs, self._client.version_of)
 
         def settled() -> T:
-            self._workspace.settle_record()
+            if not is_settled:
+                self._workspace.settle_record()
             return work(places)
 
         return await self._workers.run_apart(CancelToken(), settled)

@@ -26,7 +26,7 @@ class FileRewind(Struct, frozen=True, kw_only=True):
 
 def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], present: bytes | None) -> FileRewind:
     """Plan the rewind of the chosen entries of one file, which are given newest first."""
-    conflicts = _unknown(path, chosen)
+    conflicts = unknown_of(path, chosen)
     usable = {entry.entry_id: entry for entry in chosen if is_usable(entry)}
     history = history_of(store, path, usable)
     steps = steps_of(store, history, usable)
@@ -67,7 +67,7 @@ def _is_same(entry: Entry) -> bool:
     return entry.before is not None and entry.after is not None and entry.before.digest == entry.after.digest
 
 
-def _unknown(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
+def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
     """The entries that cannot be undone, because a content is not known."""
     unknown: dict[LeftReason, list[str]] = {}
     for entry in chosen:

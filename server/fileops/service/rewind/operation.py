@@ -55,8 +55,8 @@ from fileops.service.commit import Committer
 from fileops.service.policy import Policy, question_about
 from fileops.service.rewind.entries import note_unchanged
 from fileops.service.rewind.files import FileRewind, rewind_of_file
-from fileops.service.rewind.places import RecordPlaces, entry_of_change
 from fileops.service.rewind.targets import MayRewind, entries_of
+from fileops.service.rewind.unkept import UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness
 
 MAX_FILES = 1000
@@ -180,11 +180,12 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         groups: dict[str, list[Entry]] = {}
         request = replace(request, paths=paths)
         if request.target.kind == "change_ids":
-            entries = [entry for entry in map(self.store.entry, map(entry_of_change, request.target.ids)) if entry]
+            for path, change_ids in UnkeptPlaces(self.store, self.fs).paths_of(request.target.ids).items():
+                entries = [entry for entry in map(self.store.entry, map(entry_of_change, change_ids)) if entry]
+                groups[path] = entries
         else:
-            entries = entries_of(self.store, request, self.may_rewind)
-        for entry in entries:
-            groups.setdefault(entry.path, []).append(entry)
+            for entry in entries_of(self.store, request, self.may_rewind):
+                groups.setdefault(entry.path, []).append(entry)
         if not groups:
             raise UnknownTarget(explanation="these changes are no longer there")
         if len(groups) > MAX_FILES:
@@ -202,6 +203,8 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             conflicts += file.rewind.conflicts
             if file.rewind.undone or file.change.has_effect:
                 files.append(file)
+        if request.target.kind == "change_ids" and not files and not conflicts:
+            raise UnknownTarget(explanation="these changes are no longer there")
         return PlannedRewind(files=tuple(files), conflicts=tuple(conflicts), plan=_plan_id(files, conflicts))
 
     def _planned_file(self, request: RewindRequest, path: str, chosen: Sequence[Entry], policy: Policy) -> PlannedFile:
@@ -212,10 +215,11 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             snapshot = self.fs.read(path)
         except PathMoved:
             raise UndoConflict(explanation="the path leads elsewhere now") from None
-        if snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
-            raise BinaryFile
         if request.target.kind == "change_ids":
-            rewind = RecordPlaces(self.store, self.fs).rewind_of(path, snapshot, request.target.ids)
+            places = UnkeptPlaces(self.store, self.fs)
+            rewind = places.rewind_of(path, snapshot, request.target.ids, self.may_rewind)
+        elif snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
+            raise BinaryFile
         else:
             rewind = rewind_of_file(self.store, path, chosen, snapshot.data if snapshot.exists else None)
         change = self._change(snapshot, rewind.content, rewind.undone)

@@ -329,6 +329,9 @@
 ---@field opened fileops.wire.Review[] Each takes the place of what was shown under its id.
 ---@field closed fileops.wire.ClosedReview[] What the client shows no more.
 
+---@class (exact) fileops.wire.DidChangeUnkeptParams What is not kept of a file may have changed: ask again.
+---@field file_path? string Canonical. Null if it is many files, or all.
+
 ---@class (exact) fileops.wire.DidConflictParams An edit was refused because the file had changed since it was read.
 ---@field file_path string As the session gave it.
 ---@field session_id string The session.
@@ -1143,28 +1146,82 @@
 ---@field ui_extra fileops.wire.UiExtra The change.
 ---@field undone string[] The edits that were undone. None if the user changed the proposal.
 
+---@class (exact) fileops.wire.UndonePlace A place where a person has undone what an agent wrote. It is listed until the session's next turn.
+---@field start_line integer 1-based, of the present content.
+---@field end_line integer 1-based, included. Before `start_line` if no lines are there instead.
+---@field removed_text string The agent's lines.
+---@field entry_id string The entry that undid them. A rewind of it restores them.
+---@field rewind_id? string The rewind that undid them; a rewind of it restores all that it undid. Null if it was an undo of an edit.
+---@field session_id? string The agent's session.
+---@field label string The session, for people.
+---@field turn_id? string The turn in which the agent wrote them.
+---@field time number When they were undone, in seconds since the epoch.
+
 ---@class (exact) fileops.wire.UnkeptChange A place that entries which are not kept yet have changed. Lines are 1-based, of the present content.
 ---@field change_id string It names this place as long as its text is there.
 ---@field start_line integer 1-based, of the present content.
 ---@field end_line integer 1-based, included. Before `start_line` if lines were only removed, in front of it.
+---@field kind 'added'|'changed'|'file'|'removed' `file`: the whole file, of which the record has no text. It has no lines.
+---@field added integer Lines that are there now.
+---@field removed integer Lines that were there before.
 ---@field removed_text string The lines before the change.
+---@field undoable boolean False only of the kind `file`.
 ---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure Of the newest entry.
+---@field session_id? string The author's session. Null if the author is unsure.
+---@field label string The session, for people.
 ---@field turn_id? string Of the newest entry.
 ---@field entry_ids string[] The entries that changed it.
 ---@field time number Of the newest entry, in seconds since the epoch.
 
----@class (exact) fileops.wire.UnkeptFile A file with changes that are not kept yet.
+---@class (exact) fileops.wire.UnkeptFile A file with changes that are not kept yet, or that were undone a moment ago.
 ---@field file_path string Canonical.
----@field digest string Of the content that the lines are of.
+---@field digest string Of the content that the lines are of. Empty if there is no file.
+---@field document_version? integer The version of the client's open document whose text the lines are of. Null if it has none with this text.
+---@field operation 'create'|'delete'|'modify' What became of the file by the changes.
+---@field moved_from? string The file's name before an agent renamed it. Null if none did.
+---@field added integer Lines, of all changes.
+---@field removed integer Lines, of all changes.
 ---@field changes fileops.wire.UnkeptChange[] Top to bottom.
+---@field undone fileops.wire.UndonePlace[] Top to bottom.
+
+---@class (exact) fileops.wire.UnkeptOfFile The changes of one turn in one file.
+---@field file_path string Canonical.
+---@field n_changes integer How many changes.
+---@field added integer Lines.
+---@field removed integer Lines.
+---@field change_ids string[] The changes, to keep or to undo them.
 
 ---@class (exact) fileops.wire.UnkeptParams Asks for the changes that no person has accepted yet.
 ---@field file_path? string Absolute: only this file.
 ---@field session_id? string Only those of this session.
 ---@field turn_id? string Only those of this turn.
 
----@class (exact) fileops.wire.UnkeptResult The changes that no person has accepted yet.
----@field files fileops.wire.UnkeptFile[] Files with such changes.
+---@class (exact) fileops.wire.UnkeptResult The changes that no person has accepted yet, by files and by authors.
+---@field n_files integer Files with such changes.
+---@field n_changes integer How many changes.
+---@field added integer Lines.
+---@field removed integer Lines.
+---@field files fileops.wire.UnkeptFile[] In the order of their paths.
+---@field sessions fileops.wire.UnkeptSession[] The same changes by session, turn and file; the session with the newest change first.
+
+---@class (exact) fileops.wire.UnkeptSession The changes of one session.
+---@field session_id? string Null if the author is unsure.
+---@field label string For people.
+---@field n_changes integer How many changes.
+---@field added integer Lines.
+---@field removed integer Lines.
+---@field change_ids string[] The changes, to keep or to undo them.
+---@field turns fileops.wire.UnkeptTurn[] The newest first.
+
+---@class (exact) fileops.wire.UnkeptTurn The changes of one turn.
+---@field turn_id? string Null if the author is unsure.
+---@field title? string The beginning of the prompt; null if it is not kept.
+---@field began? number Seconds since the epoch.
+---@field n_changes integer How many changes.
+---@field added integer Lines.
+---@field removed integer Lines.
+---@field change_ids string[] The changes, to keep or to undo them.
+---@field files fileops.wire.UnkeptOfFile[] In the order of their paths.
 
 ---@class (exact) fileops.wire.ViewLine A line of a view.
 ---@field number? integer Of the line in the file. Null for a line of a message.

@@ -1,0 +1,98 @@
+"""Which files have other changes to keep now, on its way to the editors that show them: at most twice a second.
+
+A notification only says that the editor has to ask again. Paths are noted on any thread, and sent on the event loop. A
+key that a person types costs one test of a set: the files with such changes are known here, perhaps some too many.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from fileops.model.record import Entry, Turn, is_by_agent
+from fileops.service.hub.sessions import Throttle
+
+MAX_PATHS = 20  # of one moment; of more, one notification is sent for all files
+
+Send = Callable[[str | None], None]
+
+
+class _Editor(Struct, frozen=True):
+    """An editor. send: gets a path, or None for all files. concerns: whether a path is open or in a folder."""
+
+    send: Send
+    concerns: Callable[[str], bool]
+
+
+class UnkeptFeed:
+    """Create it on the event loop."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._editors: dict[str, _Editor] = {}
+        self._paths: set[str] = set()  # with changes to keep, or places that were undone
+        self._waiting: dict[str, None] = {}  # in the order of their changes
+        self._is_all = False
+        self._has_undone = False
+        self._throttle = Throttle(self._send)
+
+    def resume(self, paths: Iterable[str]) -> None:
+        """Files that had changes to keep when the daemon began."""
+        with self._lock:
+            self._paths.update(paths)
+
+    def connect(self, name: str, send: Send, concerns: Callable[[str], bool]) -> None:
+        with self._lock:
+            self._editors[name] = _Editor(send, concerns)
+
+    def disconnect(self, name: str) -> None:
+        with self._lock:
+            self._editors.pop(name, None)
+
+    def note_entries(self, entries: Sequence[Entry]) -> None:
+        """Entries that were added or changed. Called in the recorder's thread."""
+        with self._lock:
+            changed: list[str] = []
+            for entry in entries:
+                self._has_undone |= bool(entry.undoes) and not is_by_agent(entry.by)
+                names = [path for path in (entry.path, entry.moved_from, entry.moved_to) if path is not None]
+                if entry.undoes or not entry.kept or is_by_agent(entry.by) or not self._paths.isdisjoint(names):
+                    self._paths.update(names)
+                    changed += names
+        self._request(changed)
+
+    def note_text(self, path: str) -> None:
+        """A document has another text. Called for each key that a person types."""
+        if path in self._paths:
+            self._request((path,))
+
+    def note_kept(self, paths: Iterable[str]) -> None:
+        """Changes of these files were kept, or undone."""
+        self._request(paths)
+
+    def note_turn(self, turn: Turn) -> None:
+        """A turn has begun or ended. What was undone before a session's next turn is not shown any more then."""
+        with self._lock:
+            if turn.ended is not None or not self._has_undone:
+                return
+            self._has_undone, self._is_all = False, True
+        self._request(())
+
+    def _request(self, paths: Iterable[str]) -> None:
+        with self._lock:
+            self._waiting.update(dict.fromkeys(paths))
+            if not self._editors:
+                self._waiting.clear()
+            if not self._waiting and not self._is_all:
+                return
+        self._throttle.request()
+
+    def _send(self) -> None:
+        with self._lock:
+            paths, self._waiting = self._waiting, {}
+            is_all, self._is_all = self._is_all, False
+            editors = list(self._editors.values())
+        for editor in editors:
+            shown = [path for path in paths if editor.concerns(path)]
+            for path in (None,) if is_all or len(shown) > MAX_PATHS else shown:
+                editor.send(path)

@@ -1,0 +1,41 @@
+"""Who wrote the lines of a file, as the record explains its present content. Runs in worker threads."""
+
+from fileops.core import text
+from fileops.core.merge.authorship import OwnedLines, owners_of_lines
+from fileops.model.errors import BinaryFile, FileMissing
+from fileops.model.internal_errors import PathMoved
+from fileops.model.record import Entry, LogQuery
+from fileops.model.rewind import BlamedLines
+from fileops.ports import FileSystem
+from fileops.record.store import RecordStore
+from fileops.service.rewind.files import steps_of
+
+
+def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLines]:
+    """Who changed each line of the present content last, top to bottom. Raises: the failures of reading."""
+    path = fs.resolve(file_path)
+    try:
+        snapshot = fs.read(path)
+    except PathMoved:
+        raise FileMissing from None
+    if not snapshot.exists:
+        raise FileMissing
+    if text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
+        raise BinaryFile
+    entries, _ = store.entries(LogQuery(path=path), is_file=True)
+    entries.reverse()
+    steps = steps_of(store, entries, ())
+    undoes = {entry.entry_id: entry.undoes for entry in entries if entry.undoes}
+    known = {entry.entry_id: entry for entry in entries}
+    return [_blamed(lines, known) for lines in owners_of_lines(steps, snapshot.data, undoes)]
+
+
+def _blamed(lines: OwnedLines, known: dict[str, Entry]) -> BlamedLines:
+    entry = None if lines.entry_id is None else known[lines.entry_id]
+    return BlamedLines(
+        first_line=lines.first_line,
+        n_lines=lines.n_lines,
+        by=None if entry is None else entry.by,
+        entry_id=lines.entry_id,
+        time=None if entry is None else entry.time,
+    )

@@ -1,0 +1,460 @@
+"""The places of the present files that agents changed and no person has kept yet. Runs in worker threads.
+
+A place is found by a rewind that is only thought: what the present content has and the content after a rewind of all
+entries that are not kept has not. So it is exactly what an undo of these entries would change, and what others wrote
+beside or over them is no part of it.
+
+Entries belong to a path. A file that a person renamed is followed: its *lineage* is the entries of all its names.
+A file that an agent renamed is a deletion and a creation, which are not kept either.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+
+import xxhash
+from msgspec import Struct
+
+from fileops.core import text
+from fileops.core.merge.authorship import ChangedPlace, own_places, without_places, without_returns
+from fileops.core.merge.rewind import rewind_file
+from fileops.core.roots import is_inside
+from fileops.model.errors import FileOpsError
+from fileops.model.files import Snapshot
+from fileops.model.internal_errors import PathMoved
+from fileops.model.record import Entry, LogQuery, is_by_agent, session_of
+from fileops.model.rewind import (
+    FileOperation,
+    KeepRequest,
+    PlaceKind,
+    RewindConflict,
+    UndonePlace,
+    UnkeptChange,
+    UnkeptFile,
+    UnkeptOfFile,
+    UnkeptResult,
+    UnkeptSession,
+    UnkeptTurn,
+)
+from fileops.model.sessions import SessionName
+from fileops.ports import FileSystem
+from fileops.record.store import RecordStore
+from fileops.service.rewind.files import FileRewind, cancelled_of, is_usable, steps_of, unknown_of
+from fileops.service.rewind.items import is_by
+
+MAX_FILES = 1000  # in one list
+MAX_RENAMES = 20  # of one file that are followed
+MAX_UNDONE = 20  # undos of one file that are looked at, the newest
+_WHOLE_FILE = "file"  # in place of a digest in the id of a change without lines
+
+VersionOf = Callable[[str, Snapshot], int | None]
+
+
+class UnkeptPlace(Struct, frozen=True):
+    """A change as a list has it, and its place in the present content; None of a change without lines."""
+
+    change: UnkeptChange
+    place: ChangedPlace | None
+
+
+class UnkeptPlaces(Struct, frozen=True):
+    """See the module. version_of: the version of the client's open document, if it has the text of a snapshot."""
+
+    store: RecordStore
+    fs: FileSystem
+    version_of: VersionOf = lambda _path, _snapshot: None
+
+    # --- lists -------------------------------------------------------------------------------------------------
+
+    def find(
+        self, path: str | None = None, *, session_id: SessionName | None = None, turn_id: str | None = None
+    ) -> UnkeptResult:
+        """What is not kept yet. Args: path: canonical, a file; all files without it."""
+        files: list[UnkeptFile] = []
+        for each in self._paths() if path is None else (path,):
+            file = self._file(each, session_id, turn_id)
+            if file is not None:
+                files.append(file)
+            if len(files) == MAX_FILES:
+                break
+        with_changes = [file for file in files if file.changes]
+        return UnkeptResult(
+            n_files=len(with_changes),
+            n_changes=sum(len(file.changes) for file in files),
+            added=sum(file.added for file in files),
+            removed=sum(file.removed for file in files),
+            files=tuple(files),
+            sessions=tuple(self._sessions(with_changes)),
+        )
+
+    def _paths(self) -> list[str]:
+        """The present paths of the files with entries that are not kept, or that were undone, sorted."""
+        unkept, _ = self.store.entries(LogQuery(kept=False, in_force=True))
+        newest = {entry.path: entry for entry in reversed(unkept)}
+        paths = {self._present_path(entry) for entry in newest.values()}
+        undos, _ = self.store.entries(LogQuery(by="person", in_force=True, limit=MAX_FILES))
+        return sorted(paths | {entry.path for entry in undos if self._is_shown_undo(entry)})
+
+    def _file(self, path: str, session_id: SessionName | None, turn_id: str | None) -> UnkeptFile | None:
+        snapshot = self._read(path)
+        if snapshot is None:
+            return None
+        lineage = self.lineage(path)
+        changes = tuple(
+            found.change for found in self._places_in(lineage, snapshot) if _is_of(found.change, session_id, turn_id)
+        )
+        undone = tuple(place for place in self._undone_in(lineage, snapshot) if _is_of(place, session_id, turn_id))
+        if not changes and not undone:
+            return None
+        return UnkeptFile(
+            file_path=path,
+            digest=snapshot.digest.hex() if snapshot.exists else "",
+            document_version=self.version_of(path, snapshot),
+            operation=_operation(changes, lineage, snapshot),
+            moved_from=_moved_from(lineage),
+            added=sum(change.added for change in changes),
+            removed=sum(change.removed for change in changes),
+            changes=changes,
+            undone=undone,
+        )
+
+    def _sessions(self, files: Sequence[UnkeptFile]) -> Iterator[UnkeptSession]:
+        """The changes of the files as a tree. An author who is unsure has a branch for each of their names."""
+        found = [(change, file.file_path) for file in files for change in file.changes]
+        newest_first = sorted(found, key=lambda pair: pair[0].time, reverse=True)
+        branches: dict[tuple[str, str | None], dict[str | None, list[tuple[UnkeptChange, str]]]] = {}
+        for change, path in newest_first:
+            turns = branches.setdefault((change.session_id or change.label, change.session_id), {})
+            turns.setdefault(change.turn_id, []).append((change, path))
+        for (_, session_id), turns in branches.items():
+            nodes = tuple(self._turn(turn_id, turns[turn_id]) for turn_id in turns)
+            (newest, _), *_ = next(iter(turns.values()))
+            yield UnkeptSession(
+                session_id=None if session_id is None else SessionName(session_id),
+                label=newest.label,
+                n_changes=sum(turn.n_changes for turn in nodes),
+                added=sum(turn.added for turn in nodes),
+                removed=sum(turn.removed for turn in nodes),
+                change_ids=tuple(change_id for turn in nodes for change_id in turn.change_ids),
+                turns=nodes,
+            )
+
+    def _turn(self, turn_id: str | None, found: Sequence[tuple[UnkeptChange, str]]) -> UnkeptTurn:
+        in_files = sorted(found, key=lambda pair: (pair[1], pair[0].start_line))
+        by_path = groupby(in_files, lambda pair: pair[1])
+        files = tuple(_of_file(path, [change for change, _ in of_path]) for path, of_path in by_path)
+        turn = None if turn_id is None else self.store.turn(turn_id)
+        return UnkeptTurn(
+            turn_id=turn_id,
+            title=None if turn is None else turn.title,
+            began=None if turn is None else turn.began,
+            n_changes=len(found),
+            added=sum(file.added for file in files),
+            removed=sum(file.removed for file in files),
+            change_ids=tuple(change_id for file in files for change_id in file.change_ids),
+            files=files,
+        )
+
+    # --- places of one file ------------------------------------------------------------------------------------
+
+    def places(self, path: str, snapshot: Snapshot) -> list[UnkeptPlace]:
+        """The places of one file that are not kept yet, top to bottom."""
+        return self._places_in(self.lineage(path), snapshot)
+
+    def _places_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> list[UnkeptPlace]:
+        unkept = [entry for entry in lineage if not entry.kept and entry.undone_by is None]
+        if not unkept:
+            return []
+        opaque = [entry for entry in unkept if not is_usable(entry)]
+        found = [UnkeptPlace(_change_of_file(opaque), None)] if opaque else []
+        chosen = {entry.entry_id: entry for entry in unkept if is_usable(entry)}
+        n_same: dict[str, int] = {}
+        kept = self.store.kept_places()
+        for place in self._changed_by(lineage, chosen, snapshot):
+            entries = [chosen[entry_id] for entry_id in place.entry_ids]
+            change = _change_of(place, entries, snapshot, n_same)
+            if change.change_id not in kept:
+                found.append(UnkeptPlace(change, place))
+        return found
+
+    def _changed_by(self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot) -> list[ChangedPlace]:
+        """The places of the present content that the chosen entries made, top to bottom."""
+        first = next((n for n, entry in enumerate(lineage) if entry.entry_id in chosen), None)
+        if first is None:
+            return []
+        history = lineage[first:]
+        steps = without_returns(steps_of(self.store, history, chosen), chosen)
+        present = snapshot.data if snapshot.exists else None
+        if present is not None and text.is_binary(present, text.detect_format(present)):
+            return []
+        rewound = rewind_file(steps, chosen, present, cancelled_of(history)).content
+        return own_places(steps, chosen, present, rewound)
+
+    def _undone_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
+        """What people undid in one file, and no later turn of its session has passed."""
+        by_id = {entry.entry_id: entry for entry in lineage}
+        undos = [entry for entry in lineage if self._is_shown_undo(entry)]
+        chosen = {entry.entry_id for entry in undos[-MAX_UNDONE:]}
+        for place in self._changed_by(lineage, chosen, snapshot):
+            if not place.removed:  # the undo only restored lines
+                continue
+            undo = by_id[place.entry_ids[-1]]
+            author = self._undone_agent(undo)
+            if author is None:
+                continue
+            yield UndonePlace(
+                start_line=place.first_line,
+                end_line=place.first_line + place.n_lines - 1,
+                removed_text=_shown(place.removed, snapshot),
+                entry_id=undo.entry_id,
+                rewind_id=undo.rewind_id,
+                session_id=session_of(author.by),
+                label=_label(author),
+                turn_id=author.turn_id,
+                time=undo.time,
+            )
+
+    def _is_shown_undo(self, entry: Entry) -> bool:
+        """Whether a person undid what an agent wrote, after the session's newest turn began."""
+        is_undo = bool(entry.undoes) or entry.rewind_id is not None
+        if not is_undo or entry.undone_by is not None or is_by_agent(entry.by) or not is_usable(entry):
+            return False
+        author = self._undone_agent(entry)
+        if author is None:
+            return False
+        session_id = session_of(author.by)
+        newest = [] if session_id is None else self.store.turns(session_ids=(session_id,), limit=1)
+        return not newest or newest[0].turn.began <= entry.time
+
+    def _undone_agent(self, undo: Entry) -> Entry | None:
+        """The newest entry of an agent that an undo is of. One that was undone in part is not named by the undo."""
+        written = [entry for entry in map(self.store.entry, undo.undoes) if entry is not None]
+        if not undo.undoes:
+            written, _ = self.store.entries(LogQuery(path=undo.path, before=undo.entry_id), is_file=True)
+        return max((entry for entry in written if is_by_agent(entry.by)), key=lambda entry: entry.time, default=None)
+
+    # --- a file under all its names ----------------------------------------------------------------------------
+
+    def lineage(self, path: str) -> list[Entry]:
+        """The entries of the file that is at a path now, oldest first, also those of the names that it had before."""
+        found: list[Entry] = []
+        entries = self._entries_of(path)
+        for _ in range(MAX_RENAMES):
+            moved = _last(entries, lambda entry: entry.kind == "create" and _is_rename(entry, entry.moved_from))
+            if moved is None:
+                break
+            created = entries[moved]
+            found = entries[moved + 1 :] + found
+            path, entries = created.path, self._entries_of(created.moved_from or "")
+            left = _last(entries, lambda entry, to=path: entry.kind == "delete" and entry.moved_to == to)
+            entries = entries[: left or 0]
+        return entries + found
+
+    def _present_path(self, entry: Entry) -> str:
+        """Where the file of an entry is now, if only people have renamed it since."""
+        path, entries = entry.path, self._entries_of(entry.path)
+        after = next(n for n, known in enumerate(entries) if known.entry_id == entry.entry_id)
+        for _ in range(MAX_RENAMES):
+            moves = (later for later in entries[after + 1 :] if later.kind == "delete" and later.moved_to is not None)
+            move = next((later for later in moves if _is_rename(later, later.moved_to)), None)
+            if move is None or move.moved_to is None:
+                break
+            path, entries = move.moved_to, self._entries_of(move.moved_to)
+            created = _last(entries, lambda entry, of=move.path: entry.kind == "create" and entry.moved_from == of)
+            if created is None:
+                break
+            after = created
+        return path
+
+    def _entries_of(self, path: str) -> list[Entry]:
+        """All entries of a path, oldest first."""
+        entries, _ = self.store.entries(LogQuery(path=path), is_file=True)
+        return entries[::-1]
+
+    def paths_of(self, change_ids: Iterable[str]) -> dict[str, list[str]]:
+        """The changes by the present paths of their files. A change that is not known is left out."""
+        groups: dict[str, list[str]] = {}
+        for change_id in change_ids:
+            entry = self.store.entry(entry_of_change(change_id))
+            if entry is not None:
+                groups.setdefault(self._present_path(entry), []).append(change_id)
+        return groups
+
+    # --- keep and undo -----------------------------------------------------------------------------------------
+
+    def keep(self, request: KeepRequest) -> tuple[int, set[str]]:
+        """Accept changes, or not. Returns how many entries are kept now, or not any more, and the files concerned."""
+        if request.change_ids is not None:
+            return self._keep_places(request.change_ids, kept=request.kept)
+        if request.entry_ids is not None:
+            entries = [entry for entry in map(self.store.entry, request.entry_ids) if entry is not None]
+        else:
+            entries, _ = self.store.entries(LogQuery(turn_id=request.turn_id, kept=not request.kept))
+            entries = [entry for entry in entries if is_by(entry, request.session_id)]
+        if not request.kept:  # what people wrote is always kept
+            entries = [entry for entry in entries if is_by_agent(entry.by)]
+        if request.file_path is not None:
+            folder = request.file_path
+            entries = [entry for entry in entries if is_inside(folder, self._present_path(entry))]
+        paths = {self._present_path(entry) for entry in {entry.path: entry for entry in entries}.values()}
+        return self.store.set_kept([entry.entry_id for entry in entries], kept=request.kept), paths
+
+    def _keep_places(self, change_ids: Collection[str], *, kept: bool) -> tuple[int, set[str]]:
+        n_changed = 0
+        groups = self.paths_of(change_ids)
+        for path, ids in groups.items():
+            of_entry = {change_id: entry_of_change(change_id) for change_id in ids}
+            self.store.set_places_kept(of_entry.items(), kept=kept)
+            if not kept:
+                n_changed += self.store.set_kept(of_entry.values(), kept=False)
+                continue
+            snapshot, lineage = self._read(path), self.lineage(path)
+            left = [] if snapshot is None else self._places_in(lineage, snapshot)
+            whole = {change_id for change_id in ids if change_id.endswith(f".{_WHOLE_FILE}")}
+            in_use = {
+                entry_id for found in left if found.change.change_id not in whole for entry_id in found.change.entry_ids
+            }
+            done = [
+                entry.entry_id
+                for entry in lineage
+                if not entry.kept and entry.undone_by is None and entry.entry_id not in in_use
+            ]
+            n_changed += self.store.set_kept(done, kept=True)
+        return n_changed, set(groups)
+
+    def rewind_of(
+        self, path: str, snapshot: Snapshot, change_ids: Collection[str], may_rewind: Callable[[Entry], bool]
+    ) -> FileRewind:
+        """Plan the rewind of single changes of a file. Those that are not there any more are left out."""
+        lineage = {entry.entry_id: entry for entry in self.lineage(path)}
+        places = self._places_in(list(lineage.values()), snapshot)
+        chosen = [
+            found
+            for found in places
+            if found.change.change_id in change_ids
+            and all(may_rewind(lineage[entry_id]) for entry_id in found.change.entry_ids)
+        ]
+        opaque = [lineage[entry_id] for found in chosen if found.place is None for entry_id in found.change.entry_ids]
+        conflicts: Sequence[RewindConflict] = unknown_of(path, opaque)
+        with_lines = [found for found in chosen if found.place is not None]
+        own = [found.place for found in chosen if found.place is not None]
+        content: bytes | None = without_places(snapshot.data, own)
+        ids = dict.fromkeys(entry_id for found in reversed(with_lines) for entry_id in found.change.entry_ids)
+        in_use = {entry_id for found in places if found not in with_lines for entry_id in found.change.entry_ids}
+        undone = [lineage[entry_id] for entry_id in ids if entry_id not in in_use]
+        is_created = any(entry.kind == "create" for entry in undone)
+        if (not snapshot.exists and not with_lines) or (snapshot.exists and not content and is_created):
+            content = None
+        return FileRewind(path=path, content=content, undone=tuple(undone), conflicts=tuple(conflicts))
+
+    def _read(self, path: str) -> Snapshot | None:
+        """The present content, of the unsaved document if there is one; None if it cannot be read."""
+        try:
+            return self.fs.read(path)
+        except (FileOpsError, PathMoved):
+            return None
+
+
+def entry_of_change(change_id: str) -> str:
+    """The id of the newest entry of a change."""
+    return change_id.partition(".")[0]
+
+
+def _is_rename(entry: Entry, other_name: str | None) -> bool:
+    """Whether the entry is a half of a rename that a person made, which only changes the name of what is not kept."""
+    return other_name is not None and entry.undone_by is None and not is_by_agent(entry.by)
+
+
+def _last(entries: Sequence[Entry], matches: Callable[[Entry], bool]) -> int | None:
+    return next((n for n in range(len(entries) - 1, -1, -1) if matches(entries[n])), None)
+
+
+def _label(entry: Entry) -> str:
+    """The author's session, for people: without the program that it ran."""
+    return entry.by.label if session_of(entry.by) is None else entry.by.label.partition(" · ")[0]
+
+
+def _shown(data: bytes, snapshot: Snapshot) -> str:
+    return text.decode(data, text.TextFormat(encoding=text.detect_format(snapshot.data or data).encoding))
+
+
+def _n_lines(data: bytes, snapshot: Snapshot) -> int:
+    return text.count_lines(data, text.detect_format(snapshot.data or data)) if data else 0
+
+
+def _change_of(
+    place: ChangedPlace, entries: Sequence[Entry], snapshot: Snapshot, n_same: dict[str, int]
+) -> UnkeptChange:
+    """The change of one place. Its id depends on the texts before and after it, and not on the lines above it."""
+    newest = entries[-1]
+    written = snapshot.data[place.start : place.end]
+    digest = xxhash.xxh3_64_hexdigest(b"%d\0%b%b" % (len(written), written, place.removed))
+    n = n_same[digest] = n_same.get(digest, 0) + 1
+    kind: PlaceKind = "changed" if place.removed and place.n_lines else "added" if place.n_lines else "removed"
+    return UnkeptChange(
+        change_id=f"{newest.entry_id}.{digest}" + (f".{n}" if n > 1 else ""),
+        start_line=place.first_line,
+        end_line=place.first_line + place.n_lines - 1,
+        kind=kind,
+        added=place.n_lines,
+        removed=_n_lines(place.removed, snapshot),
+        removed_text=_shown(place.removed, snapshot),
+        undoable=True,
+        by=newest.by,
+        session_id=session_of(newest.by),
+        label=_label(newest),
+        turn_id=newest.turn_id,
+        entry_ids=place.entry_ids,
+        time=newest.time,
+    )
+
+
+def _change_of_file(entries: Sequence[Entry]) -> UnkeptChange:
+    """The change of a whole file of which the record has no text."""
+    newest = entries[-1]
+    return UnkeptChange(
+        change_id=f"{newest.entry_id}.{_WHOLE_FILE}",
+        start_line=1,
+        end_line=0,
+        kind="file",
+        added=0,
+        removed=0,
+        removed_text="",
+        undoable=False,
+        by=newest.by,
+        session_id=session_of(newest.by),
+        label=_label(newest),
+        turn_id=newest.turn_id,
+        entry_ids=tuple(entry.entry_id for entry in entries),
+        time=newest.time,
+    )
+
+
+def _operation(changes: Sequence[UnkeptChange], lineage: Sequence[Entry], snapshot: Snapshot) -> FileOperation:
+    if not snapshot.exists:
+        return "delete"
+    ids = {entry_id for change in changes for entry_id in change.entry_ids}
+    return "create" if any(entry.kind == "create" and entry.entry_id in ids for entry in lineage) else "modify"
+
+
+def _moved_from(lineage: Sequence[Entry]) -> str | None:
+    """The name that an agent has changed, while that is not kept."""
+    moves = (entry for entry in lineage if entry.moved_from is not None and not entry.kept and entry.undone_by is None)
+    return next((entry.moved_from for entry in moves), None)
+
+
+def _of_file(path: str, changes: Sequence[UnkeptChange]) -> UnkeptOfFile:
+    return UnkeptOfFile(
+        file_path=path,
+        n_changes=len(changes),
+        added=sum(change.added for change in changes),
+        removed=sum(change.removed for change in changes),
+        change_ids=tuple(change.change_id for change in changes),
+    )
+
+
+def _is_of(place: UnkeptChange | UndonePlace, session_id: SessionName | None, turn_id: str | None) -> bool:
+    is_by = session_id is None or place.session_id == session_id
+    if not is_by and isinstance(place, UnkeptChange):
+        candidates = getattr(place.by, "candidates", ())
+        is_by = any(session_of(candidate) == session_id for candidate in candidates)
+    return is_by and turn_id in {None, place.turn_id}

@@ -1,0 +1,71 @@
+"""What is not kept yet, end to end in a shared daemon: notifications, documents, reviews, restarts.
+
+R-KEEP-1 (accepted in a review), R-KEEP-3 (notifications, versions of documents), R-KEEP-5 (a restart of the daemon).
+"""
+
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.shared_daemon import LspClient, SharedDaemon, shared_daemon
+
+TEXT = "one\ntwo\nthree\n"
+UNKEPT = {"experimental": {"fileops": {"unkept": True}}}
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "p"
+    path.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (path / name).write_text(TEXT)
+    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=path, check=True, capture_output=True)
+    return path
+
+
+@pytest.fixture
+async def daemon() -> AsyncIterator[SharedDaemon]:
+    async with shared_daemon() as daemon:
+        yield daemon
+
+
+async def _editor(daemon: SharedDaemon, folder: Path, **options: Any) -> LspClient:
+    editor = await daemon.lsp("editor", "nvim")
+    await editor.initialize(folder, capabilities=UNKEPT, options={"approval_fallback": "none", **options})
+    return editor
+
+
+async def _unkept(client: LspClient, path: Path | None = None) -> Any:
+    return await client.call("fileops/unkept", {} if path is None else {"file_path": str(path)})
+
+
+async def test_editor_is_notified_of_an_edit_of_typing_beside_it_and_of_keeping(
+    daemon: SharedDaemon, folder: Path
+) -> None:
+    path = folder / "a.txt"
+    editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+    await agent.read(path)
+    await agent.edit(path, "two", "2")
+    assert await editor.notification("fileops/didChangeUnkept") == {"file_path": str(path)}
+    (file,) = (await _unkept(editor, path))["files"]
+    assert (file["document_version"], [place["start_line"] for place in file["changes"]]) == (None, [2])
+
+    editor.open(path, "one\n2\nthree\n")
+    editor.change(path, "zero\none\n2\nthree\n", version=2)
+    assert await editor.notification("fileops/didChangeUnkept") == {"file_path": str(path)}
+    (file,) = (await _unkept(editor, path))["files"]
+    assert (file["document_version"], [place["start_line"] for place in file["changes"]]) == (2, [3])
+
+    (session,) = (await _unkept(editor))["sessions"]
+    assert await editor.call("fileops/keep", {"change_ids": session["change_ids"]}) == {"n_entries": 1}
+    assert await editor.notification("fileops/didChangeUnkept") == {"file_path": str(path)}
+    assert (await _unkept(editor))["files"] == []

@@ -1,0 +1,210 @@
+"""What is not kept yet: places with their authors, renames, deletions, checkouts, what was undone, and the tree of all.
+
+R-KEEP-1 to R-KEEP-5 over files in memory; test_record_places.py has the places of modified files.
+"""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from fileops.model.errors import UnknownTarget
+from fileops.model.record import OUTSIDE, Turn, unsure
+from fileops.model.rewind import KeepRequest, UnkeptFile, UnkeptResult
+from fileops.model.sessions import SessionName
+from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording
+
+A, B = "/w/a", "/w/b"
+OLD = b"one\ntwo\nthree\nfour\nfive\n"
+MINE = OLD.replace(b"two", b"2").replace(b"five\n", b"")
+
+
+@pytest.fixture
+async def recording() -> AsyncGenerator[Recording]:
+    recording = Recording()
+    for path in (A, B):
+        recording.bench.disk.put(path, OLD)
+    yield recording
+    recording.bench.close()
+
+
+async def _listed(recording: Recording, path: str | None = None) -> UnkeptResult:
+    recording.settle()
+    return await recording.bench.service.rewinds.unkept(path, None, None)
+
+
+async def _file(recording: Recording, path: str) -> UnkeptFile:
+    (file,) = (await _listed(recording, path)).files
+    return file
+
+
+def _turn(recording: Recording, turn_id: str, session_id: str = "agent", began: float = 1.0) -> None:
+    turn = Turn(
+        turn_id=turn_id, session_id=SessionName(session_id), label=session_id.title(), began=began, title="fix it"
+    )
+    recording.store.put_turn(turn)
+
+
+async def test_place_has_what_an_editor_draws(recording: Recording) -> None:
+    """R-KEEP-3."""
+    recording.write(A, MINE.replace(b"four\n", b"four\nnew\nlines\n"), COMMAND, "t-1")
+    file = await _file(recording, A)
+    assert [(place.kind, place.added, place.removed, place.start_line, place.label) for place in file.changes] == [
+        ("changed", 1, 1, 2, "Agent"), ("changed", 2, 1, 5, "Agent"),
+    ]  # fmt: skip
+    assert (file.operation, file.added, file.removed, file.undone) == ("modify", 3, 2, ())
+
+
+async def test_deletion_by_an_agent_is_a_place_that_can_be_undone_or_kept(recording: Recording) -> None:
+    recording.write(A, MINE, PERSON)
+    entry_id = recording.write(A, None, COMMAND)
+    file = await _file(recording, A)
+    (place,) = file.changes
+    assert (file.operation, file.digest, place.kind, place.removed) == ("delete", "", "removed", 4)
+    assert (place.removed_text, place.entry_ids) == (MINE.decode(), (entry_id,))
+    result = await recording.rewind("change_ids", place.change_id)
+    assert (result.error, recording.bench.on_disk(A)) == (None, MINE)
+    recording.write(A, None, COMMAND)
+    (place,) = (await _file(recording, A)).changes
+    assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(place.change_id,))) == 1
+    assert (await _listed(recording)).n_files == 0
+
+
+async def test_creation_is_one_place_of_all_lines(recording: Recording) -> None:
+    recording.write("/w/new", b"x\ny\n", AGENT)
+    file = await _file(recording, "/w/new")
+    assert (file.operation, [(place.kind, place.added) for place in file.changes]) == ("create", [("added", 2)])
+
+
+async def test_file_without_a_kept_content_is_a_change_that_can_only_be_kept(recording: Recording) -> None:
+    recording.write("/w/picture", b"\0\1", COMMAND, content="binary")
+    file = await _file(recording, "/w/picture")
+    (place,) = file.changes
+    assert (place.kind, place.undoable, place.end_line) == ("file", False, 0)
+    result = await recording.rewind("change_ids", place.change_id)
+    assert [conflict.reason for conflict in result.conflicts] == ["not_kept"]
+    assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(place.change_id,))) == 1
+    assert (await _listed(recording)).files == ()
+
+
+@pytest.mark.parametrize("by", [PERSON, OUTSIDE])
+async def test_places_follow_a_file_that_is_renamed_by_hand(recording: Recording, by: object) -> None:
+    """R-KEEP-5."""
+    new = "/w/renamed"
+    recording.write(A, MINE, AGENT)
+    before = await _file(recording, A)
+    recording.rename(A, new, by)  # pyright: ignore[reportArgumentType]  # an author
+    recording.write(new, b"zero\n" + MINE, PERSON)
+    listed = await _listed(recording)
+    assert [file.file_path for file in listed.files] == [new]
+    assert [place.change_id for place in listed.files[0].changes] == [place.change_id for place in before.changes]
+    assert [place.start_line for place in listed.files[0].changes] == [3, 6]
+    first, second = (place.change_id for place in listed.files[0].changes)
+    result = await recording.rewind("change_ids", first)
+    assert (result.error, recording.bench.on_disk(new)) == (None, b"zero\n" + OLD.replace(b"five\n", b""))
+    recording.settle()
+    assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(second,))) == 1
+    assert (await _listed(recording)).n_files == 0
+
+
+async def test_keep_of_a_folder_includes_what_was_renamed_into_it(recording: Recording) -> None:
+    recording.write(A, MINE, AGENT)
+    recording.write(B, MINE, AGENT)
+    recording.rename(A, "/w/folder/a", PERSON)
+    assert await recording.bench.service.rewinds.keep(KeepRequest(file_path="/w/folder")) == 1
+    assert [file.file_path for file in (await _listed(recording)).files] == [B]
+
+
+async def test_rename_by_an_agent_is_a_deletion_and_a_creation(recording: Recording) -> None:
+    recording.rename(A, "/w/moved", COMMAND)
+    listed = await _listed(recording)
+    assert [(file.file_path, file.operation, file.moved_from) for file in listed.files] == [
+        (A, "delete", None), ("/w/moved", "create", A),
+    ]  # fmt: skip
+
+
+async def test_checkout_of_another_branch_and_back_keeps_what_is_not_kept(recording: Recording) -> None:
+    """R-KEEP-5."""
+    recording.write(A, MINE, AGENT)
+    before = await _file(recording, A)
+    recording.write(A, b"zero\n" + OLD, OUTSIDE)
+    assert (await _listed(recording)).n_changes == 0
+    recording.write(A, MINE, OUTSIDE)
+    assert (await _file(recording, A)).changes == before.changes
+
+
+async def test_undone_text_is_shown_until_the_next_turn(recording: Recording) -> None:
+    """R-KEEP-4."""
+    _turn(recording, "t-1")
+    recording.write(A, MINE, AGENT, "t-1")
+    first, second = (await _file(recording, A)).changes
+    result = await recording.rewind("change_ids", first.change_id)
+    file = await _file(recording, A)
+    assert [place.change_id for place in file.changes] == [second.change_id]
+    (undone,) = file.undone
+    assert (undone.start_line, undone.end_line, undone.removed_text) == (2, 2, "2\n")
+    assert (undone.rewind_id, undone.session_id, undone.turn_id) == (result.rewind_id, "agent", "t-1")
+    await recording.rewind("change_ids", second.change_id)
+    listed = await _listed(recording)
+    assert (listed.n_files, listed.n_changes, [len(file.undone) for file in listed.files]) == (0, 0, [1])
+    _turn(recording, "t-2", began=undone.time + 1)
+    assert (await _listed(recording)).files == ()
+
+
+async def test_undo_that_is_undone_makes_the_place_listed_again(recording: Recording) -> None:
+    recording.write(A, MINE, AGENT)
+    first, _ = (await _file(recording, A)).changes
+    result = await recording.rewind("change_ids", first.change_id)
+    recording.settle()
+    redo = await recording.rewind("rewind_id", result.rewind_id or "")
+    assert redo.error is None
+    file = await _file(recording, A)
+    assert ([place.removed_text for place in file.changes], file.undone) == (["two\n", "five\n"], ())
+
+
+async def test_withdrawal_by_the_agent_itself_leaves_nothing_to_keep(recording: Recording) -> None:
+    entry_id = recording.write(A, MINE, AGENT)
+    result = await recording.rewind("entry_id", entry_id, by_session=SessionName("agent"))
+    assert (result.error, recording.bench.on_disk(A)) == (None, OLD)
+    assert (await _listed(recording)).files == ()
+
+
+async def test_tree_has_sessions_turns_and_files_with_their_changes(recording: Recording) -> None:
+    _turn(recording, "t-1")
+    _turn(recording, "t-2", began=2.0)
+    recording.write(B, MINE, AGENT, "t-1")
+    recording.write(A, MINE, COMMAND, "t-1")
+    recording.write(A, MINE.replace(b"three", b"3!"), AGENT, "t-2")
+    recording.write("/w/new", b"x\n", OTHER, "t-3")
+    recording.write("/w/unsure", b"x\n", unsure(AGENT, OTHER))
+    listed = await _listed(recording)
+    assert [(session.session_id, session.label, session.n_changes) for session in listed.sessions] == [
+        (None, "unsure: Agent or Other", 1), ("other", "Other", 1), ("agent", "Agent", 4),
+    ]  # fmt: skip
+    agent = listed.sessions[-1]
+    assert [(turn.turn_id, turn.title, turn.n_changes) for turn in agent.turns] == [
+        ("t-2", "fix it", 1), ("t-1", "fix it", 3),
+    ]  # fmt: skip
+    assert [(file.file_path, file.n_changes, file.added, file.removed) for file in agent.turns[1].files] == [
+        (A, 1, 0, 1), (B, 2, 1, 2),
+    ]  # fmt: skip
+    assert (listed.n_files, listed.n_changes, listed.added, listed.removed) == (4, 6, 5, 5)
+    every = {change_id for session in listed.sessions for change_id in session.change_ids}
+    assert every == {place.change_id for file in listed.files for place in file.changes}
+    assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=agent.turns[0].change_ids)) >= 0
+    assert [turn.turn_id for turn in (await _listed(recording)).sessions[-1].turns] == ["t-1"]
+
+
+async def test_rewind_of_a_change_that_is_gone_is_refused(recording: Recording) -> None:
+    recording.write(A, MINE, AGENT)
+    first, _ = (await _file(recording, A)).changes
+    recording.write(A, OLD, PERSON)
+    result = await recording.rewind("change_ids", first.change_id)
+    assert isinstance(result.error, UnknownTarget)
+
+
+async def test_later_write_of_a_command_is_not_kept_with_the_one_before(recording: Recording) -> None:
+    """A command whose first change a person keeps while it runs continues: what it writes then is not kept."""
+    recording.write(A, MINE, COMMAND)
+    await recording.bench.service.rewinds.keep(KeepRequest())
+    recording.write(A, MINE.replace(b"three", b"3!"), COMMAND)
+    assert [place.removed_text for place in (await _file(recording, A)).changes] == ["three\n"]
