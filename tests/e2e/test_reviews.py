@@ -220,6 +220,28 @@ async def test_approval_of_all_that_follows_leaves_an_edit_of_which_nothing_is_l
     assert code_of(await edit) == "rejected"
 
 
+async def test_approval_of_all_that_follows_does_not_approve_what_its_user_was_not_shown(
+    daemon: SharedDaemon, file: Path
+) -> None:
+    """Beside each of two approved edits another program has changed a line: both are open again."""
+    view = await view_of(daemon, file.parent)
+    agent, first = await begin_edit(daemon, file)
+    await opened(view)
+    second = agent.start_edit(file, "line 20\n", "twenty\n")
+    await view.until(lambda: sum(len(params["opened"]) for params in view.notified(CHANGED)) == 2)
+    present = OLD.replace("line 6\n", "theirs\n").replace("line 21\n", "theirs too\n")
+    file.write_text(present)
+    reviews = (await view.call("fileops/reviews"))["reviews"]
+    assert (await decide(view, reviews[0], "proceed_always"))["reason"] == "reopened"
+    await view.until(
+        lambda: sum(opened["revision"] == 2 for params in view.notified(CHANGED) for opened in params["opened"]) == 2
+    )
+    assert file.read_text() == present
+    for again in (await view.call("fileops/reviews"))["reviews"]:
+        await decide(view, again, "cancel")
+    assert [code_of(await first), code_of(await second)] == ["rejected", "rejected"]
+
+
 async def test_edits_that_wait_for_a_decision_do_not_keep_the_agent_from_other_requests(
     daemon: SharedDaemon, file: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
     python tests/oracle/run.py --seconds 3600
     python tests/oracle/run.py --seconds 3600 --daemon shared
+    python tests/oracle/run.py --seconds 3600 --daemon reviews
     python tests/oracle/run.py --seed 17            one game again, step by step
     python tests/oracle/run.py --seed 17 --shrink 60   and without the steps that it fails without
 
@@ -23,12 +24,19 @@ from typing import Literal, get_args
 if __name__ == "__main__":  # the tests have it on their path
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from oracle import game, shared_game
+from oracle import game, review_game, shared_game
 from oracle.game import Game, Step
+from oracle.review_game import ReviewGame
 from oracle.shared_game import SharedGame
 
-Daemon = Literal["private", "shared"]  # two private daemons with an editor at one, or a shared one
+# Two private daemons with an editor at one, or a shared one; "reviews": a shared one, with many edits that wait.
+Daemon = Literal["private", "shared", "reviews"]
 N_STEPS = 120
+_GAMES: dict[Daemon, tuple[type[Game | SharedGame | ReviewGame], Callable[[int, int], list[Step]]]] = {
+    "private": (Game, game.steps_of),
+    "shared": (SharedGame, shared_game.steps_of),
+    "reviews": (ReviewGame, review_game.steps_of),
+}
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # hundreds of synced edits: a disk takes minutes
 
 
@@ -46,7 +54,7 @@ class Report:
 
 
 def steps_of(daemon: Daemon, seed: int, n_steps: int) -> list[Step]:
-    return game.steps_of(seed, n_steps) if daemon == "private" else shared_game.steps_of(seed, n_steps)
+    return _GAMES[daemon][1](seed, n_steps)
 
 
 def play(
@@ -54,7 +62,7 @@ def play(
 ) -> Report:
     """One game. steps: by default those of the seed."""
     with tempfile.TemporaryDirectory(dir=_MEMORY) as folder:
-        playing = (Game if daemon == "private" else SharedGame)(os.path.realpath(folder), seed)
+        playing = _GAMES[daemon][0](os.path.realpath(folder), seed)
         try:
             playing.play(list(steps_of(daemon, seed, n_steps) if steps is None else steps))
         except AssertionError as fault:

@@ -52,6 +52,7 @@ HOST_IDS = (None, None, "A", "A/x", "A/x/y", "A:x", f"{LONG}1", f"{LONG}2", "ä/
 REQUEST_IDS = (
     None, None, "x", "x/y", "y", "default", "buffer", "external", f"{LONG}1", f"{LONG}2", " ", "ä", "A/x", "/", "x/",
 )  # fmt: skip
+SHOWN = "These lines are in the file now. They count as read"  # the beginning of what a refused edit shows
 INVALID_PARAMS, CANCELLED = -32602, -32800
 NO_CONSENT: tuple[object, ...] = (
     {"action": "accept", "content": {"decision": "reject", "apply": True}},
@@ -106,10 +107,14 @@ class AgentSeat:
 
 @dataclass(slots=True)
 class Sight:
-    """What a session was shown last: the text and how many changes the file had had. text None: not sure."""
+    """What a session was shown last: the text and how many changes the file had had. text None: not sure.
+
+    is_part: only some lines of it were shown, which suffices for an edit, and not for a write.
+    """
 
     text: str | None
     n_changes: int
+    is_part: bool = False
 
 
 @dataclass(slots=True)
@@ -670,8 +675,9 @@ class SharedGame:
             require(after == before, f"refused with {code}, and changed: {before!r} -> {after!r}")
         if not agent.may_edit(path):
             require(code is not None, f"an edit outside of {agent.roots} was answered with {answer}")
-        elif self._is_refused_for_content(agent, session, path, code, answer):
+        elif self._is_refused_for_content(agent, session, path, code, answer, wanted):
             require(not turn.asked and not turn.n_asked_of_host, f"people were asked about an edit that is {code}")
+            self._take_shown_lines(agent, session, path, answer)
         else:
             self._judge_consent(agent, session, path, turn, code, dues)
             if code is None:
@@ -679,11 +685,23 @@ class SharedGame:
                 agent.used.add(session)
                 self._took_place(session, path, after, _edit_id(answer))
 
-    def _is_refused_for_content(self, agent: AgentSeat, session: str, path: str, code: str | None, answer: Any) -> bool:
+    def _is_refused_for_content(
+        self,
+        agent: AgentSeat,
+        session: str,
+        path: str,
+        code: str | None,
+        answer: Any,
+        wanted: tuple[str, str] | str,
+    ) -> bool:
         """Raises: Wrong, if the content was to be refused and was not, or the other way round."""
         sight = self.sights.get((session, path))
         if sight is None:
             require(code == "not_read", f"{session} has not read {self._short(path)}, and was answered with {answer}")
+            return True
+        if sight.is_part and isinstance(wanted, str):
+            refusals = {"not_read", "modified_externally"}
+            require(code in refusals, f"{session} has not read all of {self._short(path)}, and wrote it: {answer}")
             return True
         is_same = sight.text is not None and sight.text == shown(self.disk[path])
         if sight.text is not None and not is_same and agent.freshness != "relevant":
@@ -695,6 +713,12 @@ class SharedGame:
         if code == "modified_externally" and not agent.is_mcp:
             self._judge_changer(answer, self.changes[path][sight.n_changes :])
         return True
+
+    def _take_shown_lines(self, agent: AgentSeat, session: str, path: str, answer: Any) -> None:
+        """What a refused edit shows counts as read: the same edit succeeds. Under "relevant", by other rules."""
+        if any(item["text"].startswith(SHOWN) for item in answer.get("content", ())):
+            text = None if agent.freshness == "relevant" else shown(self.disk[path])
+            self.sights[session, path] = Sight(text, len(self.changes[path]), is_part=True)
 
     def _judge_changer(self, answer: Any, changes: list[Change]) -> None:
         """A session is not called as another program or an editor is."""
@@ -805,7 +829,9 @@ class SharedGame:
         self.changes[path].append(Change(session, edit_id))
         if edit_id is not None:
             self.edits[edit_id] = session
-        self.sights[session, path] = Sight(shown(after) if has_seen_all else None, len(self.changes[path]))
+        is_part = sight is not None and sight.is_part
+        text = shown(after) if has_seen_all else None
+        self.sights[session, path] = Sight(text, len(self.changes[path]), is_part=is_part)
 
     def _take_notices(self, agent: AgentSeat, local: str | None, answer: Any, *, except_for: str | None = None) -> None:
         """What a notice has shown counts as read under "relevant": what the session knows then is not judged."""

@@ -1,17 +1,19 @@
-"""Some games of both kinds, and what their oracle must not let pass. For hours: python tests/oracle/run.py."""
+"""Some games of each kind, and what their oracle must not let pass. For hours: python tests/oracle/run.py."""
 
 from collections.abc import Callable, Sequence
 
 import pytest
 
-from oracle import game, shared_game
+from oracle import game, review_game, shared_game
 from oracle.contents import Applied, Document, Oracle, Sight, Wrong, judge_merge, judge_rewriting, judge_splice
 from oracle.game import Game, Step
+from oracle.review_game import ReviewGame
 from oracle.run import Daemon, play, shrunk, steps_of
 from oracle.shared_game import SharedGame
 
 N_GAMES, N_STEPS = 12, 120
 N_SHARED_GAMES, N_SHARED_STEPS = 30, 80
+N_REVIEW_GAMES, N_REVIEW_STEPS = 8, 80
 
 
 @pytest.mark.timeout(600)  # about 3 s on an idle machine
@@ -28,11 +30,19 @@ def test_shared_game_matches_the_oracle(first_seed: int) -> None:
     assert [str(report) for report in reports if report.fault is not None] == []
 
 
+@pytest.mark.parametrize("first_seed", range(0, N_REVIEW_GAMES, 2))
+def test_game_of_reviews_matches_the_oracle(first_seed: int) -> None:
+    """Two games, each about 0.6 s on an idle machine."""
+    reports = [play(seed, daemon="reviews", n_steps=N_REVIEW_STEPS) for seed in range(first_seed, first_seed + 2)]
+    assert [str(report) for report in reports if report.fault is not None] == []
+
+
 @pytest.mark.parametrize(
     ("daemon", "n_games", "n_steps", "names", "player"),
     [
         ("private", N_GAMES, N_STEPS, set(game.STEPS), Game),
         ("shared", N_SHARED_GAMES, N_SHARED_STEPS, set(shared_game.STEPS), SharedGame),
+        ("reviews", N_REVIEW_GAMES, N_REVIEW_STEPS, set(review_game.STEPS), ReviewGame),
     ],
 )
 def test_games_use_every_step(daemon: Daemon, n_games: int, n_steps: int, names: set[str], player: type) -> None:
@@ -41,7 +51,7 @@ def test_games_use_every_step(daemon: Daemon, n_games: int, n_steps: int, names:
     assert all(callable(getattr(player, name)) for name in names)
 
 
-@pytest.mark.parametrize("daemon", ["private", "shared"])
+@pytest.mark.parametrize("daemon", ["private", "shared", "reviews"])
 def test_seed_gives_the_same_steps_again(daemon: Daemon) -> None:
     assert steps_of(daemon, 7, 50) == steps_of(daemon, 7, 50) != steps_of(daemon, 8, 50)
 

@@ -226,6 +226,7 @@ class SharedDaemon:
         self.send_buffer_bytes: int | None = None  # of the sockets of further clients; None for the kernel's default
         self._n: dict[str, int] = {}
         self._clients: list[SharedClient] = []
+        self._descriptors: list[int] = []  # of the daemon's side, which the listener would close
 
     async def editor(self, *folders: Path, host: str = "nvim", confirms: bool = False, **options: Any) -> LspClient:
         """An editor that was initialized. confirms: it shows edits to its user; else no user is asked."""
@@ -293,6 +294,8 @@ class SharedDaemon:
         for client in self._clients:
             await client.close()
         await asyncio.to_thread(self.state.close)
+        for descriptor in self._descriptors:
+            os.close(descriptor)
 
     def _kept(self, client: C) -> C:
         self._clients.append(client)
@@ -307,6 +310,7 @@ class SharedDaemon:
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.send_buffer_bytes)
         for_reading, for_writing = os.dup(ours.fileno()), os.dup(ours.fileno())
         ours.close()
+        self._descriptors += (for_reading, for_writing)
         session = self.state.open_session(attachment, f"{attachment.host}-{n}", for_reading, for_writing)
         return session, *await asyncio.open_connection(sock=theirs, limit=64 << 20)
 

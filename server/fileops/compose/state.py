@@ -105,10 +105,14 @@ class DaemonState:
         return self._parts
 
     def leave(self, name: str) -> None:
-        """Forget a connection and its open documents; its sessions are kept. Called in any thread."""
+        """Forget a connection and its open documents; its sessions are kept. Called in any thread.
+
+        The hub comes first. An edit whose question arises in between needs none any more, because no editor is
+        there. In the other order it would need one, without an editor to ask.
+        """
+        left = [] if self.hub is None else self.hub.leave(name)
         with suppress(RuntimeError):  # the loop is closed, and nothing waits any more
             self._loop.call_soon_threadsafe(self._forget_view, name)
-        left = [] if self.hub is None else self.hub.leave(name)
         if self._parts is not None:
             self._parts.workspace.work.disconnected(left)
             self._parts.files.disconnect(name)

@@ -146,8 +146,12 @@ class Asking:
         self._error: FileOpsError | None = None
 
     async def decide(self, question: ApprovalRequest) -> Decision:
-        """Return the decision. A second question of the request reopens its review."""
-        if self._approval.is_settled(question, self._full_name, self._session):
+        """Return the decision. A second question of the request reopens its review.
+
+        What "always" settles is the first question: in a second one the file has changed near what was decided, and
+        that is what the person has not seen.
+        """
+        if self._review is None and self._approval.is_settled(question, self._full_name, self._session):
             return Once()
         if self._review is None:
             self._review = self._asker.open(self._full_name or question.session_id)

@@ -12,11 +12,12 @@ import logging
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from itertools import count
 from typing import Literal, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.core.approval import is_rule_file
 from fileops.core.decision import always_of
@@ -59,6 +60,13 @@ class DecisionResult(Struct, frozen=True, kw_only=True):
     by: Decider | None = None
     reason: LeftReason | None = None
     error: FileOpsError | None = None
+
+
+class ReviewEnd(Struct, frozen=True):
+    """How a decided review ended. error: why nothing could be written."""
+
+    closed: ClosedReview
+    error: FileOpsError | None
 
 
 class ReviewView(Protocol):
@@ -132,7 +140,7 @@ class Review:
         self._ends_at = self._loop.time() + timeout_s
         self._decision: asyncio.Future[Decision] = self._loop.create_future()
         self._alone: asyncio.Future[None] = self._loop.create_future()  # done when the grace is over
-        self._written: asyncio.Future[FileOpsError | None] = self._loop.create_future()
+        self._ended: asyncio.Future[ReviewEnd | None] = self._loop.create_future()  # of this round
         self._grace: asyncio.TimerHandle | None = None
         self._grace_s: float | None = None  # the largest of the views that it had, None if it had none
 
@@ -198,8 +206,8 @@ class Review:
 
     def _begin_round(self, question: ApprovalRequest) -> None:
         if self.revision:  # the decision did not lead to a write
-            self._written.set_result(None)
-            self._written = self._loop.create_future()
+            self._ended.set_result(None)
+            self._ended = self._loop.create_future()
             self._decision = self._loop.create_future()
             self._alone = self._loop.create_future()
         self.revision += 1
@@ -266,8 +274,8 @@ class Review:
         self.state = state
         self.question = None
         self.stop_grace()
-        if not self._written.done():
-            self._written.set_result(error)
+        if not self._ended.done():
+            self._ended.set_result(ReviewEnd(self.as_closed(), error))
 
     def seen_by(self, views: Iterable[ReviewView]) -> None:
         """Begin or end the wait for a view, after views have come or gone."""
@@ -288,9 +296,12 @@ class Review:
         if not self._alone.done():
             self._alone.set_result(None)
 
-    async def written(self) -> FileOpsError | None:
-        """Wait until the decided edit has been written or not, or the review is asked again."""
-        return await asyncio.shield(self._written)
+    def end_of_round(self) -> Awaitable[ReviewEnd | None]:
+        """Return what waits until the decided edit has been written or not: None if the review is asked again.
+
+        It belongs to the question of this moment, also if it is awaited after that was asked again.
+        """
+        return asyncio.shield(self._ended)
 
     def as_closed(self) -> ClosedReview:
         state = "decided" if self.state == "deciding" else self.state
@@ -455,39 +466,35 @@ class ReviewQueue:
         if revision is not None and revision != review.revision:
             return DecisionResult(review_id=review_id, state="waiting", reason="review_changed")
         self.take(review, decision, by)
-        return await self._result(review)
+        return _result_of(review_id, await review.end_of_round())
 
     async def decide_all(self, decisions: Iterable[tuple[Review, Decision]], by: Decider) -> list[DecisionResult]:
         """Hand in decisions, in order; returns after all have been written or not."""
-        taken: list[Review] = []
+        taken: list[tuple[str, Awaitable[ReviewEnd | None]]] = []
         for review, decision in decisions:
             if review.state == "waiting":  # not decided by a `proceed_always` before it
                 self.take(review, decision, by)
-            taken.append(review)
-        return [await self._result(review) for review in taken]
-
-    async def _result(self, review: Review) -> DecisionResult:
-        error = await review.written()
-        closed = review.as_closed()
-        if closed.state == "waiting":
-            return DecisionResult(review_id=review.review_id, state="waiting", reason="reopened")
-        return DecisionResult(
-            review_id=closed.review_id, state=closed.state, outcome=closed.outcome, by=closed.by, error=error
-        )
+            taken.append((review.review_id, review.end_of_round()))
+        return [_result_of(review_id, await end) for review_id, end in taken]
 
     async def _too_late(self, review_id: str, review: Review | None) -> DecisionResult:
         if review is not None:
-            await review.written()
-            if review.state == "waiting":
-                return DecisionResult(review_id=review_id, state="waiting", reason="reopened")
-            closed = review.as_closed()
-        elif (known := self._closed.get(review_id)) is not None:
-            closed = known
-        else:
+            result = _result_of(review_id, await review.end_of_round())
+            return result if result.reason is not None else replace(result, reason="already_decided", error=None)
+        closed = self._closed.get(review_id)
+        if closed is None:
             return DecisionResult(review_id=review_id, state=None, reason="unknown_review")
-        return DecisionResult(
-            review_id=review_id, state=closed.state, outcome=closed.outcome, by=closed.by, reason="already_decided"
-        )
+        return replace(_result_of(review_id, ReviewEnd(closed, None)), reason="already_decided")
+
+
+def _result_of(review_id: str, end: ReviewEnd | None) -> DecisionResult:
+    """The answer to a decision that counted. end: None if the review was asked again."""
+    if end is None:
+        return DecisionResult(review_id=review_id, state="waiting", reason="reopened")
+    closed = end.closed
+    return DecisionResult(
+        review_id=review_id, state=closed.state, outcome=closed.outcome, by=closed.by, error=end.error
+    )
 
 
 def outcome_of(decision: Decision) -> Outcome:

@@ -360,3 +360,26 @@ class QueueMachine(RuleBasedStateMachine):
 
 def test_review_ends_by_a_decision_of_its_user_or_writes_nothing() -> None:
     run_state_machine_as_test(QueueMachine, settings=settings(max_examples=150, stateful_step_count=40, deadline=None))
+
+
+def test_decisions_about_two_reviews_are_answered_if_one_is_open_again_before() -> None:
+    async def story() -> None:
+        queue = ReviewQueue()
+        queue.connect("view", View({"/p"}, 0.0))
+        session = SessionInfo(session_id=SessionName("codex:1"), host="h", label="H")
+        first, second = (queue.open(session, Host(), TIMEOUT_S) for _ in range(2))
+        asking = [asyncio.ensure_future(review.decide(question("/p/a.py"))) for review in (first, second)]
+        await asyncio.sleep(0)
+        deciding = asyncio.ensure_future(queue.decide_all([(first, Once()), (second, Once())], Decider("view")))
+        await asyncio.gather(*asking)
+        again = asyncio.ensure_future(second.decide(question("/p/a.py")))
+        await asyncio.sleep(0)
+        first.close()
+        await asyncio.sleep(1.0)
+        assert deciding.done()
+        assert [result.reason for result in deciding.result()] == [None, "reopened"]
+        again.cancel()
+
+    loop = VirtualTimeLoop()
+    loop.run_until_complete(story())
+    loop.close()
