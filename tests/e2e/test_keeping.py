@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.shared_daemon import LspClient, SharedDaemon, shared_daemon
+from support.shared_daemon import LspClient, SharedDaemon, shared_daemon, until_recorded
 
 TEXT = "one\ntwo\nthree\n"
 UNKEPT = {"experimental": {"fileops": {"unkept": True}}}
@@ -69,3 +69,56 @@ async def test_editor_is_notified_of_an_edit_of_typing_beside_it_and_of_keeping(
     assert await editor.call("fileops/keep", {"change_ids": session["change_ids"]}) == {"n_entries": 1}
     assert await editor.notification("fileops/didChangeUnkept") == {"file_path": str(path)}
     assert (await _unkept(editor))["files"] == []
+
+
+async def test_edit_that_was_accepted_in_a_review_is_kept(daemon: SharedDaemon, folder: Path) -> None:
+    """R-KEEP-1."""
+    path = folder / "a.txt"
+    editor = await daemon.editor(folder, confirms=True, agents_approval="default")
+    agent = await daemon.agent(folder)
+    await agent.read(path)
+
+    async def accept(_question: object) -> dict[str, str]:
+        return {"outcome": "proceed_once"}
+
+    editor.answers["fileops/confirmEdit"] = accept
+    assert (await agent.edit(path, "two", "2"))["status"] == "success"
+    assert len(editor.asked) == 1
+    (entry,) = (await editor.call("fileops/log", {"file_path": str(path)}))["entries"]
+    assert (entry["by"]["kind"], entry["kept"]) == ("session", True)
+    assert (await _unkept(editor))["files"] == []
+
+
+async def test_places_survive_a_restart_of_the_daemon(daemon: SharedDaemon, folder: Path) -> None:
+    """R-KEEP-5."""
+    path = folder / "a.txt"
+    editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+    await agent.read(path)
+    await agent.edit(path, "one", "1")
+    await agent.edit(path, "three", "3")
+    first, second = (await _unkept(editor, path))["files"][0]["changes"]
+    await editor.call("fileops/keep", {"change_ids": [first["change_id"]]})
+    await daemon.close()
+
+    async with shared_daemon() as restarted:
+        editor = await _editor(restarted, folder)
+        await until_recorded(editor, folder)
+        (file,) = (await _unkept(editor))["files"]
+        assert [place["change_id"] for place in file["changes"]] == [second["change_id"]]
+        (folder / "a.txt").rename(folder / "renamed.txt")
+        moved = {"file_path": str(folder / "renamed.txt")}
+        assert await editor.notification("fileops/didChangeUnkept", lambda params: params == moved) == moved
+        (file,) = (await _unkept(editor))["files"]
+        assert (file["file_path"], [place["start_line"] for place in file["changes"]]) == (moved["file_path"], [3])
+
+
+async def test_agent_cannot_undo_places_of_another(daemon: SharedDaemon, folder: Path) -> None:
+    path = folder / "a.txt"
+    editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+    other = await daemon.agent(folder, host="other")
+    await agent.read(path)
+    await agent.edit(path, "two", "2")
+    (file,) = (await _unkept(editor))["files"]
+    (place,) = file["changes"]
+    result = await other.call("fileops/rewind", {"change_ids": [place["change_id"]]})
+    assert (result["error"]["code"], path.read_text()) == ("unknown_target", "one\n2\nthree\n")

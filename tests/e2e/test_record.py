@@ -19,6 +19,7 @@ import pytest
 from fileops.model.sessions import SessionName
 from support.patience import PATIENCE_S
 from support.shared_daemon import LspClient, SharedDaemon, shared_daemon
+from support.shared_daemon import until_recorded as recording
 
 Entries = list[dict[str, Any]]
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
@@ -61,15 +62,6 @@ async def shell(folder: Path, line: str) -> None:
 async def entries(client: LspClient, **query: object) -> Entries:
     """The log, oldest first."""
     return (await client.call("fileops/log", query))["entries"][::-1]
-
-
-async def recording(client: LspClient, *folders: Path) -> None:
-    """Wait until the folders are recorded, and the contents before are known."""
-    async with asyncio.timeout(PATIENCE_S):
-        async for status in repeated(lambda: client.call("fileops/recordStatus", {})):
-            ready = {folder["root"] for folder in status["folders"] if folder["state"] != "starting"}
-            if {str(folder) for folder in folders} <= ready:
-                return
 
 
 async def logged(client: LspClient, condition: Callable[[Entries], bool], **query: object) -> Entries:

@@ -332,6 +332,17 @@ async def shared_daemon() -> AsyncGenerator[SharedDaemon]:
         await daemon.close()
 
 
+async def until_recorded(client: LspClient, *folders: Path) -> None:
+    """Wait until the folders are recorded, and the contents before are known."""
+    wanted = {str(folder) for folder in folders}
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            status = await client.call("fileops/recordStatus", {})
+            if wanted <= {folder["root"] for folder in status["folders"] if folder["state"] != "starting"}:
+                return
+            await asyncio.sleep(0.01)
+
+
 def code_of(result: Any) -> str | None:
     """The error code of a tool's result, None if it succeeded. Of `fileops/*` and of MCP."""
     if "_meta" in result:

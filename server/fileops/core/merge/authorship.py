@@ -4,8 +4,9 @@ The content is cut into pieces with an owner: the change that wrote the piece, o
 the order of the changes. A piece without text marks a place where its owner deleted something.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from msgspec import Struct
 
@@ -83,9 +84,13 @@ def own_places(
     numbers = {step.entry_id: n for n, step in enumerate(steps)}
     pieces = _pieces(steps, present, {})
     mine = [number for entry_id, number in numbers.items() if entry_id in chosen]
+    starts = [0, *accumulate(piece.n_bytes for piece in pieces)]
     places: list[ChangedPlace] = []
     for first_line, n_lines, start, end, removed in by_place:
-        owners = {piece.owner for piece in _between(pieces, start, end)} & set(mine)
+        # From the piece that begins before the place to the last one that begins in it, or at its end.
+        first, stop = max(bisect_left(starts, start) - 1, 0), bisect_right(starts, end)
+        near = _between(pieces[first:stop], start, end, at=starts[first])
+        owners = {piece.owner for piece in near} & set(mine)
         ids = tuple(steps[number].entry_id for number in sorted(owners or mine))
         places.append(ChangedPlace(first_line, n_lines, start, end, removed, ids))
     return places
@@ -152,7 +157,7 @@ def _pieces(steps: Sequence[FileStep], present: bytes, undoes: Mapping[str, Sequ
         restored = {
             text: owners for entry_id in undoes.get(step.entry_id, ()) for text, owners in _texts(removed, entry_id)
         }
-        for splice in splices:
+        for splice in splices if undoes else ():
             if splice.start < splice.end:
                 text = (step.before or b"")[splice.start : splice.end]
                 removed[step.entry_id, text] = [
@@ -208,10 +213,9 @@ def _replaced(
     return result
 
 
-def _between(pieces: Sequence[_Piece], start: int, end: int) -> list[_Piece]:
-    """The parts of the pieces in a range, and the marks of deletions in it and at its ends."""
+def _between(pieces: Sequence[_Piece], start: int, end: int, *, at: int = 0) -> list[_Piece]:
+    """The parts of the pieces in a range, and the marks of deletions in it and at its ends. Args: at: of the first."""
     found: list[_Piece] = []
-    at = 0
     for piece in pieces:
         stop = at + piece.n_bytes
         if piece.n_bytes == 0:

@@ -36,7 +36,7 @@ from fileops.telemetry.calls import note_outcome
 
 if TYPE_CHECKING:
     from fileops.service.rewind.operation import RewindOperation
-    from fileops.service.rewind.unkept import UnkeptPlaces
+    from fileops.service.rewind.unkept import PlacesCache, UnkeptPlaces
 
 T = TypeVar("T")
 
@@ -61,6 +61,7 @@ class ClientRewinds:
         self._files = files
         self._workers = workers
         self._undoer = undoer
+        self._places: PlacesCache = {}
 
     async def rewind(self, request: RewindRequest) -> RewindResult:
         """Rewind, and ask the user before if that is due. Failures are results; only cancellation is raised."""
@@ -172,7 +173,7 @@ class ClientRewinds:
         store = self._workspace.record
         if store is None:
             raise NotRecorded
-        places = UnkeptPlaces(store, self._workspace.fs, self._client.version_of)
+        places = UnkeptPlaces(store, self._workspace.fs, self._client.version_of, self._places)
 
         def settled() -> T:
             if not is_settled:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 import xxhash
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fileops.core import text
 from fileops.core.merge.authorship import ChangedPlace, own_places, without_places, without_returns
@@ -56,12 +56,20 @@ class UnkeptPlace(Struct, frozen=True):
     place: ChangedPlace | None
 
 
+# What the places of a file were computed from, and the places; by path.
+PlacesCache = dict[str, tuple[tuple[object, ...], list[UnkeptPlace]]]
+
+
 class UnkeptPlaces(Struct, frozen=True):
-    """See the module. version_of: the version of the client's open document, if it has the text of a snapshot."""
+    """See the module. version_of: the version of the client's open document, if it has the text of a snapshot.
+
+    cache: of this record. Threads may share it: an entry is replaced as a whole, and used only if it still fits.
+    """
 
     store: RecordStore
     fs: FileSystem
     version_of: VersionOf = lambda _path, _snapshot: None
+    cache: PlacesCache = field(default_factory=dict)
 
     # --- lists -------------------------------------------------------------------------------------------------
 
@@ -164,16 +172,22 @@ class UnkeptPlaces(Struct, frozen=True):
         unkept = [entry for entry in lineage if not entry.kept and entry.undone_by is None]
         if not unkept:
             return []
+        kept = self.store.kept_places()
+        made_of = (snapshot.digest if snapshot.exists else None, tuple(lineage), frozenset(kept))
+        if (cached := self.cache.get(snapshot.path)) is not None and cached[0] == made_of:
+            return cached[1]
         opaque = [entry for entry in unkept if not is_usable(entry)]
         found = [UnkeptPlace(_change_of_file(opaque), None)] if opaque else []
         chosen = {entry.entry_id: entry for entry in unkept if is_usable(entry)}
         n_same: dict[str, int] = {}
-        kept = self.store.kept_places()
         for place in self._changed_by(lineage, chosen, snapshot):
             entries = [chosen[entry_id] for entry_id in place.entry_ids]
             change = _change_of(place, entries, snapshot, n_same)
             if change.change_id not in kept:
                 found.append(UnkeptPlace(change, place))
+        if len(self.cache) >= MAX_FILES:
+            self.cache.clear()
+        self.cache[snapshot.path] = made_of, found
         return found
 
     def _changed_by(self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot) -> list[ChangedPlace]:

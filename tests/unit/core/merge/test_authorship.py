@@ -87,5 +87,7 @@ def test_created_file_is_one_place() -> None:
     assert (place.first_line, place.start, place.end, place.removed) == (1, 0, 4, b"")
 
 
-def test_removed_file_has_no_places() -> None:
-    assert _places(_steps(OLD, None), {"e1"}, None) == []
+def test_removed_file_is_one_place_without_lines() -> None:
+    (place,) = _places(_steps(OLD, None), {"e1"}, None)
+    assert (place.first_line, place.n_lines, place.removed, place.entry_ids) == (1, 0, OLD, ("e1",))
+    assert _places(_steps(OLD, OLD.replace(b"two", b"2"), None), {"e1"}, None) == []  # another removed it
