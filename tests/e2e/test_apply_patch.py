@@ -93,6 +93,46 @@ def test_diff_of_git_is_applied_below_the_named_folder(client: RawClient, folder
     assert not (folder / "c.txt").exists()
 
 
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir() if path.is_file()}
+
+
+# R-PATCH-8
+def test_diff_changes_the_executable_bit_and_its_undo_restores_it(client: RawClient, folder: Path) -> None:
+    (folder / "a.py").chmod(0o640)
+    (folder / "b.txt").chmod(0o755)
+    client.read(folder / "a.py")
+    client.read(folder / "b.txt")
+    before = modes(folder)
+    patch = (
+        "diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n"
+        "diff --git a/b.txt b/b2.txt\nold mode 100755\nnew mode 100644\nrename from b.txt\nrename to b2.txt\n"
+        "diff --git a/run.sh b/run.sh\nnew file mode 100755\n--- /dev/null\n+++ b/run.sh\n@@ -0,0 +1 @@\n+exit\n"
+    )
+    result = apply(client, patch)
+    assert result["status"] == "success", result
+    after = modes(folder)
+    assert (after["a.py"], after["b2.txt"], after["run.sh"] & 0o100) == (0o750, 0o644, 0o100)
+    assert f"edited {folder}/a.py: 0 lines added, 0 removed, executable" in result["output"]
+    assert result["details"]["files"][0]["ui_extra"]["diff"].startswith("old mode 100644\nnew mode 100755\n")
+    undone = client.result("fileops/undo", {"set_id": result["details"]["set_id"]})
+    assert undone["status"] == "success", undone
+    assert "is not executable again" in undone["output"]
+    assert modes(folder) == before
+    again = client.result("fileops/undo", {"edit_id": undone["details"]["files"][-1]["edit_id"]})
+    assert again["status"] == "success", again
+
+
+def test_undo_leaves_an_executable_bit_alone_that_others_changed_back(client: RawClient, folder: Path) -> None:
+    (folder / "a.py").chmod(0o644)
+    result = apply(client, "diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n")
+    assert modes(folder)["a.py"] == 0o755
+    (folder / "a.py").chmod(0o600)
+    undone = client.result("fileops/undo", {"set_id": result["details"]["set_id"]})
+    assert undone["status"] == "success", undone
+    assert modes(folder)["a.py"] == 0o600
+
+
 @pytest.mark.parametrize(
     ("lines", "code", "details", "words"),
     [
@@ -175,7 +215,9 @@ class Commit:
         raw = git(repository, "show", "--format=", "-M", "--raw", "-z", commit).decode().split("\0")
         self.before: dict[str, bytes] = {}
         self.after: dict[str, bytes] = {}
-        self.is_plain = True
+        self.executable_before: dict[str, bool] = {}
+        self.executable_after: dict[str, bool] = {}
+        self.is_plain, self.changes_modes = True, False
         fields = iter(raw)
         for head in fields:
             if not head:
@@ -183,15 +225,20 @@ class Commit:
             old_mode, new_mode, _, _, status = head.removeprefix(":").split()
             old_path = next(fields)
             new_path = next(fields) if status[0] == "R" else old_path
-            self.is_plain &= {old_mode, new_mode} <= {"000000", "100644"} or old_mode == new_mode == "100755"
+            self.is_plain &= {old_mode, new_mode} <= {"000000", "100644", "100755"}
+            self.changes_modes |= {old_mode, new_mode} not in ({"000000", "100644"}, {"100644"}, {"100755"})
             if status[0] != "A":
                 self.before[old_path] = git(repository, "show", f"{commit}^:{old_path}")
+                self.executable_before[old_path] = old_mode == "100755"
             if status[0] != "D":
                 self.after[new_path] = git(repository, "show", f"{commit}:{new_path}")
+                self.executable_after[new_path] = new_mode == "100755"
         self.is_text = not any(b"\0" in text for text in (*self.before.values(), *self.after.values()))
 
     def dialect(self, n_context: int) -> str | None:
         """The commit in the dialect, without renames; None if the dialect cannot say it."""
+        if self.changes_modes:
+            return None
         parts: list[str] = []
         for path in sorted(self.before.keys() | self.after.keys()):
             old, new = (side[path].decode() if path in side else None for side in (self.before, self.after))
@@ -231,10 +278,15 @@ def played(client: FileOpsClient, folder: Path, commit: Commit, patch: str) -> s
     for path, content in commit.before.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
+        (folder / path).chmod(0o755 if commit.executable_before[path] else 0o644)
         client.read(folder / path, limit=1)
     result = cast("dict[str, Any]", client.request("fileops/applyPatch", {"patch": patch, "cwd": str(folder)}))
-    tree = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    assert tree == (commit.after if result["status"] == "success" else commit.before), result["output"][:500]
+    files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    tree = {name: path.read_bytes() for name, path in files.items()}
+    executable = {name: bool(path.stat().st_mode & 0o100) for name, path in files.items()}
+    is_made = result["status"] == "success"
+    assert tree == (commit.after if is_made else commit.before), result["output"][:500]
+    assert executable == (commit.executable_after if is_made else commit.executable_before)
     return None if result["error"] is None else result["error"]["code"]
 
 
@@ -273,17 +325,25 @@ def test_patches_of_a_history_with_every_kind_of_change_lead_to_its_trees(tmp_pa
     f, g = "def f():\n    return 1\n", "def g():\n    return {}\n"
     states: list[dict[str, str]] = [
         {"a.py": f * 5, "b.txt": "x\r\ny\r\n", "ä ö.txt": "no newline", "empty": ""},
-        {"a.py": f * 4 + g.format(2), "b.txt": "x\r\nz\r\n", "ä ö.txt": "no newline\n", "empty": ""},
-        {"dir/a.py": f * 4 + g.format(3), "b.txt": "x\nz\n", "ä ö.txt": "new\nno newline", "empty": "full\n"},
-        {"dir/a.py": f * 4 + g.format(3), "a\ttab\"": "q\n", "c": "", "empty": ""},
-    ]  # fmt: skip
-    for state in states:
+        {"a.py": f * 4 + g.format(2), "b.txt": "x\r\nz\r\n", "ä ö.txt": "no newline\n", "empty": "", "run": "exit\n"},
+        {
+            "dir/a.py": f * 4 + g.format(3),
+            "b.txt": "x\nz\n",
+            "ä ö.txt": "new\nno newline",
+            "empty": "full\n",
+            "run": "exit\n",
+        },
+        {"dir/a.py": f * 4 + g.format(3), 'a\ttab"': "q\n", "c": "", "empty": "", "new": "exit\n", "run": "exit 1\n"},
+    ]
+    executable = [set[str](), {"b.txt", "run"}, {"dir/a.py"}, {"new", "run"}]  # fmt: skip
+    for state, names in zip(states, executable, strict=True):
         for path in repository.rglob("*"):
             if path.is_file() and ".git" not in path.parts:
                 path.unlink()
         for name, content in state.items():
             (repository / name).parent.mkdir(exist_ok=True)
             (repository / name).write_bytes(content.encode())
+            (repository / name).chmod(0o755 if name in names else 0o644)
         git(repository, "add", "-A")
         git(repository, "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "-m", "state")
     play_history(repository, folder, len(states))

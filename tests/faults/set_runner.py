@@ -17,12 +17,17 @@ from fileops.model.edits import Splice
 from fileops.model.files import Committed
 
 SET_ID = "5e7" * 10
-BEFORE = {"a": b"text of a\n", "b": b"text of b\n", "c": b"text of c\n", "inner/d": b"text of d\n", "inner/e": b"e\n"}
+# What `contents` finds.
+BEFORE = {
+    "a": b"text of a\n", "b": b"text of b\n", "c": b"text of c\n", "inner/d": b"text of d\n", "inner/e": b"e\n",
+    "inner/program": b"exit\n",
+}  # fmt: skip
 AFTER = {
     "a": b"TEXT of a\n",
     "inner/c": b"text of c\n",
     "e": b"E\n",
     "inner/d": b"TEXT of d\n",
+    "inner/program": b"exit\n, executable",
     "made/below/f": b"new\n",
 }
 
@@ -44,7 +49,7 @@ class Hooks:
 
 
 def planned(fs: LocalFileSystem, folder: str) -> list[PlannedFile]:
-    """Two edits, a deletion, a rename to another folder, one with another text, and a creation with two folders."""
+    """Two edits, a deletion, a rename to another folder, one with another text, one new mode, one creation."""
     read = {name: fs.read(f"{folder}/{name}") for name in (*BEFORE, "made/below/f")}
     return [
         PlannedFile(snapshot=read["a"], splices=(Splice(0, 4, b"TEXT"),)),
@@ -52,8 +57,18 @@ def planned(fs: LocalFileSystem, folder: str) -> list[PlannedFile]:
         PlannedFile(snapshot=read["c"], new_path=f"{folder}/inner/c"),
         PlannedFile(snapshot=read["inner/d"], splices=(Splice(0, 4, b"TEXT"),)),
         PlannedFile(snapshot=read["inner/e"], new_path=f"{folder}/e", splices=(Splice(0, 1, b"E"),)),
+        PlannedFile(snapshot=read["inner/program"], is_executable=True),
         PlannedFile(snapshot=read["made/below/f"], splices=(Splice(0, 0, b"new\n"),)),
     ]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """What is in the files of the folder, and which of them can be executed."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() + (b", executable" if path.stat().st_mode & 0o100 else b"")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def in_child(work: Callable[[], object]) -> str:

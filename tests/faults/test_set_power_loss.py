@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from faults.set_runner import AFTER, BEFORE, SET_ID, Hooks, planned, recover, write_all
+from faults.set_runner import AFTER, BEFORE, SET_ID, Hooks, contents, planned, recover, write_all
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.platform import syscalls
 
@@ -179,7 +179,7 @@ def test_set_that_loses_power_anywhere_is_whole_or_not_made(tmp_path: Path, shar
         code = ended(commit)
         assert code in {0, 9}
         assert ended(lambda: recover(str(folder), f"{state}/journals")) == 0
-        present = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        present = contents(folder)
         assert present in (BEFORE, AFTER), f"call {stop_at}: {present}"
         ends.append("before" if present == BEFORE else "after")
         assert code or present == AFTER  # it was answered

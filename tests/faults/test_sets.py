@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from faults.injection import IS_COMPLETE, Action, Shim, Spot
-from faults.set_runner import AFTER, BEFORE, Hooks, write_all
+from faults.set_runner import AFTER, BEFORE, Hooks, contents, write_all
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
@@ -68,8 +68,7 @@ class Runner:
         return self.shim.calls
 
     def present(self) -> dict[str, bytes]:
-        names = [path for path in self.folder.rglob("*") if not path.is_dir()]
-        return {str(path.relative_to(self.folder)): path.read_bytes() for path in names}
+        return contents(self.folder)
 
     def fault(self, *wanted: dict[str, bytes]) -> str | None:
         """What is wrong with what is there: neither of these, or something left over."""

@@ -67,6 +67,7 @@ class History:
         timestamp: float,
         undoes: tuple[str, ...] = (),
         set_id: str | None = None,
+        changes_mode: bool = False,
     ) -> None:
         """See EditJournal.append. A commit that wrote nothing gets an entry only if it undid edits."""
         if committed.report.method == "none" and not undoes and set_id is None:
@@ -74,6 +75,7 @@ class History:
         before, change = plan.snapshot, plan.change
         after = committed.snapshot
         kind: EditKind = "create" if not before.exists else "modify" if after.exists else "delete"
+        has_mode = kind == "delete" or (kind == "modify" and changes_mode)
         edit = AppliedEdit(
             edit_id=edit_id,
             session_id=session_id,
@@ -93,7 +95,7 @@ class History:
             changed_by=None if plan.rebased is None else plan.rebased.changed_by,
             set_id=set_id,
             renamed_from=None if after.path == before.path else before.path,
-            mode=before.stamp.mode & 0o7777 if kind == "delete" and before.stamp is not None else None,
+            mode=before.stamp.mode & 0o7777 if has_mode and before.stamp is not None else None,
         )
         content = after.data if after.exists and len(after.data) <= MAX_CONTENT_BYTES else None
         with self._lock:

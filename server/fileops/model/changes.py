@@ -47,11 +47,15 @@ class Patch(Struct, frozen=True, kw_only=True):
 
 
 class EditFile(Struct, frozen=True, kw_only=True):
-    """Change the text of a file. edits: each works on the result of the one before it. hunks: of a patch, instead."""
+    """Change the text of a file. edits: each works on the result of the one before it. hunks: of a patch, instead.
+
+    is_executable: as the file shall be, here and below; None: as it is.
+    """
 
     file_path: str
     edits: tuple[Edit, ...] = ()
     hunks: tuple[PatchHunk, ...] = ()
+    is_executable: bool | None = None
 
 
 class CreateFile(Struct, frozen=True, kw_only=True):
@@ -59,6 +63,7 @@ class CreateFile(Struct, frozen=True, kw_only=True):
 
     file_path: str
     content: str
+    is_executable: bool | None = None
 
 
 class DeleteFile(Struct, frozen=True, kw_only=True):
@@ -75,6 +80,7 @@ class RenameFile(Struct, frozen=True, kw_only=True):
     new_path: str
     edits: tuple[Edit, ...] = ()
     hunks: tuple[PatchHunk, ...] = ()
+    is_executable: bool | None = None
 
 
 FileChange = EditFile | CreateFile | DeleteFile | RenameFile
@@ -162,7 +168,8 @@ class ChangeSetResult(Struct, frozen=True, kw_only=True):
 class PlannedFile(Struct, frozen=True, kw_only=True):
     """What a set is to make of one file. splices: over the snapshot's data. new_path: canonical, of a rename.
 
-    mode: permission bits of a file that comes back; else those of a new file, or of the file that is changed.
+    mode: the permission bits that the file shall have; else those of a new file, or of the file that is changed.
+    is_executable: instead of `mode`: all users who may read the file may execute it, or no user; None: as it is.
     """
 
     snapshot: Snapshot
@@ -170,3 +177,21 @@ class PlannedFile(Struct, frozen=True, kw_only=True):
     new_path: str | None = None
     removes: bool = False
     mode: int | None = None
+    is_executable: bool | None = None
+
+    @property
+    def changes_mode(self) -> bool:
+        return self.mode is not None or self.is_executable is not None
+
+    def mode_after(self, mode: int) -> int:
+        """The permission bits that the file gets, which has `mode` otherwise."""
+        if self.mode is not None:
+            return self.mode
+        if self.is_executable is None or self.is_executable == is_executable(mode):
+            return mode
+        return mode | (mode & 0o444) >> 2 if self.is_executable else mode & ~0o111
+
+
+def is_executable(mode: int) -> bool:
+    """Whether git calls a file with these permission bits executable."""
+    return bool(mode & 0o100)

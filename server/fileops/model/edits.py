@@ -170,7 +170,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     unified: a diff that `patch` accepts, "" if there is nothing to show. exact: whether JSON text can carry the bytes
     without loss. snippet: the numbered lines in the result of an edit. n_added, n_removed: lines.
-    first_changed_line: 1-based, in the new text.
+    first_changed_line: 1-based, in the new text. is_executable: what the file becomes, None if that does not change.
     """
 
     operation: Operation
@@ -182,6 +182,7 @@ class Change(Struct, frozen=True, kw_only=True):
     n_removed: int
     first_changed_line: int
     snippet: str
+    is_executable: bool | None = None
 
 
 class Plan(Struct, frozen=True, kw_only=True):

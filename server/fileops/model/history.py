@@ -21,7 +21,7 @@ class AppliedEdit(Struct, frozen=True, kw_only=True):
     edits that this one undid. undone_by: the edit that undid this one. n_foreign_hunks: changes of others since the
     session's read over which the edit was rebased; changed_by: who made them, None if there were none. set_id: of the
     change set that it is a part of. renamed_from: the canonical path that the file had before; `path` is the new one.
-    mode: permission bits of a file that was deleted.
+    mode: permission bits that a file had before it was deleted, or before the edit changed them.
     """
 
     edit_id: str

@@ -24,10 +24,12 @@ class EditJournal(Protocol):
         timestamp: float,
         undoes: tuple[str, ...] = (),
         set_id: str | None = None,
+        changes_mode: bool = False,
     ) -> None:
         """Record a commit, in the worker thread that made it. Must not raise.
 
         Args: timestamp: seconds. undoes: ids of the edits that this one undid. set_id: of its change set.
+        changes_mode: whether it was to change permission bits.
         """
         ...
 

@@ -47,9 +47,10 @@ from fileops.model.changes import (
     FileChange,
     Problem,
     RenameFile,
+    is_executable,
 )
 from fileops.model.digest import content_digest
-from fileops.model.edits import Plan, Splice
+from fileops.model.edits import Change, Plan, Splice
 from fileops.model.errors import (
     AlreadyExists,
     FileMissing,
@@ -89,8 +90,28 @@ class SetFile(Struct, frozen=True, kw_only=True):
         return isinstance(self.change, DeleteFile)
 
     @property
+    def is_executable(self) -> bool | None:
+        """What the file becomes; None if that does not change."""
+        wanted = None if isinstance(self.change, DeleteFile) else self.change.is_executable
+        stamp = self.plan.snapshot.stamp
+        is_so = stamp is not None and is_executable(stamp.mode)
+        return None if wanted == is_so else wanted
+
+    @property
+    def shown(self) -> Change:
+        """Its change as it is shown, with the lines of git about the executable bit."""
+        change, becomes = self.plan.change, self.is_executable
+        return change if becomes is None else outputs.with_mode(change, is_executable=becomes)
+
+    @property
     def has_effect(self) -> bool:
-        return bool(self.plan.splices) or self.plan.creates or self.removes or self.new_path is not None
+        is_text = bool(self.plan.splices) or self.plan.creates
+        return is_text or self.removes or self.new_path is not None or self.is_executable is not None
+
+    @property
+    def needs_set(self) -> bool:
+        """Whether a commit of a single edit cannot make it."""
+        return self.removes or self.new_path is not None or self.is_executable is not None
 
     @property
     def file_path(self) -> str:
@@ -215,6 +236,8 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
     def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:
         """Raises: as `EditOperation.planned`, AlreadyExists."""
         match change:
+            case EditFile() if not (change.edits or change.hunks):  # the executable bit only
+                return SetFile(change=change, plan=self._unchanged(self._known(request, change.file_path, roots)))
             case EditFile():
                 return SetFile(change=change, plan=self.editor.planned(_edit_request(request, change), roots, token))
             case CreateFile():
@@ -344,6 +367,7 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
         )
         question = replace(
             question,
+            change=file.shown,
             is_protected=any(policy.is_protected(snapshot) for snapshot in _concerned(file)),
             new_path=file.given_path if file.new_path is not None else None,
             new_canonical_path=file.new_path,
@@ -426,8 +450,8 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
         wanted = [file for file in files if not file.is_left_out and file.has_effect]
         if not wanted:
             return _result_of(request, files)
-        if len(wanted) == 1 and wanted[0].new_path is None and not wanted[0].removes:
-            only = wanted[0]
+        only = wanted[0]
+        if len(wanted) == 1 and not only.needs_set:
             set_id = new_set_id()
             edit = self.editor.committer.commit(
                 only.plan,
@@ -446,6 +470,7 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
                 new_path=file.new_path,
                 removes=file.removes,
                 marks=marks,
+                is_executable=file.is_executable,
             )
             for file in wanted
         ]
@@ -506,7 +531,7 @@ def _faults_together(files: Sequence[SetFile]) -> Iterator[Problem]:
         if (stamp.dev, stamp.ino) in inodes:
             reason = f"it is the same file as that of change {inodes[stamp.dev, stamp.ino] + 1}"
             yield Problem(change_index=index, error=SetUnsupported(reason=reason))
-        elif stamp.n_links > 1 and (len(files) > 1 or file.new_path is not None or file.removes):
+        elif stamp.n_links > 1 and (len(files) > 1 or file.needs_set):
             reason = "the file has hard links, so it can only be written in place, and alone"
             yield Problem(change_index=index, error=SetUnsupported(reason=reason))
         inodes[stamp.dev, stamp.ino] = index
@@ -603,7 +628,7 @@ def _changed_file(file: SetFile, edit: CommittedEdit | None) -> ChangedFile:
     return ChangedFile(
         file_path=file.file_path,
         operation=file.plan.change.operation,
-        change=file.plan.change,
+        change=file.shown,
         new_path=file.given_path if file.new_path is not None else None,
         edit_id=None if edit is None else edit.did_edit.edit_id,
         applied_to=(file.plan.snapshot if edit is None else edit.committed.snapshot).source,

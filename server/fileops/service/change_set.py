@@ -37,8 +37,8 @@ T = TypeVar("T")
 class FileChange(Struct, frozen=True, kw_only=True):
     """The plan of one file. is_decided: a user has approved it. modified_by_user: its splices are the user's.
 
-    new_path: canonical, if the file gets its old path back. mode: of a file that comes back. entry_ids: the entries of
-    the record that it undoes, of a rewind.
+    new_path: canonical, if the file gets its old path back. mode: the permission bits that it gets back, None if they
+    stay. entry_ids: the entries of the record that it undoes, of a rewind.
     """
 
     file_path: str
@@ -53,7 +53,12 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def has_effect(self) -> bool:
-        return bool(self.plan.splices) or self.plan.creates or self.removes or self.new_path is not None
+        return bool(self.plan.splices) or self.plan.creates or self.removes or self.needs_set
+
+    @property
+    def needs_set(self) -> bool:
+        """Whether a commit of a single edit cannot make it."""
+        return self.new_path is not None or (self.mode is not None and not self.plan.creates)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -42,8 +42,8 @@ class RecordMarks(Struct, frozen=True, kw_only=True):
 class SetChange(Struct, frozen=True, kw_only=True):
     """One file of a change set as it is committed. given_path: what the session calls it afterwards.
 
-    new_path: canonical, of a rename. undoes: the edits that this one undoes. mode: see PlannedFile. marks: for the
-    record.
+    new_path: canonical, of a rename. undoes: the edits that this one undoes. mode, is_executable: see PlannedFile.
+    marks: for the record.
     """
 
     plan: Plan
@@ -52,6 +52,7 @@ class SetChange(Struct, frozen=True, kw_only=True):
     removes: bool = False
     undoes: tuple[str, ...] = ()
     mode: int | None = None
+    is_executable: bool | None = None
     marks: RecordMarks | None = None
 
     @property
@@ -156,6 +157,7 @@ class Committer(Struct, frozen=True, kw_only=True):
                 new_path=change.new_path,
                 removes=change.removes,
                 mode=change.mode,
+                is_executable=change.is_executable,
             )
             for change in changes
         ]
@@ -209,6 +211,7 @@ class Committer(Struct, frozen=True, kw_only=True):
             timestamp=timestamp,
             undoes=change.undoes,
             set_id=set_id,
+            changes_mode=change.mode is not None or change.is_executable is not None,
         )
         did_edit = DidEdit(
             file_path=change.given_path,

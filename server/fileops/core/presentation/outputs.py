@@ -162,6 +162,9 @@ def undone_text(
             return f"{undone} The file did not exist before and {'would be' if is_dry else 'has been'} removed."
         case "created":
             return f"{undone} The file {'would be' if is_dry else 'has been'} restored."
+        case "modified" if change.is_executable is not None:
+            is_so = "executable" if change.is_executable else "not executable"
+            return f"{undone} The file {'would be' if is_dry else 'is'} {is_so} again."
         case "modified" if change.snippet or change.hunks:
             return f"{undone} Here's the result of running `cat -n` on a snippet of the edited file:\n{change.snippet}"
         case "modified":
@@ -181,19 +184,27 @@ MAX_NAMED = 3  # files of a change set in a title
 
 def _listed(change: Change, path: str, new_path: str | None, *, is_past: bool = False) -> str:
     """Return one line about a file of a change set."""
+    mode = {None: "", True: ", executable", False: ", not executable"}[change.is_executable]
     counts = f"{counted(change.n_added, 'line')} added, {change.n_removed} removed"
     verb = {"create": "create", "modify": "edit", "rename": "rename", "delete": "delete"}[change.operation]
     if is_past:
         verb = f"{verb.removesuffix('e')}ed"
     match change.operation:
         case "create":
-            return f"{verb} {path}: {counted(change.n_added, 'line')}"
+            return f"{verb} {path}: {counted(change.n_added, 'line')}{mode}"
         case "delete":
             return f"{verb} {path}"
         case "rename":
-            return f"{verb} {path} to {new_path}{f': {counts}' if change.hunks else ''}"
+            return f"{verb} {path} to {new_path}{f': {counts}' if change.hunks else ''}{mode}"
         case "modify":
-            return f"{verb} {path}: {counts}"
+            return f"{verb} {path}: {counts}{mode}"
+
+
+def with_mode(change: Change, *, is_executable: bool) -> Change:
+    """Return the change of a file that becomes executable, or ceases to be, with the lines of git that say so."""
+    old, new = ("100644", "100755") if is_executable else ("100755", "100644")
+    lines = f"new file mode {new}\n" if change.operation == "create" else f"old mode {old}\nnew mode {new}\n"
+    return replace(change, unified=lines + change.unified, is_executable=is_executable)
 
 
 def joined_change(first: Change, second: Change) -> Change:
@@ -207,6 +218,7 @@ def joined_change(first: Change, second: Change) -> Change:
         hunks=(*first.hunks, *second.hunks),
         n_added=first.n_added + second.n_added,
         n_removed=first.n_removed + second.n_removed,
+        is_executable=None,
     )
 
 

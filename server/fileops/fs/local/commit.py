@@ -79,16 +79,20 @@ def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChec
         return Written(status, report)
 
 
-def fill_replacement(temp: "TempFile", target: Target, new: bytes) -> bool:
+def fill_replacement(
+    temp: "TempFile", target: Target, new: bytes, *, adjust: Callable[[int], None] = lambda _fd: None
+) -> bool:
     """Make the temp file what the target is to become: its content, and the target's metadata.
 
-    Returns whether it was synced. Raises: CannotReplaceError, OSError.
+    adjust: changes further metadata, by the descriptor. Returns whether it was synced.
+    Raises: CannotReplaceError, OSError.
     """
     if (refused := carry_flags(target.fd, temp.writing_fd)) is not None:
         raise CannotReplaceError(refused)
     temp.fill(new)
     if (refused := copy_metadata(target.status, target.fd, temp.writing_fd)) is not None:
         raise CannotReplaceError(refused)
+    adjust(temp.writing_fd)
     return temp.finish()
 
 

@@ -149,7 +149,7 @@ class SetCommit:
         if new_path is None:
             record = _record("swap", path, target, file.snapshot)
             return [_Step(file=file, record=record, path=path, dir_fd=target.dir_fd, target=target, data=data)]
-        if data == file.snapshot.data:
+        if data == file.snapshot.data and not file.changes_mode:
             record = _record("move", path, target, file.snapshot, new_path)
             return [_Step(file=file, record=record, path=path, dir_fd=target.dir_fd, target=target, data=data)]
         make = _Step(file=file, record=_record("make", new_path), path=new_path, dir_fd=-1, target=target, data=data)
@@ -230,6 +230,11 @@ class SetCommit:
     def _write_temp(self, held: ExitStack, step: _Step) -> None:
         """Write the new content beside the target, and sync it. Raises: SetUnsupported, OSError."""
         target = step.target
+
+        def set_mode(fd: int) -> None:
+            if step.file.changes_mode:
+                os.fchmod(fd, step.file.mode_after(stat.S_IMODE(os.fstat(fd).st_mode)))
+
         try:
             temp = commit.make_temp(step.dir_fd, 0o666 if target is None else 0o600, self._checks(step))
         except OSError as error:
@@ -239,12 +244,11 @@ class SetCommit:
         step.temp = held.enter_context(temp)
         if target is None:
             temp.fill(step.data)
-            if step.file.mode is not None:
-                os.fchmod(temp.writing_fd, step.file.mode)
+            set_mode(temp.writing_fd)
             step.is_synced = temp.finish()
         else:
             try:
-                step.is_synced = commit.fill_replacement(temp, target, step.data)
+                step.is_synced = commit.fill_replacement(temp, target, step.data, adjust=set_mode)
             except CannotReplaceError as refusal:
                 raise SetUnsupported(reason=f"{step.path}: {refusal}") from refusal
         status = step.written = os.fstat(temp.fd)

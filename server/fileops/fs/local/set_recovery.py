@@ -50,7 +50,8 @@ class _Found:
         return (self.status.st_ino, self.digest) == (step.new_ino, step.new_digest)
 
     def is_old(self, step: SetStep) -> bool:
-        return self.digest == step.digest
+        """The new file has the same content if the set changes the permission bits only, but another inode."""
+        return self.digest == step.digest and self.status.st_ino != step.new_ino
 
 
 class RollBack:

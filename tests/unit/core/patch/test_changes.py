@@ -4,8 +4,8 @@ import pytest
 
 from fileops.core.patch.changes import to_changes
 from fileops.core.patch.parser import parse_patch
-from fileops.model.changes import CreateFile, DeleteFile, EditFile, RenameFile
-from fileops.model.errors import InvalidPatch, NotAbsolute
+from fileops.model.changes import CreateFile, DeleteFile, EditFile, FileChange, RenameFile
+from fileops.model.errors import NotAbsolute
 
 PATCH = """*** Begin Patch
 *** Add File: new/a.txt
@@ -42,9 +42,18 @@ def test_relative_path_needs_a_folder() -> None:
     assert refusal.value.path == "new/a.txt"
 
 
-@pytest.mark.parametrize("modes", ["new file mode 100755", "old mode 100644\nnew mode 100755"])
-def test_executable_bit_is_refused_where_the_file_begins(modes: str) -> None:
-    with pytest.raises(InvalidPatch) as refusal:
-        to_changes(parse_patch(f"mail\ndiff --git a/x b/x\n{modes}\n"), "/p")
-    assert refusal.value.line == 2
-    assert "executable" in refusal.value.reason
+@pytest.mark.parametrize(
+    ("headers", "change"),
+    [
+        ("new file mode 100755", CreateFile(file_path="/p/x", content="", is_executable=True)),
+        ("new file mode 100644", CreateFile(file_path="/p/x", content="")),
+        ("old mode 100644\nnew mode 100755", EditFile(file_path="/p/x", is_executable=True)),
+        ("old mode 100755\nnew mode 100644", EditFile(file_path="/p/x", is_executable=False)),
+        (
+            "old mode 100644\nnew mode 100755\nrename from x\nrename to y",
+            RenameFile(file_path="/p/x", new_path="/p/y", is_executable=True),
+        ),
+    ],
+)
+def test_modes_of_a_diff_set_the_executable_bit(headers: str, change: FileChange) -> None:
+    assert to_changes(parse_patch(f"diff --git a/x b/x\n{headers}\n"), "/p") == (change,)
