@@ -671,6 +671,7 @@ class SharedGame:
         if not agent.may_edit(path):
             require(code is not None, f"an edit outside of {agent.roots} was answered with {answer}")
         elif self._is_refused_for_content(agent, session, path, code, answer):
+            self._take_shown_lines(agent, session, path, code, answer)
             require(not turn.asked and not turn.n_asked_of_host, f"people were asked about an edit that is {code}")
         else:
             self._judge_consent(agent, session, path, turn, code, dues)
@@ -695,6 +696,11 @@ class SharedGame:
         if code == "modified_externally" and not agent.is_mcp:
             self._judge_changer(answer, self.changes[path][sight.n_changes :])
         return True
+
+    def _take_shown_lines(self, agent: AgentSeat, session: str, path: str, code: str | None, answer: Any) -> None:
+        """Lines that a refusal shows count as read. How many it shows depends on the time that it has for that."""
+        if agent.is_mcp and code in {"not_read", "modified_externally"} and len(answer["content"]) > 1:
+            self.sights[session, path] = Sight(None, len(self.changes[path]))
 
     def _judge_changer(self, answer: Any, changes: list[Change]) -> None:
         """A session is not called as another program or an editor is."""
