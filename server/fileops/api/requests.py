@@ -172,7 +172,7 @@ DEFERRED_MODULES: tuple[str, ...] = (
     "fileops.wire.tools",
     "fileops.wire.history",
     "fileops.wire.change_sets",
-    "fileops.core.suggestions.steps",
+    "fileops.service.answers.advice",
 )
 
 

@@ -230,7 +230,7 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
             return replace(problem, advice=_advice_on_hunk(error) if shows else None)
         if not isinstance(change, EditFile | RenameFile) or not change.edits:
             return problem
-        advised = self.editor.adviser.advise(replace(_edit_request(request, change), dry_run=True), error, roots)
+        advised = self.editor.advise(replace(_edit_request(request, change), dry_run=True), error, roots)
         return replace(problem, error=advised.error, advice=advised.advice, n_edits=len(change.edits))
 
     def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:

@@ -45,16 +45,17 @@ from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
 from fileops.ports import FileSystem
-from fileops.service.answers.advice import Adviser
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.commit import CommittedEdit, Committer, RecordMarks
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
+from fileops.service.edit_history import EditHistory
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about, texts_of
 from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
     from fileops.core.merge.relevance import Replanned
+    from fileops.service.answers.advice import Advised
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -85,7 +86,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     freshness: Freshness
     committer: Committer
     settings: Settings
-    adviser: Adviser
+    history: EditHistory
     syntax: SyntaxChecker
 
     def start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditStep:
@@ -141,9 +142,15 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """
         return self._plan(request, snapshot, None, token)
 
+    def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Advised":
+        """Return the failure, with its nearest place, and what is added to its answer."""
+        from fileops.service.answers.advice import Adviser  # only a failure needs it
+
+        return Adviser(fs=self.fs, history=self.history, settings=self.settings).advise(request, error, roots)
+
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
         reported = original_error(request, error)
-        advised = self.adviser.advise(request, reported, policy.roots)
+        advised = self.advise(request, reported, policy.roots)
         failed = EditResult(
             output=failure_text(advised.error, request.tool, request.file_path, self.settings.texts),
             error=advised.error,

@@ -23,7 +23,6 @@ from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
 from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import FileSystem
-from fileops.service.answers.advice import Adviser
 from fileops.service.answers.shell_views import sightings_in
 from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import Asking, ClientApproval
@@ -80,13 +79,12 @@ class FileOps:
             self._unreadable = Unreadable(workspace.rules, settings.unreadable, client.globs_at, lambda: self.folders)
             fs = GuardedFileSystem(fs, self._unreadable)
         self._reader = ReadOperation(fs, freshness, settings, client.image_detector)
-        adviser = Adviser(fs=fs, history=workspace.edit_history, settings=settings)
         self._editor = EditOperation(
             fs=fs,
             freshness=freshness,
             committer=workspace.committer,
             settings=settings,
-            adviser=adviser,
+            history=workspace.edit_history,
             syntax=workspace.syntax,
         )
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats

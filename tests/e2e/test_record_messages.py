@@ -1,0 +1,134 @@
+"""The messages and codes of the record and of change sets, through pytest-lsp.
+
+What each of them means is the business of other tests; here it is that the daemon serves or sends it.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from fileops.fs.local.set_journal import SetJournal, SetRecord, SetStep
+from fileops.model.digest import content_digest
+from support.daemon_process import place
+from support.lsp_client import SUITE, FileOpsClient, serving
+from support.patience import PATIENCE_S
+
+pytestmark = SUITE
+HEARS = types.ClientCapabilities(experimental={"fileops": {"record": True}})
+CONFIRMS = types.ClientCapabilities(experimental={"fileops": {"confirm_edit": True, "confirm_changes": True}})
+
+
+def code_of(result: Any) -> str | None:
+    return None if result["error"] is None else str(result["error"]["code"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "p"
+    path.mkdir()
+    (path / "a.txt").write_text("one\ntwo\nthree\n")
+    return path
+
+
+@asynccontextmanager
+async def recording(folder: Path) -> AsyncGenerator[FileOpsClient]:
+    """A client of a shared daemon that records the folder."""
+    root = types.WorkspaceFolder(uri=folder.as_uri(), name="p")
+    with place() as here:
+        async with serving("--shared", env=here.process_env) as client:
+            await client.start_session(capabilities=HEARS, workspace_folders=[root])
+            async with asyncio.timeout(PATIENCE_S):
+                while True:
+                    folders = (await client.call("recordStatus"))["folders"]
+                    if folders and folders[0]["state"] != "starting" and folders[0]["n_to_copy"] == 0:
+                        break
+                    await asyncio.sleep(0.01)
+            yield client
+
+
+async def test_edit_is_logged_kept_and_undone(folder: Path) -> None:
+    path = str(folder / "a.txt")
+    async with recording(folder) as client:
+        turn_id = (await client.call("beginTurn", title="make it better"))["turn_id"]
+        await client.call("read", file_path=path)
+        await client.call("edit", file_path=path, old_string="two", new_string="2")
+        (entry,) = (await client.hear("didRecord"))["entries"]
+        assert [listed["turn_id"] for listed in (await client.call("turns"))["turns"]] == [turn_id]
+        assert (await client.call("log"))["entries"] == [entry]
+        assert (await client.call("entry", entry_id=entry["entry_id"]))["after_text"] == "one\n2\nthree\n"
+        assert (await client.call("recordItem", id=entry["entry_id"]))["entry"] == entry
+        assert [line["entry_id"] for line in (await client.call("blame", file_path=path))["lines"]] == [
+            None, entry["entry_id"], None,
+        ]  # fmt: skip
+        (file,) = (await client.call("unkept"))["files"]
+        assert [change["entry_ids"] for change in file["changes"]] == [[entry["entry_id"]]]
+        assert (await client.call("keep", turn_id=turn_id))["n_entries"] == 1
+        assert (await client.call("unkept"))["files"] == []
+        assert code_of(await client.call("rewind", turn_id=turn_id, plan="p-none")) == "plan_changed"
+        assert code_of(await client.call("rewind", turn_id=turn_id)) is None
+        assert code_of(await client.call("rewind", turn_id=turn_id)) == "unknown_target"
+        assert (await client.call("forgetRecord", all=True))["n_entries"] == 2
+    assert (folder / "a.txt").read_text() == "one\ntwo\nthree\n"
+
+
+async def test_command_over_too_many_files_is_not_undone_at_once(folder: Path) -> None:
+    async with recording(folder) as client:
+        command_id = (await client.call("beginCommand", label="make files"))["command_id"]
+        for number in range(1001):
+            (folder / f"{number}.txt").write_text("new\n")
+        ended = await client.call("endCommand", command_id=command_id)
+        assert len(ended["entries"]) == 1001
+        assert code_of(await client.call("rewind", command_id=command_id)) == "too_many_files"
+    assert len(os.listdir(folder)) == 1002
+
+
+async def test_private_daemon_records_nothing(folder: Path) -> None:
+    async with serving() as client:
+        await client.start_session()
+        assert code_of(await client.call("rewind", entry_id="e-none")) == "not_recorded"
+
+
+async def test_change_set_is_confirmed_and_applied(folder: Path) -> None:
+    asked: list[Any] = []
+
+    async def accept(params: Any) -> Any:
+        asked.append(params)
+        return {"outcome": "proceed_once"}
+
+    new = {"kind": "create", "file_path": str(folder / "new.txt"), "content": "new\n"}
+    async with serving() as client:
+        client.answer("fileops/confirmChanges", accept)
+        await client.start_session(capabilities=CONFIRMS)
+        assert code_of(await client.call("applyChanges", changes=[new])) is None
+        assert [file["operation"] for file in asked[0]["files"]] == ["create"]
+        folder_itself = {"kind": "delete", "file_path": str(folder)}
+        assert code_of(await client.call("applyChanges", changes=[folder_itself])) == "set_unsupported"
+    assert (folder / "new.txt").read_text() == "new\n"
+
+
+async def test_change_set_of_a_dead_daemon_is_reported(folder: Path, tmp_path: Path) -> None:
+    """It had exchanged its one file."""
+    path, old_name = folder / "a.txt", ".fileops-1-0-00000000000a.set"
+    path.rename(folder / old_name)
+    path.write_text("new\n")
+    old, new = (folder / old_name).stat(), path.stat()
+    step = SetStep(
+        kind="swap", path=str(path), kept=".fileops-1-0-00000000000c.tmp", temp=old_name,
+        backup=".fileops-1-0-00000000000d.set", ino=old.st_ino, uid=old.st_uid, mode=old.st_mode & 0o7777,
+        digest=content_digest((folder / old_name).read_bytes()).hex(), new_ino=new.st_ino,
+        new_digest=content_digest(b"new\n").hex(),
+    )  # fmt: skip
+    with SetJournal(f"{tmp_path}/state/fileops-server/sets", "5e7") as journal:
+        journal.prepare(SetRecord(set_id="5e7", prepared_at=time.time(), steps=(step,)))
+    async with serving(env={"XDG_STATE_HOME": f"{tmp_path}/state"}) as client:
+        await client.start_session(workspace_folders=[types.WorkspaceFolder(uri=folder.as_uri(), name="p")])
+        (file,) = (await client.hear("didRecover"))["files"]
+        assert (file["file_path"], file["outcome"]) == (str(path), "restored")
+    assert path.read_text() == "one\ntwo\nthree\n"
