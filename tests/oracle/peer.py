@@ -104,6 +104,7 @@ class Peer:
     @contextmanager
     def starved(self) -> Generator[None]:
         """The daemon cannot open another file in the meantime."""
+        assert sys.platform == "linux"  # which alone has limits of another process
         pid = self._client.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, before[1]))

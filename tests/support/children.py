@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import subprocess
+import sys
 import tempfile
 import traceback
 import warnings
@@ -47,6 +48,7 @@ def in_child(work: Callable[[], object], *, uid: int | None = None) -> Ended:
 def _work(work: Callable[[], object], uid: int | None, answer_fd: int) -> None:
     try:
         if uid is not None:
+            assert sys.platform == "linux"  # of those who call it, see `as_root`
             os.setgroups([])
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)

@@ -3,6 +3,7 @@
 import os
 import struct
 import subprocess
+import sys
 from typing import Any
 
 from contract.recording import RecordingHooks
@@ -16,6 +17,7 @@ def edit(fs: LocalFileSystem, path: str, new: bytes = b"new ") -> Committed:
 
 
 def facts(path: str) -> tuple[Any, ...]:
+    assert sys.platform == "linux"
     status = os.lstat(path)
     attributes = {name: os.getxattr(path, name) for name in os.listxattr(path)}
     return status.st_mode, status.st_uid, status.st_gid, attributes

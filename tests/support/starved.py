@@ -1,6 +1,7 @@
 """A daemon that runs out of descriptors."""
 
 import resource
+import sys
 
 
 class Starved:
@@ -10,8 +11,10 @@ class Starved:
         self.pid = pid
 
     def __enter__(self) -> None:
+        assert sys.platform == "linux"
         self.limits = resource.prlimit(self.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (0, self.limits[1]))
 
     def __exit__(self, *exc: object) -> None:
+        assert sys.platform == "linux"
         resource.prlimit(self.pid, resource.RLIMIT_NOFILE, self.limits)

@@ -1,5 +1,6 @@
 """The commands `status`, `stop` and `daemon --detach`: what is asked of the shared daemon itself."""
 
+import errno
 import json
 import os
 import select
@@ -157,14 +158,14 @@ class Process:
     def __init__(self, pid: int) -> None:
         """Raises: ProcessLookupError."""
         self._pid = pid
-        self._pidfd = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+        self._pidfd = _pidfd_of(pid)
 
     def send(self, number: signal.Signals) -> None:
         """Raises: ProcessLookupError."""
-        if self._pidfd is None:
-            os.kill(self._pid, number)
-        else:
+        if sys.platform == "linux" and self._pidfd is not None:
             signal.pidfd_send_signal(self._pidfd, number)
+        else:
+            os.kill(self._pid, number)
 
     def ends_within(self, timeout_s: float) -> bool:
         if self._pidfd is not None:
@@ -179,6 +180,18 @@ class Process:
                 return True
             time.sleep(0.05)
         return False
+
+
+def _pidfd_of(pid: int) -> int | None:
+    """Return a descriptor of the process, None where the system or a sandbox has none. Raises: ProcessLookupError."""
+    if sys.platform == "linux":
+        try:
+            return os.pidfd_open(pid)
+        except OSError as error:
+            if error.errno not in {errno.ENOSYS, errno.EPERM}:
+                raise
+    os.kill(pid, 0)
+    return None
 
 
 # --- for people ---------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable
 
 POLL_S = 1.0  # if the system has no pidfd
@@ -18,14 +19,17 @@ class ParentWatch:
     def watch(self, pid: int) -> None:
         """Call `on_gone` soon after the process has ended, or after now if it has ended already."""
         self.close()
+        if sys.platform != "linux":
+            self._poll(pid)
+            return
         try:
-            self._pidfd = os.pidfd_open(pid)
+            pidfd = self._pidfd = os.pidfd_open(pid)
         except ProcessLookupError:
             self._has_ended()
-        except (AttributeError, OSError, OverflowError):  # no pidfd here, or not allowed
+        except (OSError, OverflowError):  # an old kernel, or a sandbox
             self._poll(pid)
         else:
-            self._loop.add_reader(self._pidfd, self._has_ended)
+            self._loop.add_reader(pidfd, self._has_ended)
 
     def _has_ended(self) -> None:
         self.close()

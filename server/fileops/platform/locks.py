@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 LOCK_WAIT_S = 10.0  # a commit takes milliseconds; a longer lock is foreign
 READ_WAIT_S = 0.5
 _LONGEST_PAUSE_S = 0.02
-_NO_LOCKS_HERE = {errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EBADF}
+_NO_LOCKS_HERE = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS, errno.EBADF}
 
 
 @dataclass(slots=True)

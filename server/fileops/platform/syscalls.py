@@ -1,9 +1,10 @@
-"""Linux system calls that Python lacks, through ctypes. The return values say if a call is not available."""
+"""System calls that Python lacks, of Linux and of macOS, through ctypes. Return values say if a call is available."""
 
 import ctypes
 import errno
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, Literal
 
 _RESOLVE_NO_MAGICLINKS = 0x02
@@ -12,7 +13,9 @@ _RESOLVE_CACHED = 0x20  # since Linux 5.12
 _NO_LINKS = _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS
 _SYS_OPENAT2 = 437  # the same on every architecture
 _AT_FDCWD = -100
-_RENAME_NOREPLACE = 1
+# renameat2(2) of Linux, and renameatx_np(2) of macOS (<sys/stdio.h>), which take the same arguments.
+_RENAME_CALL = "renameatx_np" if sys.platform == "darwin" else "renameat2"
+_RENAME_NOREPLACE = 4 if sys.platform == "darwin" else 1
 _RENAME_EXCHANGE = 2
 
 # linux/magic.h: filesystems that generate files while they are read, so sizes are meaningless.
@@ -53,6 +56,7 @@ class _OpenHow(ctypes.Structure):
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_rename_call: Callable[..., int] | None = getattr(_libc, _RENAME_CALL, None)  # not in every C library
 _hows: dict[tuple[int, int], Any] = {}  # flags and resolve -> reference to a filled _OpenHow
 
 
@@ -129,14 +133,13 @@ def exchange(last_moved_to: str, name: str, dir_fd: int) -> bool:
 
 
 def _rename(source: str, target: str, dir_fd: int, flags: int, target_dir_fd: int) -> bool:
-    renameat2 = getattr(_libc, "renameat2", None)
-    if renameat2 is None:
+    if _rename_call is None:
         return False
-    done = renameat2(dir_fd, os.fsencode(source), target_dir_fd, os.fsencode(target), flags)
+    done = _rename_call(dir_fd, os.fsencode(source), target_dir_fd, os.fsencode(target), flags)
     if done == 0:
         return True
     number = ctypes.get_errno()
-    if number in {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}:
+    if number in {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP}:
         return False
     raise OSError(number, os.strerror(number))
 

@@ -54,6 +54,7 @@ DEBOUNCE_S = 0.05
 QUIET_S = 0.025  # after the first event; an edit is answered by then
 _MAX_QUIETS = 10
 SCAN_EVERY_S = 60.0
+_WAKE_BYTES = 1 << 16  # as much as a pipe holds
 PRUNE_EVERY_S = 3600.0
 _PRUNING = ""  # the name of its steps, beside those of folders
 KEPT_S = 3600.0  # a folder without clients
@@ -122,7 +123,9 @@ class Recorder:
         self._left_at: dict[str, float] = {}  # guarded by _lock: monotonic
         self._inotify = _opened_inotify() if watches else None
         self._watches = watches
-        self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._wake_fd, self._waker_fd = os.pipe()  # neither is inherited
+        for fd in (self._wake_fd, self._waker_fd):
+            os.set_blocking(fd, False)
         self._is_closed = False  # guarded by _lock: no message is taken any more
         self._is_closing = False
         self._n_unsettled = 0  # as the recorder's thread has counted last
@@ -318,7 +321,8 @@ class Recorder:
                 return False
             self._messages.append(message)
             if is_urgent:
-                os.eventfd_write(self._wake_fd, 1)
+                with contextlib.suppress(BlockingIOError):  # the pipe is full: the thread is awake
+                    os.write(self._waker_fd, b"\0")
         return True
 
     # --- the thread --------------------------------------------------------------------------------------------
@@ -335,7 +339,7 @@ class Recorder:
             if ready and not any(fd == self._wake_fd for fd, _ in ready):
                 self._wait_for_quiet(urgent)
             with contextlib.suppress(BlockingIOError):
-                os.eventfd_read(self._wake_fd)
+                os.read(self._wake_fd, _WAKE_BYTES)
             try:
                 self._turn()
             except (OSError, sqlite3.Error) as error:
@@ -353,6 +357,7 @@ class Recorder:
                 self._messages.popleft()()
         self._end_flushes()
         os.close(self._wake_fd)
+        os.close(self._waker_fd)
         if self._inotify is not None:
             self._inotify.close()
 

@@ -1,13 +1,11 @@
 """Copies a file's metadata to the file that replaces it, and reports metadata that cannot be kept."""
 
-import errno
 import fcntl
 import os
 import stat
 import struct
 
-_NO_ATTRIBUTES_HERE = {errno.EOPNOTSUPP, errno.ENOSYS}
-_GONE = {errno.ENODATA, getattr(errno, "ENOATTR", errno.ENODATA)}
+from fileops.platform import attributes
 
 # ioctl_iflags(2), ioctl_fsgetxattr(2): linux/fs.h, in the encoding that x86, Arm, RISC-V and s390 share. On other
 # architectures the calls fail as unknown, and nothing is copied.
@@ -35,6 +33,11 @@ def copy_metadata(source: os.stat_result, source_fd: int, fd: int) -> str | None
     refused = _carry_attributes(source_fd, fd)
     if refused is not None:
         return f"attribute {refused} cannot be kept"
+    try:
+        attributes.copy_acl(source_fd, fd)
+    except OSError as error:
+        if error.errno not in attributes.HAS_NONE:
+            return "ACL cannot be kept"
     mode = stat.S_IMODE(source.st_mode)
     try:
         os.fchmod(fd, mode)
@@ -85,32 +88,30 @@ def _xattr(fd: int) -> tuple[int, ...] | None:
 
 def _carry_attributes(source_fd: int, fd: int) -> str | None:
     """Copy the attributes and remove inherited ones. Return the name of one that could not be copied, or None."""
-    if not hasattr(os, "listxattr"):
-        return None
     wanted, present = _names(source_fd), _names(fd)
     for name in wanted:
         try:
-            value = os.getxattr(source_fd, name)
-            if name in present and os.getxattr(fd, name) == value:
+            value = attributes.get(source_fd, name)
+            if name in present and attributes.get(fd, name) == value:
                 continue  # a label that the folder's policy has set
-            os.setxattr(fd, name, value)
+            attributes.put(fd, name, value)
         except OSError as error:
-            if error.errno not in _GONE:
+            if error.errno not in attributes.IS_GONE:
                 return name
     for name in present:
         if name not in wanted:
             try:
-                os.removexattr(fd, name)
+                attributes.remove(fd, name)
             except OSError as error:
-                if error.errno not in _GONE:
+                if error.errno not in attributes.IS_GONE:
                     return name
     return None
 
 
 def _names(fd: int) -> list[str]:
     try:
-        return os.listxattr(fd)
+        return attributes.list_names(fd)
     except OSError as error:
-        if error.errno in _NO_ATTRIBUTES_HERE:
+        if error.errno in attributes.HAS_NONE:
             return []
         raise

@@ -56,7 +56,7 @@ from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import descriptors, sync, syscalls
 from fileops.ports import SetHooks
 
-_NO_LINK = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_NO_LINK = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,6 +6,7 @@ Thread-safe; called in worker threads of the plugins' share, each of which waits
 import json
 import math
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -189,7 +190,15 @@ class _Process:
         with self._guard:
             if self._process.returncode is not None:
                 return False
-            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+            if sys.platform == "linux":
+                return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        return not self._has_closed_its_answers()
+
+    def _has_closed_its_answers(self) -> bool:
+        """Return whether the pipe is at its end. A child of the process may keep it open; then the next call fails."""
+        poll = select.poll()
+        poll.register(self._answers, select.POLLHUP)
+        return bool(poll.poll(0))
 
     @property
     def end(self) -> str:

@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from fileops.model.errors import FileOpsError, PermissionRefused
 from fileops.model.files import CommitReport
 from support.children import NOBODY, as_root, in_child, mount, own_mounts
 from support.metadata import SHARED_ACL, edit, facts, flags_of
+
+if sys.platform != "linux":
+    raise pytest.skip.Exception("attributes and flags are set by Linux's calls here", allow_module_level=True)
 
 
 def give_acl(path: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,7 @@ def test_temp_file_of_a_running_owner_is_kept(fs: LocalFileSystem, folder: str) 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
 def test_zombie_owner_counts_as_dead(fs: LocalFileSystem, folder: str) -> None:
+    assert sys.platform == "linux"
     with subprocess.Popen(["sleep", "60"]) as maker:
         name = f".fileops-{maker.pid}-{own_files.start_time(maker.pid)}-0123456789ab.tmp"
         Path(f"{folder}/{name}").write_bytes(b"")

@@ -63,6 +63,8 @@ def test_cached_open_returns_the_present_content(fs: LocalFileSystem, tmp_path: 
 
 
 def test_first_use_of_a_folder_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+    if sys.platform != "linux":
+        raise pytest.skip.Exception("the page cache is asked on Linux only")
     path = os.path.realpath(tmp_path / "f")
     assert fs.try_open_cached(path) is None
 
@@ -104,6 +106,8 @@ def test_link_in_place_of_the_folder_is_not_followed(fs: LocalFileSystem, tmp_pa
 
 
 def test_file_open_for_writing_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+    if sys.platform != "linux":
+        raise pytest.skip.Exception("the page cache is asked on Linux only")
     path = known(fs, tmp_path)
     with open(path, "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -128,6 +132,8 @@ def test_file_written_in_place_during_the_read_is_left_to_the_workers(
 
 
 def test_content_outside_the_page_cache_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
+    if sys.platform != "linux":
+        raise pytest.skip.Exception("the page cache is asked on Linux only")
     path = known(fs, tmp_path, b"x" * 100_000)
     with open(path, "r+b") as file:
         fd = file.fileno()

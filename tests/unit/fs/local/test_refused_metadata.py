@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.files import CommitReport
 from support.children import NOBODY, as_root, in_child
 from support.metadata import NONE, SHARED_ACL, acl, edit, facts, flags_of
+
+if sys.platform != "linux":
+    raise pytest.skip.Exception("attributes and flags are set by Linux's calls here", allow_module_level=True)
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, call: str, number: int) -> None:
