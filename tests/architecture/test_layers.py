@@ -27,7 +27,7 @@ from architecture.imports import (
 pytestmark = GROUP
 
 DISK_MAY_IMPORT = {
-    "model", "ports", "core.text", "core.splices", "core.stamps", "core.uris", "concurrency.deferred",
+    "model", "ports", "core.globs", "core.text", "core.splices", "core.stamps", "core.uris", "concurrency.deferred",
     "concurrency.shares",
 }  # fmt: skip
 # What a room may import of our code besides itself: a whole room, or one module of it.

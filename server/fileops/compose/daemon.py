@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -118,6 +117,7 @@ class SharedDaemonState(DaemonState):
         import msgspec
 
         from fileops.attach.handshake import BadRequest
+        from fileops.fs.spelling import real_path
         from fileops.service.hub.hooks import HookReport, note_report
 
         try:
@@ -127,7 +127,7 @@ class SharedDaemonState(DaemonState):
         if self._parts is None:
             return  # without a client there is no folder to record
         ancestors = ancestors_of(hook.pid)  # before the hook can end
-        cwd = None if checked.cwd is None else await asyncio.to_thread(os.path.realpath, checked.cwd)
+        cwd = None if checked.cwd is None else await asyncio.to_thread(real_path, checked.cwd)
         stray = _stray_of(hook, ancestors, cwd)
         found = await self._session_of(hook, ancestors)
         if found is None:

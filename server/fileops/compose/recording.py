@@ -3,7 +3,6 @@
 Imports are deferred: a private daemon records nothing.
 """
 
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -60,9 +59,10 @@ def feed(recorder: "Recorder", recorded: "RecordFeed", unkept: "UnkeptFeed") -> 
 
 def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> None:
     """Record the folders of a client from now on, also those that it opens later."""
+    from fileops.fs.spelling import real_path
 
     def record(folders: Sequence[str]) -> None:
-        for folder in dict.fromkeys(map(os.path.realpath, folders)):
+        for folder in dict.fromkeys(map(real_path, folders)):
             recorder.record(folder, client)
 
     def record_in_background() -> None:

@@ -135,7 +135,19 @@ def roots_of_answer(answer: object) -> list[str] | None:
 def is_usable(folder: str, environ: Mapping[str, str]) -> bool:
     """Whether a folder can be a root. `/`, the home folder and the folders above it hold far more than a project."""
     canonical = os.path.realpath(folder)
-    return not any(os.path.commonpath([canonical, home]) == canonical for home in _home_folders(environ))
+    return not any(_is_above(canonical, home) for home in _home_folders(environ))
+
+
+def _is_above(folder: str, home: str) -> bool:
+    """Whether a folder is the home folder or above it, also if it is spelled otherwise."""
+    if os.path.commonpath([folder, home]) == folder:
+        return True
+    with suppress(OSError):  # one of them does not exist
+        while home != "/":
+            if os.path.samefile(folder, home):
+                return True
+            home = os.path.dirname(home)
+    return False
 
 
 def _home_folders(environ: Mapping[str, str]) -> list[str]:

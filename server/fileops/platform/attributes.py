@@ -48,7 +48,7 @@ elif sys.platform == "darwin":
     _libc.fremovexattr.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int)
     _libc.fcopyfile.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32)
     _COPYFILE_ACL = 1  # <copyfile.h>
-    # The system gives these to files itself, and lets nobody set or remove them.
+    # The system gives these to files itself, and no program can set or remove them.
     _OF_THE_SYSTEM = frozenset({"com.apple.provenance", "com.apple.macl"})
 
     def list_names(fd: int) -> list[str]:

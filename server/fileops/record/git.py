@@ -80,7 +80,7 @@ def find_repository(root: str) -> Repository | None:
     except GitFailed:
         return None
     top, git_folder, index, object_format = os.fsdecode(lines).split("\n")[:4]
-    if os.path.realpath(top) != root:
+    if not _is_same_folder(top, root):
         return None
     n_oid_bytes = 32 if object_format == "sha256" else 20
     return Repository(root=root, git_folder=git_folder, index=os.path.join(root, index), n_oid_bytes=n_oid_bytes)
@@ -130,6 +130,13 @@ def _attribute_files(repository: Repository, tracked: Iterable[str]) -> Iterator
                 yield file.read()
         except OSError:
             continue
+
+
+def _is_same_folder(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)  # git may spell it otherwise, where that is no difference
+    except OSError:
+        return False
 
 
 def _is_set(repository: Repository, name: str) -> bool:

@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Callable
 
+from fileops.fs.spelling import spelled
 from fileops.model.errors import FileMissing, IoFailure, IsDirectory, NotAbsolute, NotRegularFile
 from fileops.model.files import Stamp
 from fileops.model.internal_errors import PathMoved
@@ -99,7 +100,9 @@ OPENERS: dict[str, Opener] = {
 
 
 def resolve(path: str, opener: Opener) -> str:
-    """Return the canonical path: without links, `.` and `..`. Components that do not exist are taken literally.
+    """Return the canonical path: without links, `.` and `..`, and with the spelling of the folders (fs/spelling.py).
+
+    Components that do not exist are taken literally.
 
     Raises: NotAbsolute, FileMissing (a name that no file can have), IoFailure (more than 40 links).
     """
@@ -115,13 +118,33 @@ def resolve(path: str, opener: Opener) -> str:
     if ".." not in names:
         plain = "/" + "/".join(names)
         try:
-            descriptors.close(opener(plain, PATH_ONLY))
+            return _spelled(plain, opener)
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise FileMissing from error
-        else:
-            return plain
-    return _resolve_by_steps(names)
+    return _spelled_as_far_as_it_exists(_resolve_by_steps(names), opener)
+
+
+def _spelled(path: str, opener: Opener) -> str:
+    """Return the path of an existing file as its folders spell it. Raises: OSError."""
+    fd = opener(path, PATH_ONLY)
+    try:
+        return spelled(path, fd)
+    finally:
+        descriptors.close(fd)
+
+
+def _spelled_as_far_as_it_exists(path: str, opener: Opener) -> str:
+    missing: list[str] = []
+    while True:
+        try:
+            return "/".join([_spelled(path, opener).rstrip("/"), *reversed(missing)]) or "/"
+        except (FileNotFoundError, NotADirectoryError):
+            path, _, name = path.rpartition("/")
+            missing.append(name)
+            path = path or "/"
+        except OSError:  # it may not be opened: what opens it says why
+            return "/".join([path.rstrip("/"), *reversed(missing)]) or "/"
 
 
 def _resolve_by_steps(names: list[str]) -> str:
