@@ -157,7 +157,7 @@ def start_codex(place: Place, options: list[str]) -> Start:
     # The sandbox may write, so that the hook alone keeps apply_patch out.
     documents[name] = CODEX_TOP + 'sandbox_mode = "workspace-write"\n' + documents[name] + tables
     place.put(documents)
-    return _codex_exec(codex, place, "--dangerously-bypass-hook-trust")  # a person trusts the hook once
+    return codex_exec(codex, place, "--dangerously-bypass-hook-trust")  # a person trusts the hook once
 
 
 def codex_at(socket: str) -> Host:
@@ -183,11 +183,11 @@ def _start_written_codex(place: Place, options: list[str]) -> Start:
     place.put({"~/.codex/config.toml": CODEX_TOP + CODEX_TABLES.format(url=place.url)})
     write = [str(PROGRAMS / "fileops-server"), "mcp", "config", "codex", *options, "--write", "--yes"]
     subprocess.run(write, env=place.environment(), cwd=place.project, capture_output=True, check=True, timeout=50)
-    return _codex_exec(codex, place)
+    return codex_exec(codex, place)
 
 
-def _codex_exec(codex: str, place: Place, *options: str) -> Start:
-    offline = ["--disable", "plugins", "--disable", "apps"]
+def codex_exec(codex: str, place: Place, *options: str, with_plugins: bool = False) -> Start:
+    offline = ["--disable", "apps", *([] if with_plugins else ["--disable", "plugins"])]
     arguments = [codex, "exec", "--skip-git-repo-check", "--json", *offline, *options, PROMPT]
     return Start(arguments, place.environment(CODEX_HOME=str(place.home / ".codex")))
 
@@ -226,7 +226,7 @@ _GEMINI_SETTINGS: dict[str, Any] = {
 }
 
 
-def _gemini(place: Place, documents: dict[str, str], *arguments: str) -> Start:
+def gemini_with(place: Place, documents: dict[str, str], *arguments: str) -> Start:
     bundle = program("gemini", "bundle/gemini.js")
     installed = PREFIX / "node" / "bin" / "node"  # only where the system's is too old
     node = str(installed) if installed.exists() else shutil.which("node") or missing("node")
@@ -237,12 +237,12 @@ def _gemini(place: Place, documents: dict[str, str], *arguments: str) -> Start:
 
 
 def _start_gemini(place: Place, options: list[str]) -> Start:
-    return _gemini(place, printed_config("gemini", *options), "--output-format", "stream-json", "-p", PROMPT)
+    return gemini_with(place, printed_config("gemini", *options), "--output-format", "stream-json", "-p", PROMPT)
 
 
 def start_gemini_acp(place: Place) -> Start:
     """Gemini CLI as an ACP agent, with its own tools, without ours."""
-    return _gemini(place, {}, "--acp")
+    return gemini_with(place, {}, "--acp")
 
 
 CLAUDE_KEY = "sk-fake"
@@ -252,7 +252,7 @@ def start_claude(place: Place, options: list[str]) -> Start:
     place.put(printed_config("claude", *options))
     # A folder that is not trusted yet has no servers and rules of the project, so they are given on the command line.
     given = ["--mcp-config", ".mcp.json", "--strict-mcp-config", "--settings", ".claude/settings.json"]
-    return _claude_print(place, *given)
+    return claude_print(place, *given)
 
 
 def _start_claude_plugin(place: Place, options: list[str]) -> Start:
@@ -260,10 +260,10 @@ def _start_claude_plugin(place: Place, options: list[str]) -> Start:
     place.put({f"~/plugin/{name}": text for name, text in documents.items()})
     allowed = "mcp__plugin_fileops_fileops"  # of the plugin's server; a plugin cannot allow its own tools
     # Edit is allowed as well, so that the hook alone keeps it out.
-    return _claude_print(place, "--plugin-dir", str(place.home / "plugin"), "--allowedTools", f"{allowed},Edit")
+    return claude_print(place, "--plugin-dir", str(place.home / "plugin"), "--allowedTools", f"{allowed},Edit")
 
 
-def _claude_print(place: Place, *options: str) -> Start:
+def claude_print(place: Place, *options: str) -> Start:
     printing = ["-p", PROMPT, "--output-format", "stream-json", "--verbose"]
     return Start([claude_code(), *printing, *options], claude_environment(place))
 

@@ -23,7 +23,7 @@ assert spec is not None
 assert spec.loader is not None
 hook = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(hook)
-page_of = cast("Callable[[str, str | None], str]", hook.page_of)
+page_of = cast("Callable[[str, str | None, str], str]", hook.page_of)
 
 SERVER = f"{sys.executable} -P -m fileops".split()
 TALK = """
@@ -144,12 +144,13 @@ def test_page_of_a_package_index_has_no_link_to_a_file(server_wheel: Path, clien
 
 
 def test_page_of_a_package_index_links_to_the_sources_when_they_have_an_address() -> None:
-    text = "[docs/](docs/README.md) [`x`](docs/x) ![p](docs/p.png) [web](https://e.example/) [here](#below)"
-    assert page_of(text, "https://s.example/blob/main") == (
-        "[docs/](https://s.example/blob/main/docs/README.md) [`x`](https://s.example/blob/main/docs/x) "
-        "![p](https://s.example/blob/main/docs/p.png) [web](https://e.example/) [here](#below)"
+    text = "[docs/](docs/README.md#here) [`x`](docs/x) ![p](docs/p.png) [web](https://e.example/) [here](#below)"
+    source = "https://s.example/me/it"
+    assert page_of(text, source, "v1") == (
+        f"[docs/]({source}/blob/v1/docs/README.md#here) [`x`]({source}/blob/v1/docs/x) "
+        f"![p]({source}/raw/v1/docs/p.png) [web](https://e.example/) [here](#below)"
     )
-    assert page_of("![p](docs/p.png)\nSee [the guide](docs/x.md) and [docs/y.md](docs/y.md).", None) == (
+    assert page_of("![p](docs/p.png)\nSee [the guide](docs/x.md) and [docs/y.md](docs/y.md).", None, "v1") == (
         "See the guide (docs/x.md) and docs/y.md."
     )
 

@@ -1,12 +1,13 @@
-// node scripts/package.mjs [PLATFORM]: both packages, from sources to files. PLATFORM as in bundle.mjs.
-//   fileops.vsix        complete, with the wheels of fileops-server
-//   fileops-slim.vsix   without them, for those who have installed fileops-server
+// node scripts/package.mjs [PLATFORM | --slim]: from sources to packages. PLATFORM as in bundle.mjs.
+//   fileops.vsix        with the wheels of fileops-server, unless --slim is given
+//   fileops-slim.vsix   without them, for those who have installed fileops-server: what a release consists of
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
 const here = path.resolve(import.meta.dirname, '..');
-const platform = process.argv[2];
+const isSlim = process.argv[2] === '--slim';
+const platform = isSlim ? undefined : process.argv[2];
 const node = (script, ...args) => execFileSync(process.execPath, [script, ...args], { cwd: here, stdio: 'inherit' });
 
 fs.rmSync(path.join(here, 'dist'), { recursive: true, force: true });
@@ -14,9 +15,11 @@ fs.copyFileSync(path.join(here, '../../LICENSE'), path.join(here, 'LICENSE.txt')
 node('node_modules/typescript/bin/tsc', '--noEmit');
 node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json');
 node('esbuild.mjs', '--production');
-node('scripts/bundle.mjs', ...(platform ? [platform] : []));
 const vsce = ['node_modules/@vscode/vsce/vsce', 'package', '--no-dependencies', '--allow-missing-repository', '--no-rewrite-relative-links'];
-node(...vsce, '-o', 'fileops.vsix', ...(platform ? ['--target', platform] : []));
+if (!isSlim) {
+  node('scripts/bundle.mjs', ...(platform ? [platform] : []));
+  node(...vsce, '-o', 'fileops.vsix', ...(platform ? ['--target', platform] : []));
+}
 
 // The same for all platforms, for those who have installed fileops-server: less than 1 MB.
 const withWheels = fs.readFileSync(path.join(here, '.vscodeignore'), 'utf8');
