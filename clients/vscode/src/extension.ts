@@ -20,6 +20,11 @@ import { Marks } from './ui/marks';
 import { Sessions } from './ui/sessions';
 import { StaleFiles } from './ui/stale';
 import { Status } from './ui/status';
+import { UnkeptActions } from './unkept/actions';
+import { explainOnce } from './unkept/first';
+import { UnkeptList } from './unkept/list';
+import { UnkeptMarks } from './unkept/marks';
+import { UnkeptView } from './unkept/view';
 
 const RESTARTING_SETTINGS = [
   'path', 'interpreter', 'shared', 'freshness', 'notices', 'confine', 'roots', 'approval', 'agentsApproval', 'history', 'codeLens', 'review.graceSeconds', 'bash', 'correction', 'encodings',
@@ -38,6 +43,8 @@ export interface Insides {
   sessions: Sessions;
   stale: StaleFiles;
   status: Status;
+  unkept: UnkeptList;
+  unkeptMarks: UnkeptMarks;
 }
 
 let leave: (() => Promise<void>) | undefined;
@@ -62,13 +69,16 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const sessions = new Sessions(daemon, log, sessionId => calls.isOwn(sessionId));
   const stale = new StaleFiles(sessions);
   const reviewView = new ReviewView(reviews, sessions);
-  const status = new Status(daemon, reviews, stale, sessions);
   const history = new History(daemon, panes, sessions);
-  const applied = new AppliedEdits(daemon, marks, panes, log);
+  const unkept = new UnkeptList(daemon);
+  const unkeptMarks = new UnkeptMarks(unkept, inserted);
+  const status = new Status(daemon, reviews, stale, sessions, unkeptMarks);
+  const applied = new AppliedEdits(daemon, marks, unkept, panes, log);
 
   let isLeaving = false;
   context.subscriptions.push(
     log, panes, inserted, marks, stale, reviewView, reviews, daemon, sessions, status, history, new ManualCommands(daemon, panes),
+    unkept, unkeptMarks, new UnkeptActions(unkept, () => unkeptMarks.atCursor()), new UnkeptView(unkept, panes), explainOnce(unkept, context.globalState),
     daemon.on('fileops/didBecomeStale')(event => {
       stale.add(event);
       reviews.noteStale(event);
@@ -123,7 +133,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   };
   void panes.closeOrphans().catch((error: unknown) => log.error(String(error))).then(() => daemon.start());
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
-    value: { daemon, history, inserted, marks, panes, reviews, reviewView, sessions, stale, status } satisfies Insides, enumerable: false,
+    value: { daemon, history, inserted, marks, panes, reviews, reviewView, sessions, stale, status, unkept, unkeptMarks } satisfies Insides, enumerable: false,
   });
 }
 

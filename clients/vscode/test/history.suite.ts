@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { FileopsApi } from '../src/api';
 import type { Insides } from '../src/extension';
 import type { ToolResult, UndoDetails } from '../src/protocol';
-import { closeAll, disk, file, open, shownDiffs, until, world } from './world';
+import { closeAll, disk, file, isShared, open, shownDiffs, until, world } from './world';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('');
 let nSessions = 0;
@@ -72,12 +72,14 @@ export function historySuite(): void {
       assert.equal(disk(path), LINES);
     });
 
+    const marks = (uri: vscode.Uri): readonly unknown[] => (isShared ? insides.unkeptMarks : insides.marks).at(uri);
+
     it("the server's own code action on a marked line undoes it, and the mark goes", async () => {
       const { path, edit } = await edited();
       const editor = await open(path);
       await edit('line 3\n', 'LINE 3\n');
       const uri = vscode.Uri.file(path);
-      await until(() => insides.marks.at(uri).length === 1, 'the line is marked');
+      await until(() => marks(uri).length === 1, 'the line is marked');
       const line = new vscode.Range(2, 0, 2, 0);
       const actions = await until(async () => {
         const found = await vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', uri, line);
@@ -86,7 +88,7 @@ export function historySuite(): void {
       const { command } = actions.find(action => /Undo agent edit/.test(action.title))!;
       await unasked(vscode.commands.executeCommand(command!.command, ...command!.arguments!));
       await until(() => editor.document.getText() === LINES, 'it is undone');
-      await until(() => insides.marks.at(uri).length === 0, 'the mark is gone');
+      await until(() => marks(uri).length === 0, 'the mark is gone');
     });
 
     it('the last edit of an agent is undone, not the undo before; the user has a separate row', async () => {

@@ -14,11 +14,12 @@ import { staleReviewSuite } from './staleReview.suite';
 import { historySuite } from './history.suite';
 import { setSuite } from './set.suite';
 import { sharedSuite } from './shared.suite';
+import { unkeptSuite } from './unkept.suite';
 import { makeFolders } from './world';
 
 const SUITES = {
   hunks: hunksSuite, panes: panesSuite, review: reviewSuite, staleReview: staleReviewSuite, reviewEnd: reviewEndSuite, decided: decidedSuite, inText: inTextSuite, set: setSuite, command: commandSuite,
-  marks: marksSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite,
+  marks: marksSuite, unkept: unkeptSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite,
 };
 
 export async function run(): Promise<void> {

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as vscode from 'vscode';
 import type { FileopsApi, FileopsSession } from '../src/api';
 import type { Insides } from '../src/extension';
-import { closeAll, disk, file, once, open, set, shownDiffs, until, world } from './world';
+import { closeAll, disk, file, isShared, once, open, set, shownDiffs, until, world } from './world';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('');
 let nSessions = 0;
@@ -13,7 +13,10 @@ export function marksSuite(): void {
     let api: FileopsApi;
     let insides: Insides;
     let session: FileopsSession;
-    before(async () => { ({ api, insides } = await world()); });
+    before(async function () {
+      if (isShared) return this.skip(); // there they are marked until they are kept: unkept.suite.ts
+      ({ api, insides } = await world());
+    });
     beforeEach(async () => {
       await closeAll();
       session = api.session(`marks-${++nSessions}`);

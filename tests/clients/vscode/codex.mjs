@@ -23,7 +23,7 @@ const PRICES = `def discount(total, customer):
 
 const workbench = await openWorkbench(name, {
   out, vsix: path.resolve(vsix), isShared: true, files: { 'prices.py': PRICES },
-  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside', 'files.autoSave': 'off' },
+  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default', 'files.autoSave': 'off' },
 });
 const { page, workspace, socket } = workbench;
 page.setDefaultTimeout(90_000); // an agent's program starts in between

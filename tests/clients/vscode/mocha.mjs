@@ -23,7 +23,7 @@ const extension = path.join(unpacked, 'extension');
 const report = path.join(out, 'mocha.json');
 // No save but those of the tests: VS Code in a browser saves after a second by itself, and while it does, refuses to save.
 const settings = process.env.FILEOPS_DAEMON
-  ? { 'fileops.path': process.env.FILEOPS_DAEMON } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.review.open': 'beside' };
+  ? { 'fileops.path': process.env.FILEOPS_DAEMON } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default' };
 const workbench = await openWorkbench(name, {
   out, isShared: process.env.FILEOPS_SHARED === '1', preinstall: [path.join(HERE, 'stub-python')],
   testDriver: { extension, tests: path.join(EXTENSION, 'dist-test/index') },

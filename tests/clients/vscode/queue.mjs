@@ -17,7 +17,7 @@ const LINES = Array.from({ length: 40 }, (_, i) => `value_${i} = ${i}\n`).join('
 const agentPort = await freePort();
 const workbench = await openWorkbench(name, {
   out, vsix: path.resolve(vsix), isShared: process.env.FILEOPS_SHARED === '1', preinstall: [path.join(HERE, 'agent')],
-  files: { 'one.py': LINES, 'two.py': LINES }, settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside' },
+  files: { 'one.py': LINES, 'two.py': LINES }, settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default' },
   env: { FILEOPS_AGENT_PORT: String(agentPort) },
 });
 const { page, workspace } = workbench;

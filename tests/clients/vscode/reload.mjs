@@ -18,7 +18,7 @@ const N = 30;
 const text = (changes = {}) => Array.from({ length: N }, (_, i) => `${changes[i + 1] ?? `line ${i + 1}`}\n`).join('');
 const workbench = await openWorkbench(name, {
   out, vsix: path.resolve(vsix), isShared: true, files: { 'one.txt': text() },
-  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside', 'fileops.review.graceSeconds': 600 },
+  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default', 'fileops.review.graceSeconds': 600 },
 });
 const { page, workspace, socket } = workbench;
 page.setDefaultTimeout(60_000);

@@ -55,7 +55,7 @@ const agentPort = await freePort();
 const daemon = process.env.FILEOPS_DAEMON;
 const workbench = await openWorkbench(name, {
   out, vsix: path.resolve(vsix), isShared: process.env.FILEOPS_SHARED === '1', preinstall: [path.join(HERE, 'agent')], files: { 'prices.py': PRICES, 'stock.py': STOCK, 'README.md': '# Shop\n' },
-  settings: daemon ? { 'fileops.path': daemon, 'fileops.review.open': 'beside' } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside' },
+  settings: daemon ? { 'fileops.path': daemon, 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default' } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default' },
   env: { FILEOPS_AGENT_PORT: String(agentPort), NODE_V8_COVERAGE: path.join(out, 'coverage') },
 });
 const { page, workspace } = workbench;

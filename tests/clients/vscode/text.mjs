@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { agentsAt } from './agents.mjs';
+import { agentOutside } from './outside.mjs';
 import { HERE } from './paths.mjs';
 import { personAt } from './person.mjs';
 import { freePort, openWorkbench, play, say, until } from './workbench.mjs';
@@ -44,9 +45,9 @@ const workbench = await openWorkbench(name, {
   out, vsix: path.resolve(vsix), isShared: true, preinstall: [path.join(HERE, 'agent')], files: { 'prices.py': PRICES, 'README.md': '# Shop\n' },
   settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off' }, env: { FILEOPS_AGENT_PORT: String(agentPort) },
 });
-const { page, workspace } = workbench;
+const { page, workspace, socket } = workbench;
 page.setDefaultTimeout(60_000);
-const { status, lens, focused, pressKeyOf, reasonBox, shoot, setWorkspace, waiting } = personAt(workbench, images && path.resolve(images));
+const { status, lens, row, focused, pressKeyOf, palette, reasonBox, shoot, setWorkspace, toast, waiting } = personAt(workbench, images && path.resolve(images));
 const { agent, read, file } = agentsAt(agentPort, workspace);
 const THEME = { 'workbench.colorTheme': 'Default Dark Modern', 'files.autoSave': 'off' };
 const disk = () => fs.readFileSync(file('prices.py'), 'utf8');
@@ -116,11 +117,63 @@ async function rejectWithAReason() {
   say('an edit was rejected with a reason');
 }
 
+/** An agent outside of the editor edits without being asked: its changes are marked, and kept or undone afterwards. */
+async function keepOrUndoAfterwards() {
+  await palette('Fileops: Dismiss All Marks'); // of what was accepted before
+  fs.writeFileSync(file('prices.py'), PRICES);
+  const painter = await agentOutside(socket, workspace, 'painter');
+  try {
+    await painter.call('Read', 'prices.py');
+    const edits = [...EDITS, { old_string: '    return round(amount + amount * VAT, 2)\n', new_string: '    return amount * (1 + VAT)\n' }];
+    const { text, isError } = await painter.call('MultiEdit', 'prices.py', { edits });
+    assert.ok(!isError, text);
+    await toast("agents’ edits are written at once").waitFor(); // explained once
+    await page.keyboard.press('Escape');
+    await status('3 to keep or undo').waitFor();
+    await lens('Keep all 3').waitFor();
+    await palette('Fileops: Focus on Changes View');
+    await row('painter').waitFor();
+    await row('prices.py').first().waitFor();
+    await palette('Notifications: Clear All Notifications');
+    await page.keyboard.press('Control+1');
+    await until(async () => (await focused()).includes('prices.py'), 'the file has the keyboard');
+    await goToLine(17);
+    await shoot('unkept', { 'files.autoSave': 'off' });
+    await setWorkspace(THEME);
+
+    await page.reload(); // nothing of it is lost
+    await page.waitForSelector('.monaco-workbench');
+    await lens('Keep all 3').waitFor();
+    await page.keyboard.press('Control+1');
+    await until(async () => (await focused()).includes('prices.py'), 'the file has the keyboard');
+    await goToLine(1);
+    await pressKeyOf('nextUnkept');
+    await pressKeyOf('keep.change');
+    await status('2 to keep or undo').waitFor();
+    await pressKeyOf('nextUnkept');
+    await pressKeyOf('toggleRemovedLines');
+    await pressKeyOf('undo.change');
+    await status('1 to keep or undo').waitFor();
+    await page.locator('.view-line', { hasText: 'if not basket' }).waitFor({ state: 'detached' });
+    await lens('Undone').waitFor(); // it stays visible until the agent's next turn
+    await pressKeyOf('nextUnkept');
+    await page.locator('.review-widget', { hasText: 'amount + amount * VAT' }).waitFor();
+    await shoot('undone', { 'files.autoSave': 'off' });
+    await setWorkspace(THEME);
+    await palette('Fileops: Undo All Changes of Agents');
+    await until(() => disk() === PRICES.replace(EDITS[0].old_string, EDITS[0].new_string), 'what was kept is there, and nothing else');
+    say('an edit that was written at once was kept and undone in parts, by keys, after a reload');
+  } finally {
+    painter.end();
+  }
+}
+
 async function story() {
   await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the agents have their daemon');
   await setWorkspace(THEME);
   await decideBeforeTheWrite();
   await rejectWithAReason();
+  await keepOrUndoAfterwards();
 }
 
 await play(workbench, out, story);

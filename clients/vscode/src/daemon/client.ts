@@ -21,7 +21,7 @@ export interface Answers {
 
 export const NOTIFICATIONS: readonly (keyof Notifications)[] = [
   'fileops/didRead', 'fileops/didEdit', 'fileops/didBecomeStale', 'fileops/didConflict', 'fileops/watcherHealth',
-  'fileops/approvalMode', 'fileops/didChangeSessions', 'fileops/didChangeReviews',
+  'fileops/approvalMode', 'fileops/didChangeSessions', 'fileops/didChangeReviews', 'fileops/didChangeUnkept',
 ];
 
 /** What the owner of a client does about it. */
@@ -76,7 +76,7 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
 const announcesAnswers: StaticFeature = {
   fillClientCapabilities(capabilities) {
     // A daemon that keeps a queue of reviews asks by `confirm_edit` only where `reviews` is missing.
-    const fileops = { reviews: true, confirm_edit: true, confirm_command: true, correct_edit: true };
+    const fileops = { reviews: true, confirm_edit: true, confirm_command: true, correct_edit: true, unkept: true };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops };
   },
   initialize: () => undefined,

@@ -4,7 +4,7 @@ import type { ApprovalMode, EncodingOptions, InitializationOptions } from '../pr
 
 export function initializationOptions(): InitializationOptions {
   const config = vscode.workspace.getConfiguration('fileops');
-  const agentsApproval = config.get<ApprovalMode>('agentsApproval', 'default');
+  const agentsApproval = config.get<ApprovalMode>('agentsApproval', 'auto_edit');
   return {
     ...(agentsApproval === 'default' ? {} : { agents_approval: agentsApproval }),
     freshness: config.get('freshness', 'mtime'),

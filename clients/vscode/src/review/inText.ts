@@ -132,8 +132,8 @@ export class ReviewsInText implements vscode.Disposable, vscode.CodeLensProvider
         });
       }
     }
-    for (const gone of this.#documents) if (!shown.has(gone)) this.inserted.show(vscode.Uri.parse(gone), []);
-    for (const { uri, lines } of shown.values()) this.inserted.show(uri, lines);
+    for (const gone of this.#documents) if (!shown.has(gone)) this.inserted.show('review', vscode.Uri.parse(gone), []);
+    for (const { uri, lines } of shown.values()) this.inserted.show('review', uri, lines);
     this.#documents = new Set(shown.keys());
   }
 

@@ -51,6 +51,7 @@ export class Reviews implements vscode.Disposable {
   /** Answers the questions of this window, by the id of their review. */
   readonly #asked = new Map<Waiting['id'], () => void>();
   #count = 0;
+  #isListing = false;
   #clock: NodeJS.Timeout | undefined;
   /**
    * Panes are opened and closed one after another. A decision, an agent's next edit and a press of a key may come while
@@ -120,8 +121,18 @@ export class Reviews implements vscode.Disposable {
   /** What the daemon says of its queue: `fileops/didChangeReviews`. */
   update({ opened, closed }: DidChangeReviewsParams): void {
     for (const end of closed) void this.#closed(end);
-    for (const question of opened.filter(isOfOneEdit)) this.#opened(question);
-    for (const question of opened.filter(isOfSet)) this.#openedSet(question);
+    if (opened.length === 0) return;
+    const wasEmpty = this.#waiting.length === 0;
+    this.#isListing = true; // what shows the queue is drawn once, not for each of hundreds
+    try {
+      for (const question of opened.filter(isOfOneEdit)) this.#opened(question);
+      for (const question of opened.filter(isOfSet)) this.#openedSet(question);
+    } finally {
+      this.#isListing = false;
+    }
+    this.#update();
+    const [first] = this.#waiting;
+    if (wasEmpty && first) void this.#offer(first);
   }
 
   /** All that the daemon has for this window, after it attached. */
@@ -173,7 +184,7 @@ export class Reviews implements vscode.Disposable {
     this.#waiting.push(review);
     this.log.info(`Review ${review.id} waits: ${review.title}`);
     this.#update();
-    if (this.#waiting.length === 1) void this.#offer(review);
+    if (this.#waiting.length === 1 && !this.#isListing) void this.#offer(review);
   }
 
   #opened(question: Question): void {
@@ -498,6 +509,7 @@ export class Reviews implements vscode.Disposable {
   }
 
   #update(): void {
+    if (this.#isListing) return;
     this.#tick();
     void vscode.commands.executeCommand('setContext', 'fileops.nReviews', this.#waiting.length);
     this.inText.update();

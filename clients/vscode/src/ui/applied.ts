@@ -8,6 +8,7 @@ import * as vscode from 'vscode';
 import type { Daemon } from '../daemon/daemon';
 import type { DidEditParams, EditDetails, EditParams, HistoryEntry, Hunk, ToolResult, UndoDetails } from '../protocol';
 import { fragments, parseUnified } from '../review/hunks';
+import type { UnkeptList } from '../unkept/list';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from './diff';
 import type { Marks } from './marks';
 
@@ -16,7 +17,8 @@ const MAX_RECENT_EDITS = 50;
 
 export class AppliedEdits {
   constructor(
-    readonly daemon: Daemon, readonly marks: Marks, readonly panes: DiffPanes, readonly log: vscode.LogOutputChannel,
+    readonly daemon: Daemon, readonly marks: Marks, readonly unkept: UnkeptList, readonly panes: DiffPanes,
+    readonly log: vscode.LogOutputChannel,
   ) {}
 
   /** An edit of this window's agents was answered. wasReviewed: the user has seen its diff. */
@@ -52,7 +54,8 @@ export class AppliedEdits {
   }
 
   #show(filePath: string, hunks: readonly Hunk[], editId: string, session: string, wasReviewed: boolean): void {
-    this.marks.add(filePath, hunks, editId, session);
+    // What no person has accepted is marked as that, until it is kept or undone.
+    if (wasReviewed || !this.unkept.isOn) this.marks.add(filePath, hunks, editId, session);
     if (wasReviewed || !vscode.workspace.getConfiguration('fileops').get('diffAfterEdit', false)) return;
     const pane = this.panes.create({
       scheme: VIEW_SCHEME, filePath, ...fragments(hunks), title: `${path.basename(filePath)}: agent's edit`,

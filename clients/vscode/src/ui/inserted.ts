@@ -31,9 +31,10 @@ export class InsertedLines implements vscode.Disposable {
   readonly #controller = vscode.comments.createCommentController('fileops', 'Fileops');
   readonly #placed = new Map<string, Map<string, Placed>>();
 
-  /** Shows exactly these in a document. What is shown already stays where it is: it moves with the text. */
-  show(uri: vscode.Uri, shown: readonly Shown[]): void {
-    const before = this.#placed.get(uri.toString()) ?? new Map<string, Placed>();
+  /** Shows exactly these of an owner in a document. What is shown already stays where it is: it moves with the text. */
+  show(owner: string, uri: vscode.Uri, shown: readonly Shown[]): void {
+    const place = `${owner} ${uri.toString()}`;
+    const before = this.#placed.get(place) ?? new Map<string, Placed>();
     const now = new Map<string, Placed>();
     for (const lines of shown) {
       const content = JSON.stringify([lines.kind, lines.lines, lines.title, lines.author]);
@@ -46,8 +47,8 @@ export class InsertedLines implements vscode.Disposable {
       }
     }
     for (const { thread } of before.values()) thread.dispose();
-    if (now.size > 0) this.#placed.set(uri.toString(), now);
-    else this.#placed.delete(uri.toString());
+    if (now.size > 0) this.#placed.set(place, now);
+    else this.#placed.delete(place);
   }
 
   /** The key of what a menu was opened on. */
@@ -56,9 +57,10 @@ export class InsertedLines implements vscode.Disposable {
     return all.find(([, { thread }]) => thread === target)?.[0];
   }
 
-  /** For tests: what is shown in a document, by line. */
+  /** For tests: what is shown in a document. */
   at(uri: vscode.Uri): { key: string; thread: vscode.CommentThread }[] {
-    return [...this.#placed.get(uri.toString()) ?? []].map(([key, { thread }]) => ({ key, thread }));
+    const all = [...this.#placed.values()].flatMap(placed => [...placed]);
+    return all.map(([key, { thread }]) => ({ key, thread })).filter(({ thread }) => thread.uri.toString() === uri.toString());
   }
 
   #thread(uri: vscode.Uri, { key, afterLine, kind, lines, title, author, context }: Shown): vscode.CommentThread {

@@ -4,6 +4,7 @@ import type { Daemon } from '../daemon/daemon';
 import type { ApprovalMode, WatcherHealthParams } from '../protocol';
 import type { Review } from '../review/edit';
 import type { Reviews } from '../review/queue';
+import type { UnkeptMarks } from '../unkept/marks';
 import { literally } from './labels';
 import type { Sessions } from './sessions';
 import type { StaleFiles } from './stale';
@@ -15,7 +16,9 @@ export class Status implements vscode.Disposable {
   /** Sessions that are asked less than the others; the way back is in the menu. */
   readonly #modes = new Map<string, ApprovalMode>();
 
-  constructor(readonly daemon: Daemon, readonly reviews: Reviews, readonly stale: StaleFiles, readonly sessions: Sessions) {
+  constructor(
+    readonly daemon: Daemon, readonly reviews: Reviews, readonly stale: StaleFiles, readonly sessions: Sessions, readonly unkept: UnkeptMarks,
+  ) {
     this.#item.name = 'Fileops';
     this.#item.command = 'fileops.showMenu';
     this.#disposables = [
@@ -39,6 +42,7 @@ export class Status implements vscode.Disposable {
       reviews.onDidChange(() => this.#draw()),
       stale.onDidChange(() => this.#draw()),
       sessions.onDidChange(() => this.#draw()),
+      unkept.list.onDidChange(() => this.#draw()),
       vscode.commands.registerCommand('fileops.showMenu', () => this.#menu()),
       vscode.commands.registerCommand('fileops.askAgain', (session_id: string) =>
         daemon.request('fileops/setApprovalMode', { session_id, mode: 'default' })),
@@ -95,6 +99,8 @@ export class Status implements vscode.Disposable {
       return [`$(eye) fileops: ${n} to review${clock}${stale}`, sentences, 'warning'];
     }
     if (this.#health.state === 'degraded') return [`$(warning) fileops${stale}`, `Changes of files may be noticed late: ${this.#health.reason}`];
+    const { n_changes } = this.unkept.list.all;
+    if (n_changes > 0) return [`$(diff) fileops: ${n_changes} to keep or undo${stale}`, `${this.unkept.sentence}.`];
     return [`$(check) fileops${stale}`, 'The daemon runs.'];
   }
 
@@ -113,6 +119,7 @@ export class Status implements vscode.Disposable {
       ...reviews, ...(reviews.length > 0 ? [separator] : []),
       ...stale, ...(stale.length > 0 ? [separator] : []),
       ...modes,
+      { label: '$(diff-multiple) Changes to Keep or Undo', command: 'fileops.changes.focus' },
       { label: '$(plug) Agents', command: 'fileops.sessions.focus' },
       { label: '$(history) Agent Edits', command: 'fileops.history.focus' },
       { label: '$(discard) Undo the Last Agent Edit', command: 'fileops.history.undoLast' },

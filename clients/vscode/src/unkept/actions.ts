@@ -1,0 +1,107 @@
+/** Keeping and undoing what agents changed: of a change, a file, a turn, a session, or all. */
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { RewindDetails, ToolResult, UnkeptChange } from '../protocol';
+import { inOneLine } from '../ui/labels';
+import type { UnkeptList } from './list';
+
+/** What a lens, a row or the cursor names: these changes and no others. what: for people. */
+export interface Target {
+  change_ids: readonly string[];
+  what: string;
+}
+
+export type Level = 'change' | 'file' | 'turn' | 'session' | 'all';
+
+const LEVELS: readonly Level[] = ['change', 'file', 'turn', 'session', 'all'];
+
+export class UnkeptActions implements vscode.Disposable {
+  readonly #disposables: vscode.Disposable[];
+
+  /** atCursor: the change that the person is at. */
+  constructor(readonly list: UnkeptList, readonly atCursor: () => UnkeptChange | undefined) {
+    this.#disposables = LEVELS.flatMap(level => [
+      vscode.commands.registerCommand(`fileops.keep.${level}`, (given?: unknown) => this.#act(level, given, target => this.keep(target))),
+      vscode.commands.registerCommand(`fileops.undo.${level}`, (given?: unknown) => this.#act(level, given, target => this.undo(target))),
+    ]);
+    this.#disposables.push(vscode.commands.registerCommand('fileops.undo.restore', (rewindId: string) => this.restore(rewindId)));
+  }
+
+  async keep({ change_ids, what }: Target): Promise<void> {
+    await this.list.daemon.request('fileops/keep', { change_ids: [...change_ids] });
+    vscode.window.setStatusBarMessage(`$(check) Kept: ${what}`, 5000);
+    this.list.refresh();
+  }
+
+  /** As the person asked, without a review; they can bring it back. */
+  async undo({ change_ids, what }: Target): Promise<ToolResult<RewindDetails>> {
+    const result = await this.#rewind({ change_ids: [...change_ids] });
+    const { rewind_id, conflicts } = result.details;
+    if (result.status === 'success' && rewind_id) void this.#offerRestore(what, rewind_id, conflicts?.length ?? 0);
+    return result;
+  }
+
+  /** rewindId: of an undo. What was written since stays. */
+  async restore(rewindId: string): Promise<void> {
+    const { status } = await this.#rewind({ rewind_id: rewindId });
+    if (status === 'success') vscode.window.setStatusBarMessage('$(redo) Restored what was undone', 5000);
+  }
+
+  async #rewind(target: { change_ids: string[] } | { rewind_id: string }): Promise<ToolResult<RewindDetails>> {
+    const result = await this.list.daemon.request('fileops/rewind', { ...target, approved: true }) as ToolResult<RewindDetails>;
+    if (result.status === 'error') void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
+    this.list.refresh();
+    return result;
+  }
+
+  async #offerRestore(what: string, rewindId: string, nConflicts: number): Promise<void> {
+    const restore = 'Restore';
+    const left = nConflicts > 0 ? ` In ${nConflicts} ${nConflicts === 1 ? 'place' : 'places'} the text was changed again; it stays.` : '';
+    const chosen = await vscode.window.showInformationMessage(`Fileops: undone: ${what}.${left}`, restore);
+    if (chosen === restore) await this.restore(rewindId);
+  }
+
+  async #act(level: Level, given: unknown, act: (target: Target) => Promise<unknown>): Promise<unknown> {
+    const target = isTarget(given) ? given : this.#targetOf(level);
+    if (target && target.change_ids.length > 0) return act(target);
+    const where = level === 'change' ? 'at the cursor' : level === 'file' ? 'in this file' : '';
+    return void vscode.window.setStatusBarMessage(`Nothing to keep or undo ${where}`.trimEnd(), 5000);
+  }
+
+  #targetOf(level: Level): Target | undefined {
+    const { all } = this.list;
+    if (level === 'all') {
+      return { change_ids: all.sessions.flatMap(({ change_ids }) => change_ids), what: counted(all.n_changes) };
+    }
+    const change = this.atCursor();
+    const document = vscode.window.activeTextEditor?.document;
+    if (level === 'file') {
+      const file = document && this.list.of(document.uri.fsPath);
+      return file && targetOfFile(file.file_path, file.changes);
+    }
+    if (!change) return undefined;
+    if (level === 'change') return targetOfChange(change);
+    const session = all.sessions.find(({ change_ids }) => change_ids.includes(change.change_id));
+    if (level === 'session') return session && { change_ids: session.change_ids, what: `${counted(session.n_changes)} of ${inOneLine(session.label)}` };
+    const turn = session?.turns.find(({ change_ids }) => change_ids.includes(change.change_id));
+    return turn && { change_ids: turn.change_ids, what: `${counted(turn.n_changes)} of the turn “${inOneLine(turn.title ?? '')}”` };
+  }
+
+  dispose(): void {
+    for (const disposable of this.#disposables) disposable.dispose();
+  }
+}
+
+function isTarget(given: unknown): given is Target {
+  return typeof given === 'object' && given !== null && 'change_ids' in given && 'what' in given;
+}
+
+export const counted = (n: number): string => `${n} ${n === 1 ? 'change' : 'changes'}`;
+
+export function targetOfChange({ change_id, label, start_line }: UnkeptChange): Target {
+  return { change_ids: [change_id], what: `the change of ${inOneLine(label)} in line ${start_line}` };
+}
+
+export function targetOfFile(filePath: string, changes: readonly UnkeptChange[]): Target {
+  return { change_ids: changes.map(({ change_id }) => change_id), what: `${counted(changes.length)} in ${path.basename(filePath)}` };
+}

@@ -1,0 +1,122 @@
+import * as assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import type { FileopsApi, FileopsSession } from '../src/api';
+import type { Insides } from '../src/extension';
+import { colorOf } from '../src/unkept/colors';
+import { without } from '../src/unkept/view';
+import { closeAll, disk, file, isShared, open, until, world } from './world';
+
+const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('');
+let nSessions = 0;
+
+export function unkeptSuite(): void {
+  describe('what agents changed and the user has not kept', () => {
+    let api: FileopsApi;
+    let insides: Insides;
+    let session: FileopsSession;
+    before(async function () {
+      if (!isShared) return this.skip();
+      ({ api, insides } = await world());
+    });
+    beforeEach(async () => {
+      await closeAll();
+      session = api.session(`writer-${++nSessions}`);
+      await session.setApprovalMode('yolo');
+    });
+    afterEach(() => session.close());
+    after(closeAll);
+
+    const marks = (path: string) => insides.unkeptMarks.at(vscode.Uri.file(path)).map(({ start, end, change }) => [start, end, change.kind]);
+    const run = (command: string, ...args: unknown[]) => vscode.commands.executeCommand(`fileops.${command}`, ...args);
+    const lensesOf = async (path: string): Promise<string[]> =>
+      (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', vscode.Uri.file(path)))
+        .map(({ range, command }) => `${range.start.line} ${command?.title}`);
+
+    /** A file in which an agent has added, changed and removed lines, as it is open. */
+    async function changed(): Promise<{ path: string; editor: vscode.TextEditor }> {
+      const path = file(LINES);
+      const editor = await open(path);
+      await session.read({ file_path: path });
+      const result = await session.multiEdit({ file_path: path, edits: [
+        { old_string: 'line 3\n', new_string: 'LINE 3\n' }, { old_string: 'line 8\n', new_string: 'line 8\nline 8b\n' },
+        { old_string: 'line 15\n', new_string: '' }] });
+      assert.equal(result.status, 'success', result.output);
+      await until(() => marks(path).length === 3, 'three marks');
+      return { path, editor };
+    }
+
+    it('is marked in the text by what happened to the lines, and moves with typing', async () => {
+      const { path, editor } = await changed();
+      assert.deepEqual(marks(path), [[2, 3, 'changed'], [8, 9, 'added'], [15, 15, 'removed']]);
+      assert.deepEqual(insides.marks.at(vscode.Uri.file(path)), [], 'no other marks');
+      await editor.edit(edit => edit.insert(new vscode.Position(0, 0), 'typed\n'));
+      await until(() => marks(path)[0]?.[0] === 3, 'the marks move');
+      await editor.document.save();
+      await until(() => marks(path).length === 3, 'what was typed is not marked');
+      assert.deepEqual(marks(path), [[3, 4, 'changed'], [9, 10, 'added'], [16, 16, 'removed']]);
+    });
+
+    it('is kept or undone change by change at the cursor', async () => {
+      const { path, editor } = await changed();
+      editor.selection = new vscode.Selection(2, 0, 2, 0);
+      await run('keep.change');
+      await until(() => marks(path).length === 2, 'it is not marked any more');
+      await run('nextUnkept');
+      assert.equal(editor.selection.active.line, 8);
+      await run('undo.change');
+      await until(() => marks(path).length === 1, 'it is undone');
+      assert.equal(disk(path), LINES.replace('line 3\n', 'LINE 3\n').replace('line 15\n', ''));
+      await until(() => editor.document.getText() === disk(path), 'the document shows it');
+    });
+
+    it('has Keep and Undo above each change and for the file', async () => {
+      const { path } = await changed();
+      const lenses = await lensesOf(path);
+      assert.ok(lenses.includes('0 $(check-all) Keep all 3') && lenses.includes('0 $(discard) Undo all'), lenses.join());
+      assert.equal(lenses.filter(lens => lens.endsWith('$(check) Keep')).length, 3);
+      await run('undo.file');
+      await until(() => marks(path).length === 0, 'nothing is left');
+      assert.equal(disk(path), LINES);
+    });
+
+    it('shows the lines that were removed on demand', async () => {
+      const { path } = await changed();
+      const shown = () => insides.inserted.at(vscode.Uri.file(path)).map(({ thread }) => thread.range?.start.line);
+      await run('toggleRemovedLines');
+      assert.deepEqual(shown(), [1, 14]);
+      await run('toggleRemovedLines');
+      assert.deepEqual(shown(), []);
+    });
+
+    it('leaves out what a person accepted in a review', async () => {
+      const path = file(LINES);
+      await open(path);
+      await session.setApprovalMode('default');
+      await session.read({ file_path: path });
+      const done = session.edit({ file_path: path, old_string: 'line 3\n', new_string: 'LINE 3\n' });
+      const review = await until(() => insides.reviews.waiting[0], 'a review');
+      await insides.reviews.decide(review, 'accept');
+      assert.equal((await done).status, 'success');
+      await session.setApprovalMode('yolo');
+      await session.edit({ file_path: path, old_string: 'line 9\n', new_string: 'LINE 9\n' });
+      await until(() => marks(path).length === 1, 'the other one is marked');
+      assert.deepEqual(marks(path), [[8, 9, 'changed']]);
+    });
+
+    it('is undone as a whole, and restored', async () => {
+      const { path } = await changed();
+      const { change_ids } = insides.unkept.of(path)!.changes.reduce((all, { change_id }) => ({ change_ids: [...all.change_ids, change_id] }), { change_ids: [] as string[] });
+      const after = disk(path);
+      const { details } = await run('undo.file', { change_ids, what: 'them' }) as { details: { rewind_id: string } };
+      await until(() => disk(path) === LINES, 'it is undone');
+      await run('undo.restore', details.rewind_id);
+      await until(() => disk(path) === after, 'it is there again');
+    });
+
+    it('colors sessions as the other clients do, and knows the text before', () => {
+      assert.deepEqual([colorOf('codex:19b2'), colorOf('claude-code:7f3a'), colorOf(null)], ['fileops.session2', 'fileops.session7', 'fileops.session1']);
+      const change = { start_line: 2, end_line: 2, removed_text: 'B\nB2\n' };
+      assert.equal(without('a\nb\nc\n', [change, { start_line: 4, end_line: 3, removed_text: 'd\n' }]), 'a\nB\nB2\nc\nd\n');
+    });
+  });
+}
