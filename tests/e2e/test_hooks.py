@@ -119,6 +119,16 @@ def test_hook_of_codex_reports_to_the_thread(here: Place, file: Path) -> None:
         assert "+2" in context(report(here, BASH, session="t1", host="codex"))
 
 
+def test_hook_of_a_prompt_of_opencode_takes_no_report(here: Place, file: Path) -> None:
+    """Its plugin could not show it to the model. It goes with the output of the next command."""
+    with mcp_client(file.parent, env=here.env) as client:
+        client.begin(host="opencode")
+        client.tool("Read", file_path=str(file))
+        file.write_text("one\n2\n")
+        assert hook(here, PROMPT, "ses_1", "opencode") is None
+        assert "+2" in context(report(here, {**BASH, "tool_name": "bash"}, "ses_1", "opencode"))
+
+
 def test_hook_with_notices_off_prints_nothing(here: Place, file: Path) -> None:
     env = {**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}
     with mcp_client(file.parent, "--notices", "off", env=env) as agent:
@@ -192,13 +202,21 @@ def shown(file: Path, command: str, response: object) -> dict[str, Any]:
     return {**BASH, "tool_input": {"command": command}, "tool_response": response, "cwd": str(file.parent)}
 
 
-@pytest.mark.parametrize("response", [{"stdout": "one\ntwo\nthree\nfour\n", "stderr": ""}, "one\ntwo\nthree\nfour"])
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"stdout": "one\ntwo\nthree\n", "stderr": ""},
+        "one\ntwo\nthree",
+        {"llmContent": "Output: one\ntwo\nthree", "returnDisplay": "three lines"},
+    ],
+    ids=["Claude Code", "Codex and opencode", "Gemini CLI"],
+)
 def test_output_that_has_the_file_counts_as_read(here: Place, file: Path, response: object) -> None:
     with mcp_client(file.parent, "--hints", "on", env={**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}) as agent:
         agent.begin(host="claude-code")
         agent.tool("Read", file_path=str(file))  # the session is known from here on
         path = file.parent / "g.txt"
-        path.write_text("one\ntwo\nthree\nfour\n")
+        path.write_text("one\ntwo\nthree\n")
         until = time.monotonic() + PATIENCE_S
         while True:
             hook(here, shown(file, "cd . && cat g.txt", response))

@@ -87,6 +87,10 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
     unread = project / "c.txt"
     unread.write_text("alpha\nbeta\ngamma\n", encoding="utf-8")
     unread_edit = {"file_path": str(unread), "old_string": "beta", "new_string": "delta"}
+    twice = project / "d.txt"
+    twice.write_text("def f():\n    return 1\n\n\ndef g():\n    return 1\n", encoding="utf-8")
+    first_f = {"file_path": str(twice), "old_string": "def f():", "new_string": "def first():"}
+    missing_steps = [("def h():", "def third():"), ("return 9", "return 8"), ("def g():", "def second():")]
     path = str(hello)
     return {
         "read": Call("Read", {"file_path": path}),
@@ -110,6 +114,17 @@ def steps(project: Path, host: Host) -> dict[str, Step]:
         "misquoted edit": Call("Edit", {"file_path": str(code), "old_string": "  line 12", "new_string": "twelve"}),
         "unread edit": Call("Edit", unread_edit),
         "the same edit again": Call("Edit", unread_edit),
+        "read of functions": Call("Read", {"file_path": str(twice)}),
+        "first edit": Call("Edit", first_f),
+        "the first edit again": Call("Edit", first_f),
+        "ambiguous edit": Call("Edit", {"file_path": str(twice), "old_string": "return 1", "new_string": "return 2"}),
+        "edit in steps": Call(
+            "MultiEdit",
+            {
+                "file_path": str(twice),
+                "edits": [{"old_string": old, "new_string": new} for old, new in missing_steps],
+            },
+        ),
         "long read": Call("Read", {"file_path": str(project / "long.txt")}),
         "image": Call("Read", {"file_path": str(project / "picture.png")}),
         "own edit": host.own_edit(hello),
@@ -185,6 +200,25 @@ def test_edit_of_an_unread_file_succeeds_at_the_second_call(story: Story) -> Non
     assert "File has not been read yet." in text
     assert "2→beta" in text
     assert "has been updated" in story.results["the same edit again"].text
+
+
+def test_edit_that_was_made_is_already_there(story: Story) -> None:
+    assert "Line 1 already has the new text, by your edit " in story.results["the first edit again"].text
+
+
+def test_ambiguous_edit_names_its_places_and_an_extension_of_each(story: Story) -> None:
+    text = story.results["ambiguous edit"].text
+    assert "It is at lines 2, 6." in text
+    assert "def first():" in text and "    return 1" in text
+    assert "def g():\n    return 1" in text
+
+
+def test_each_failing_step_of_a_multi_edit_reaches_the_model(story: Story) -> None:
+    text = story.results["edit in steps"].text
+    assert "Edit 1 of 3 fails: " in text
+    assert "Edit 2 of 3 fails: " in text
+    assert "Edit 3 of 3" not in text
+    assert "Nothing was written." in text
 
 
 def test_long_file_arrives_whole_or_is_refused(story: Story) -> None:

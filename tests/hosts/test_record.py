@@ -1,7 +1,7 @@
 """What real hosts do is recorded as theirs: their hooks, as `mcp config` writes them, report turns and shell commands.
 
 One story for each host: a prompt begins a turn, a shell command writes a file, another one fails, another program
-writes a file, the agent edits by a tool, and the turn ends.
+writes a file, the agent edits by a tool, edits a file that it has seen by a shell command alone, and the turn ends.
 """
 
 from collections.abc import Generator
@@ -25,7 +25,7 @@ SHARED_SERVER = """\
 export FILEOPS_SOCKET="{socket}" XDG_STATE_HOME="{state}"
 exec "{server}" "$@"
 """
-WRITE, FAIL = "cd . && sh ./write.sh", "exit 3"
+WRITE, FAIL, VIEW = "cd . && sh ./write.sh", "exit 3", "cat seen.txt"
 SHELLS = {
     "claude": ("Bash", "command"),
     "claude-plugin": ("Bash", "command"),
@@ -59,13 +59,17 @@ class SharedPlace(Place):
 
 @dataclass(frozen=True)
 class Story:
-    """What the record has at the end. command, foreign, edit: the entries of the three files."""
+    """What the record has at the end. command, foreign, edit: the entries of the three files.
+
+    edit_of_seen: what the model read of its edit of the file that a command has shown.
+    """
 
     host: Host
     turns: list[Turn]
     command: RecordEntry
     foreign: RecordEntry
     edit: RecordEntry
+    edit_of_seen: str
 
 
 @pytest.fixture(
@@ -82,6 +86,8 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     (project / "write.sh").write_text("echo written > out.txt\n", encoding="utf-8")
     edited = project / "a.txt"
     edited.write_text("hello x\n", encoding="utf-8")
+    seen = project / "seen.txt"
+    seen.write_text("alpha\nbeta\ngamma\ndelta\nepsilon\n", encoding="utf-8")
     tool, key = SHELLS[host.name]
     script = [
         CallOfHost(tool, {key: WRITE, "description": "write"}),
@@ -92,6 +98,9 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             before=lambda: ((project / "foreign.txt").write_text("foreign\n", encoding="utf-8"), None)[1],
         ),
         Call("Edit", {"file_path": str(edited), "old_string": "hello x", "new_string": "hello y"}),
+        # Twice: on a busy machine the hook of one may give up.
+        *[CallOfHost(tool, {key: VIEW, "description": "view"})] * 2,
+        Call("Edit", {"file_path": str(seen), "old_string": "gamma", "new_string": "zeta"}),
         Say("ALL-DONE"),
     ]
     with daemon_process.place() as daemon, serving(model := ScriptedModel(script)):
@@ -107,7 +116,8 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             turns, log_ = editor.turns(), editor.log(root=project)
             entries = {Path(entry.path).name: entry for entry in log_.entries}
             assert {"out.txt", "foreign.txt", "a.txt"} <= set(entries), (entries, output[-3000:])
-            yield Story(host, turns, entries["out.txt"], entries["foreign.txt"], entries["a.txt"])
+            command, foreign, edit = entries["out.txt"], entries["foreign.txt"], entries["a.txt"]
+            yield Story(host, turns, command, foreign, edit, model.results[-1].text)
 
 
 def allowing_shell(host: Host) -> Host:
@@ -130,7 +140,7 @@ def test_prompt_begins_a_turn_with_its_title_and_the_turn_ends(story: Story) -> 
     assert PROMPT in (turn.title or "")
     assert turn.label == LABELS.get(story.host.name, story.host.name)
     assert turn.ended is not None
-    assert (turn.n_entries, turn.n_files, turn.n_undone) == (2, 2, 0)
+    assert (turn.n_entries, turn.n_files, turn.n_undone) == (3, 3, 0)
 
 
 def test_shell_command_that_writes_a_file_is_the_author_of_the_entry(story: Story) -> None:
@@ -150,6 +160,10 @@ def test_edit_by_a_tool_belongs_to_the_same_session_and_turn(story: Story) -> No
     (turn,) = story.turns
     assert (story.edit.by.kind, story.edit.by.session_id) == ("session", turn.session_id)
     assert story.edit.turn_id == turn.turn_id
+
+
+def test_file_that_a_shell_command_has_shown_counts_as_read(story: Story) -> None:
+    assert "has been updated" in story.edit_of_seen, story.edit_of_seen
 
 
 def script_of(host: Host, project: Path, old: str) -> list[Step]:

@@ -51,6 +51,7 @@ PREFIX = {
 }
 EVENTS = {"PreToolUse", "BeforeTool"}
 AFTERWARDS = {"PostToolUse", "AfterTool", "UserPromptSubmit"}
+UNHEARD = {("opencode", "UserPromptSubmit")}  # its plugin cannot add anything to a prompt
 FORGETTING = {"clear", "compact"}  # sources of a SessionStart: the model no longer has what it read
 
 
@@ -106,7 +107,7 @@ def shared_answer(host: str, event: dict[str, Any], deadline: float) -> dict[str
     What is returned counts as reported, so the daemon is not asked if it could not be printed. Raises: Unusable.
     """
     name, session, tool, source = _name_of(event), event.get("session_id"), event.get("tool_name"), event.get("source")
-    if not isinstance(session, str) or not session:
+    if not isinstance(session, str) or not session or (host, name) in UNHEARD:
         return None
     if name == "SessionStart" and isinstance(source, str) and source in FORGETTING:
         from fileops.attach import hooked_session

@@ -16,6 +16,8 @@ MAX_OUTPUT_BYTES = 256_000
 MAX_PACKED_BYTES = 40_000  # a line has 64 kB, and base64 takes a third more
 MAX_COMMAND_CHARS = 10_000
 MAX_TOKENS = 200
+_OUTPUT_KEYS = ("stdout", "output", "text", "content", "llmContent")  # llmContent: of Gemini CLI
+_LABEL_OF_GEMINI = "Output: "
 
 
 def views_of(event: dict[str, Any]) -> dict[str, object] | None:
@@ -40,14 +42,15 @@ def unpacked(packed: str) -> str:
 
 
 def _output_of(response: object) -> str:
-    """The texts of a tool's response: hosts give a text, a list of them, or an object with `stdout`."""
+    """The texts of a tool's response: hosts give a text, a list of them, or an object with one of _OUTPUT_KEYS."""
     if isinstance(response, str):
         return response
     if isinstance(response, list):
         return "\n".join(filter(None, map(_output_of, cast("list[object]", response))))
     if isinstance(response, dict):
         fields = cast("dict[str, object]", response)
-        return _output_of(next((fields[key] for key in ("stdout", "output", "text", "content") if fields.get(key)), ""))
+        output = _output_of(next((fields[key] for key in _OUTPUT_KEYS if fields.get(key)), ""))
+        return output.removeprefix(_LABEL_OF_GEMINI) if "llmContent" in fields else output
     return ""
 
 

@@ -240,6 +240,7 @@ def _gemini(command: str) -> list[Document]:
 
 # opencode waits for what `tool.execute.before` and `after` return, so both ends of a command are reported in time.
 # `opencode run` ends with the last turn and waits for nothing, so the end of a turn is reported before it can.
+# What others changed goes with the output of a command; to a prompt nothing can be added.
 # opencode makes a session for each subagent, whose prompts are the agent's and begin no turn.
 OPENCODE_PLUGIN = """\
 /* Reports turns and shell commands to fileops-server. Written by `fileops-server mcp config opencode`. */
@@ -251,12 +252,14 @@ const PATIENCE_MS = 1000
 
 function report(event) {
   return new Promise((resolve) => {
-    const hook = spawn(COMMAND, ARGUMENTS, { stdio: ["pipe", "ignore", "ignore"] })
-    const timer = setTimeout(resolve, PATIENCE_MS)
+    const hook = spawn(COMMAND, ARGUMENTS, { stdio: ["pipe", "pipe", "ignore"] })
+    const chunks = []
     const done = () => {
       clearTimeout(timer)
-      resolve()
+      resolve(contextIn(Buffer.concat(chunks).toString()))
     }
+    const timer = setTimeout(done, PATIENCE_MS)
+    hook.stdout.on("data", (chunk) => chunks.push(chunk))
     hook.on("error", done)
     hook.on("close", done)
     hook.stdin.on("error", done)
@@ -264,19 +267,29 @@ function report(event) {
   })
 }
 
+function contextIn(answer) {
+  try {
+    return JSON.parse(answer).hookSpecificOutput?.additionalContext ?? ""
+  } catch {
+    return ""  // most hooks answer nothing
+  }
+}
+
 export const FileopsRecord = async ({ directory }) => {
   const subagents = new Set()
   const describe = (name, session, more) => ({ hook_event_name: name, session_id: session, cwd: directory, ...more })
   const send = (name, session, more) => report(describe(name, session, more))
-  const sendShell = async (name, input, args) => {
-    if (input.tool === "bash") {
-      const more = { tool_name: input.tool, tool_input: { command: args?.command }, tool_use_id: input.callID }
-      await send(name, input.sessionID, more)
-    }
+  const sendShell = async (name, input, args, more) => {
+    if (input.tool !== "bash") return ""
+    const call = { tool_name: input.tool, tool_input: { command: args?.command }, tool_use_id: input.callID }
+    return await send(name, input.sessionID, { ...call, ...more })
   }
   return {
     "tool.execute.before": (input, output) => sendShell("PreToolUse", input, output.args),
-    "tool.execute.after": (input) => sendShell("PostToolUse", input, input.args),
+    "tool.execute.after": async (input, output) => {
+      const context = await sendShell("PostToolUse", input, input.args, { tool_response: output.output })
+      if (context) output.output = `${output.output}\\n\\n${context}`
+    },
     "chat.message": async (input, output) => {
       if (subagents.has(input.sessionID)) return
       const texts = output.parts.filter((part) => part.type === "text" && !part.synthetic)
