@@ -362,6 +362,61 @@ def test_undo_of_a_set_can_be_undone(client: RawClient, folder: Path) -> None:
     assert contents(folder) == AFTER
 
 
+async def applied_before_a_view(daemon: SharedDaemon, folder: Path) -> tuple[LspClient, LspClient, str]:
+    """An agent's set that was applied without a question; then an editor attaches. Returns the set's id too."""
+    agent = await daemon.agent(folder, host="bot", options={"approval_mode": "yolo"})
+    for name in BEFORE:
+        await agent.read(folder / name)
+    applied = await agent.call("fileops/applyChanges", {"changes": changes_in(folder)})
+    await agent.call("fileops/setApprovalMode", {"mode": "default"})
+    view = await daemon.lsp("editor", "nvim")
+    await view.initialize(folder, capabilities=LISTS, options={"review_grace_s": 0})
+    return view, agent, applied["details"]["set_id"]
+
+
+# R-SET-6
+async def test_undo_of_a_set_is_one_review(daemon: SharedDaemon, folder: Path) -> None:
+    view, agent, set_id = await applied_before_a_view(daemon, folder)
+    call = agent.start("fileops/undo", {"set_id": set_id})
+    changed = await view.notification(CHANGED, lambda params: bool(params["opened"]))
+    (review,) = changed["opened"]
+    assert review["title"].startswith("Undo 4 changes: ")
+    assert [(file["operation"], file.get("new_path")) for file in review["files"]] == [
+        ("delete", None), ("rename", f"{folder}/c"), ("create", None), ("modify", None),
+    ]  # fmt: skip
+    await decide(view, review, "proceed_once")
+    assert code_of(await call) is None
+    assert contents(folder) == BEFORE
+
+
+async def test_undo_of_a_set_is_rejected_as_a_whole(daemon: SharedDaemon, folder: Path) -> None:
+    view, agent, set_id = await applied_before_a_view(daemon, folder)
+    call = agent.start("fileops/undo", {"set_id": set_id})
+    changed = await view.notification(CHANGED, lambda params: bool(params["opened"]))
+    await decide(view, changed["opened"][0], "cancel", reason="Not now.")
+    result = await call
+    assert (code_of(result), contents(folder)) == ("rejected", AFTER)
+    assert "Not now." in result["output"]
+
+
+async def test_user_leaves_a_file_out_of_the_undo_of_a_set(daemon: SharedDaemon, folder: Path) -> None:
+    view, agent, set_id = await applied_before_a_view(daemon, folder)
+    call = agent.start("fileops/undo", {"set_id": set_id})
+    changed = await view.notification(CHANGED, lambda params: bool(params["opened"]))
+    files: list[dict[str, Any]] = [
+        {"file_path": f"{folder}/made/new", "change_ids": []},
+        {"file_path": f"{folder}/a", "text": "typed\n"},
+    ]
+    await decide(view, changed["opened"][0], "modify", files=files)
+    result = await call
+    assert code_of(result) is None, result
+    assert contents(folder) == {**BEFORE, "a": "typed\n", "made/new": "new\n"}
+    assert [file["file_path"] for file in result["details"]["files"]] == [
+        f"{folder}/inner/moved", f"{folder}/b", f"{folder}/a",
+    ]  # fmt: skip
+    assert f"The user left {folder}/made/new out; it is as it was." in result["output"]
+
+
 # --- R-SET-4: clients that keep no list of reviews --------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from fileops.core.whole_text import splices_to_text
 from fileops.model.approval import (
     Always,
     Decision,
+    FileDecision,
     Modify,
     NoConsent,
     Once,
@@ -36,6 +37,21 @@ from fileops.model.edits import Plan, Splice
 from fileops.model.errors import ApprovalTimedOut, ConsentUnavailable, NobodyDecided, Rejected, TooManyReviews
 from fileops.model.files import Text, TextFormat
 from fileops.model.settings import Limits
+
+
+def decision_about(
+    decided: FileDecision, plan: Plan, *, removes: bool = False
+) -> Once | Modify | SomeHunks | SomeChanges:
+    """What was decided about one file of several that is not left out."""
+    if decided.text is not None:
+        return Modify(decided.text)
+    if decided.hunk_ids is not None:
+        is_whole = {hunk.id for hunk in plan.change.hunks} <= set(decided.hunk_ids)
+        return Once() if is_whole or removes else SomeHunks(decided.hunk_ids)
+    if decided.change_ids is None:
+        return Once()
+    is_whole = {change.id for change in changes_of(plan)} <= set(decided.change_ids)
+    return Once() if is_whole else SomeChanges(decided.change_ids)
 
 
 def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Limits, removes: bool = False) -> Plan:

@@ -7,7 +7,6 @@ planning, deciding and committing share the state of each file.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from typing import Literal
 
 from msgspec import Struct
@@ -16,14 +15,13 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import Attempts, CancelToken
 from fileops.core import splices as splicing
 from fileops.core import text
-from fileops.core.decision import apply_decision
+from fileops.core.decision import apply_decision, decision_about
 from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.relevance import foreign_ranges
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.presentation import outputs
 from fileops.core.presentation.advice import nearest_note
 from fileops.core.presentation.failures import failure_message
-from fileops.core.review.changes import changes_of
 from fileops.core.roots import Roots, is_inside
 from fileops.model.approval import (
     ApprovalRequest,
@@ -31,9 +29,7 @@ from fileops.model.approval import (
     FileDecision,
     Modify,
     Once,
-    SomeChanges,
     SomeFiles,
-    SomeHunks,
 )
 from fileops.model.changes import (
     MAX_CHANGES,
@@ -49,7 +45,6 @@ from fileops.model.changes import (
     RenameFile,
     is_executable,
 )
-from fileops.model.digest import content_digest
 from fileops.model.edits import Change, Plan, Splice
 from fileops.model.errors import (
     AlreadyExists,
@@ -67,7 +62,7 @@ from fileops.model.suggestions import Advice, FailedStep, Suggestion
 from fileops.service.commit import CommittedEdit, RecordMarks, SetChange, new_set_id
 from fileops.service.edit import DecidedPlan, EditOperation, Proposal
 from fileops.service.paths import canonical_path
-from fileops.service.policy import Policy, question_about
+from fileops.service.policy import Policy, question_about, question_about_set
 
 MAX_ADVISED = 4  # failing changes of a set, because each may take the adviser 50 ms
 
@@ -331,25 +326,7 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
             for file in files
         )
         questions = [file.proposal.question for file in asked if file.proposal is not None and not file.is_left_out]
-        title, description = outputs.set_question_texts(questions, request.description)
-        first, changes = questions[0], [question.change for question in questions]
-        digests = b"".join(question.original_digest for question in questions)
-        question = replace(
-            first,
-            title=title,
-            description=description,
-            files=tuple(questions),
-            change=reduce(outputs.joined_change, changes),
-            original_text=None,
-            proposed_text=None,
-            original_digest=content_digest(digests),
-            is_protected=any(question.is_protected for question in questions),
-            changes=(),
-            previous=None,
-            rebased=None,
-            new_path=None,
-            new_canonical_path=None,
-        )
+        question = question_about_set(questions, outputs.set_question_texts(questions, request.description))
         return SetProposal(files=asked, question=question)
 
     def _file_proposal(self, request: ChangeSetRequest, file: SetFile, policy: Policy, token: CancelToken) -> Proposal:
@@ -589,17 +566,9 @@ def _decided_file(file: SetFile, decided: FileDecision | None) -> tuple[SetFile,
         if not file.is_left_out and file.proposal is not None and not file.proposal.question.is_approvable:
             raise Rejected  # of this change nothing is left that could be approved
         return file, Once()
-    if decided.text is not None:
-        return file, Modify(decided.text)
     if decided.is_left_out:
         return replace(file, is_left_out=True), Once()
-    if decided.hunk_ids is not None:
-        is_whole = {hunk.id for hunk in file.plan.change.hunks} <= set(decided.hunk_ids)
-        return file, Once() if is_whole or file.removes else SomeHunks(decided.hunk_ids)
-    if decided.change_ids is None:
-        return file, Once()
-    is_whole = {change.id for change in changes_of(file.plan)} <= set(decided.change_ids)
-    return file, Once() if is_whole else SomeChanges(decided.change_ids)
+    return file, decision_about(decided, file.plan, removes=file.removes)
 
 
 def _result_of(

@@ -35,8 +35,9 @@ T = TypeVar("T")
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """The plan of one file. is_decided: a user has approved it. modified_by_user: its splices are the user's.
+    """The plan of one file.
 
+    is_decided: a user has approved it, or left it out (is_left_out). modified_by_user: its splices are the user's.
     new_path: canonical, if the file gets its old path back. mode: the permission bits that it gets back, None if they
     stay. entry_ids: the entries of the record that it undoes, of a rewind.
     """
@@ -46,6 +47,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
     plan: Plan
     removes: bool
     is_decided: bool = False
+    is_left_out: bool = False
     modified_by_user: bool = False
     new_path: str | None = None
     mode: int | None = None

@@ -1,15 +1,19 @@
 """Who may write where and who is asked, at the moment of a request; and the question that a user is asked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.core import text
 from fileops.core.approval import is_rule_file, needs_decision
 from fileops.core.pausing import Check
+from fileops.core.presentation.outputs import joined_change
 from fileops.core.review.changes import MAX_SHOWN_BYTES, changes_of
 from fileops.core.roots import Roots
 from fileops.model.approval import ApprovalRequest
+from fileops.model.digest import content_digest
 from fileops.model.edits import Plan
 from fileops.model.errors import NotPermitted
 from fileops.model.files import Snapshot, TextFormat
@@ -81,6 +85,27 @@ def question_about(
         path=plan.snapshot.path,
         is_protected=policy.is_protected(plan.snapshot),
         changes=changes_of(plan, check),
+    )
+
+
+def question_about_set(questions: Sequence[ApprovalRequest], texts: tuple[str, str]) -> ApprovalRequest:
+    """One question about several files, at least one. questions: about each of them. texts: title, description."""
+    title, description = texts
+    return replace(
+        questions[0],
+        title=title,
+        description=description,
+        files=tuple(questions),
+        change=reduce(joined_change, [question.change for question in questions]),
+        original_text=None,
+        proposed_text=None,
+        original_digest=content_digest(b"".join(question.original_digest for question in questions)),
+        is_protected=any(question.is_protected for question in questions),
+        changes=(),
+        previous=None,
+        rebased=None,
+        new_path=None,
+        new_canonical_path=None,
     )
 
 

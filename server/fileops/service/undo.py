@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
-from fileops.core.decision import apply_decision
+from fileops.core.decision import apply_decision, decision_about
 from fileops.core.merge.undo import undo_edits
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
 from fileops.history.journal import History
-from fileops.model.approval import ApprovalRequest, Decision
+from fileops.model.approval import ApprovalRequest, Decision, FileDecision, Modify, SomeFiles
 from fileops.model.changes import is_executable
-from fileops.model.errors import BinaryFile, FileOpsError, UndoConflict
+from fileops.model.errors import BinaryFile, FileOpsError, Rejected, UndoConflict
 from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
@@ -30,15 +30,18 @@ from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
 from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFailed, planned_change, to_result
 from fileops.service.commit import Committer
-from fileops.service.policy import Policy, question_about
+from fileops.service.policy import Policy, question_about, question_about_set
 from fileops.tracking.freshness import Freshness
 
 
 class PendingUndo(Struct, frozen=True, kw_only=True):
-    """Plans of all files, and the question about the first one that waits for a decision."""
+    """Plans of all files, and the question about those that wait for a decision: the first one, or all of a set.
+
+    waiting: their places in `files`.
+    """
 
     files: tuple[FileChange, ...]
-    waiting: int
+    waiting: tuple[int, ...]
     question: ApprovalRequest
 
 
@@ -75,21 +78,50 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     def resume(
         self, request: UndoRequest, policy: Policy, token: CancelToken, pending: PendingUndo, decision: Decision
     ) -> UndoStep:
-        """Continue with the decision about the file that waited. Raises: Cancelled."""
+        """Continue with the decision about the files that waited. Raises: Cancelled."""
 
         def work() -> UndoStep:
-            asked = pending.files[pending.waiting]
-            try:
-                plan = apply_decision(
-                    asked.plan, decision, file_path=asked.file_path, limits=self.settings.limits, removes=asked.removes
-                )
-            except FileOpsError as error:
-                raise UndoFailed(error=error, file_path=asked.file_path, n_files=len(pending.files)) from error
-            decided = replace(asked, is_decided=True, modified_by_user=plan is not asked.plan, plan=plan)
-            files = (*pending.files[: pending.waiting], decided, *pending.files[pending.waiting + 1 :])
-            return self._advance(request, files, policy, token)
+            if request.set_id is None:
+                (at,) = pending.waiting
+                decisions = {at: decision}
+            else:
+                decisions = self._decisions(pending, decision)
+            files = list(pending.files)
+            for at, decided in decisions.items():
+                files[at] = self._decided(pending.files[at], decided, n_files=len(pending.files))
+            return self._advance(request, tuple(files), policy, token)
 
         return self._guarded(request, work)
+
+    def _decisions(self, pending: PendingUndo, decision: Decision) -> dict[int, Decision | None]:
+        """What was decided about each file of a set that waited; None: it is left out. Raises: UndoFailed."""
+        if not isinstance(decision, SomeFiles):
+            return dict.fromkeys(pending.waiting, decision)
+        by_path = {decided.file_path: decided for decided in decision.files}
+        decisions: dict[int, Decision | None] = {}
+        for at in pending.waiting:
+            file = pending.files[at]
+            decided = by_path.get(file.file_path, FileDecision(file_path=file.file_path))
+            is_left_out = decided.is_left_out
+            decisions[at] = None if is_left_out else decision_about(decided, file.plan, removes=file.removes)
+        return decisions
+
+    def _decided(self, asked: FileChange, decision: Decision | None, *, n_files: int) -> FileChange:
+        """Raises: UndoFailed."""
+        if decision is None:
+            return replace(asked, is_decided=True, is_left_out=True)
+        has_text = bool(asked.plan.splices) or asked.plan.creates or isinstance(decision, Modify)
+        try:
+            plan = apply_decision(
+                asked.plan,
+                decision,
+                file_path=asked.file_path,
+                limits=self.settings.limits,
+                removes=asked.removes or not has_text,
+            )
+        except FileOpsError as error:
+            raise UndoFailed(error=error, file_path=asked.file_path, n_files=n_files) from error
+        return replace(asked, is_decided=True, modified_by_user=plan is not asked.plan, plan=plan)
 
     def _guarded(self, request: UndoRequest, work: Callable[[], UndoStep]) -> UndoStep:
         try:
@@ -190,19 +222,24 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     def _advance(
         self, request: UndoRequest, files: tuple[FileChange, ...], policy: Policy, token: CancelToken
     ) -> UndoStep:
-        """Return the next question, or write all files if there is none left."""
-        undecided = (
+        """Return the next question, or write all files if there is none left. Raises: UndoFailed."""
+        undecided = tuple(
             index
             for index, file in enumerate(files)
-            if file.has_effect
-            and not (file.is_decided or request.is_approved)
-            and policy.needs_decision(file.plan.snapshot)
+            if file.has_effect and not (file.is_decided or request.is_approved) and _needs_decision(file, policy)
         )
-        waiting = next(undecided, None)
         if request.dry_run:
-            return _result(request, [to_result(file) for file in files], needs_approval=waiting is not None)
-        if waiting is not None:
-            return PendingUndo(files=files, waiting=waiting, question=_question(request, files[waiting], policy, token))
+            return _result(request, [to_result(file) for file in files], needs_approval=bool(undecided))
+        if undecided:
+            waiting, question = undecided[:1], _question(request, files[undecided[0]], policy, token)
+            if request.set_id is not None:  # asked about as a whole
+                waiting = tuple(at for at, file in enumerate(files) if file.has_effect and not file.is_decided)
+                question = _set_question(request, [files[at] for at in waiting], policy, token)
+            return PendingUndo(files=files, waiting=waiting, question=question)
+        dropped = [file.file_path for file in files if file.is_left_out]
+        files = tuple(file for file in files if not file.is_left_out)
+        if not files:
+            raise UndoFailed(error=Rejected(), file_path=dropped[0], n_files=1)
         writer = ChangeSetCommitter(
             committer=self.committer,
             freshness=self.freshness,
@@ -215,7 +252,8 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             person=self.person,
         )
         is_set = request.set_id is not None or any(file.needs_set for file in files)
-        return _result(request, writer.write_set(files, token) if is_set else writer.write(files, token))
+        done = writer.write_set(files, token) if is_set else writer.write(files, token)
+        return _result(request, done, dropped=dropped)
 
 
 def _mode_to_restore(edits: Sequence[AppliedEdit], snapshot: Snapshot) -> int | None:
@@ -241,14 +279,50 @@ def _question(request: UndoRequest, file: FileChange, policy: Policy, token: Can
     )
 
 
-def _result(request: UndoRequest, files: Sequence[UndoneFile], *, needs_approval: bool | None = None) -> UndoResult:
+def _set_question(
+    request: UndoRequest, files: Sequence[FileChange], policy: Policy, token: CancelToken
+) -> ApprovalRequest:
+    """One question about all files of a set."""
+    questions: list[ApprovalRequest] = []
+    for file in files:
+        question = _question(request, file, policy, token)
+        if file.removes:
+            question = replace(question, change=replace(question.change, operation="delete"))
+        is_protected = any(policy.is_protected(snapshot) for snapshot in _concerned(file))
+        questions.append(
+            replace(question, new_path=file.new_path, new_canonical_path=file.new_path, is_protected=is_protected)
+        )
+    return question_about_set(questions, outputs.set_question_texts(questions, "", verb="Undo"))
+
+
+def _needs_decision(file: FileChange, policy: Policy) -> bool:
+    """Raises: NotPermitted."""
+    needs = [policy.needs_decision(snapshot) for snapshot in _concerned(file)]  # each may raise
+    return any(needs)
+
+
+def _concerned(file: FileChange) -> tuple[Snapshot, ...]:
+    """What a policy has to look at: a file gets an old name back, which may be protected."""
+    snapshot = file.plan.snapshot
+    if file.new_path is None:
+        return (snapshot,)
+    return (snapshot, Snapshot(path=file.new_path, stamp=snapshot.stamp, data=b"", taken_ns=snapshot.taken_ns))
+
+
+def _result(
+    request: UndoRequest,
+    files: Sequence[UndoneFile],
+    *,
+    dropped: Sequence[str] = (),
+    needs_approval: bool | None = None,
+) -> UndoResult:
     texts: list[str] = []
     for file in files:
         output = outputs.undone_text(
             file.file_path, file.change, len(file.edit_ids), file.outcome, is_dry=request.dry_run
         )
         texts.append(outputs.with_user_change(output, file.change.unified) if file.modified_by_user else output)
-    output = "\n".join(texts)
+    output = "\n".join([*texts, *map(outputs.left_out_text, dropped)])
     if request.dry_run:
         output = outputs.with_dry_run(output)
     return UndoResult(output=output, files=tuple(files), dry_run=request.dry_run, needs_approval=needs_approval)

@@ -171,12 +171,14 @@ def undone_text(
             return f"{undone} The edit was no longer present in the file."
 
 
-def set_question_texts(questions: Sequence[ApprovalRequest], description: str) -> tuple[str, str]:
+def set_question_texts(
+    questions: Sequence[ApprovalRequest], description: str, *, verb: str = "Confirm"
+) -> tuple[str, str]:
     """Return the title and the description of a change set that the user has to approve. description: of the agent."""
     names = ", ".join(question.file_path.rpartition("/")[2] for question in questions[:MAX_NAMED])
     more = f" and {len(questions) - MAX_NAMED} more" if len(questions) > MAX_NAMED else ""
     listed = "\n".join(_listed(question.change, question.file_path, question.new_path) for question in questions)
-    return f"Confirm {counted(len(questions), 'change')}: {names}{more}", f"{description}\n{listed}".lstrip()
+    return f"{verb} {counted(len(questions), 'change')}: {names}{more}", f"{description}\n{listed}".lstrip()
 
 
 MAX_NAMED = 3  # files of a change set in a title
@@ -235,12 +237,16 @@ def changes_text(files: Sequence[ChangedFile], dropped: Sequence[str], *, is_dry
         for match in dict.fromkeys(file.matches)
         if match in SENTENCES
     ]
-    lines += [f"The user left {path} out; it is as it was." for path in dropped]
+    lines += map(left_out_text, dropped)
     output = "\n".join(lines)
     if is_dry:
         return with_dry_run(output)
     by_user = "".join(file.change.unified for file in files if file.modified_by_user)
     return with_user_change(output, by_user) if any(file.modified_by_user for file in files) else output
+
+
+def left_out_text(path: str) -> str:
+    return f"The user left {path} out; it is as it was."
 
 
 def changes_failure_text(

@@ -89,7 +89,7 @@ class ClientEdits:
         is_of_user = request.is_approved and by_session is None
         undoer = self._undoer_of_user if is_of_user else self.undoer
         step, is_rest_approved = partial(undoer.start, request), False
-        asking, waiting = self._approval.asking(by_session, session), 0
+        asking, waiting = self._approval.asking(by_session, session), tuple[int, ...]()
         with ExitStack() as reviews:
             while True:
                 policy = self._approval.policy(by_session or NO_SESSION, session)
@@ -99,9 +99,10 @@ class ClientEdits:
                 if not isinstance(result, PendingUndo):
                     asking.settle(result.error)
                     break
-                if result.waiting != waiting:  # each file has its review, which ends when the next one's begins
+                if waiting not in {(), result.waiting}:  # a file has its review, which ends when the next one's begins
                     reviews.close()
-                    asking, waiting = self._approval.asking(by_session, session), result.waiting
+                    asking = self._approval.asking(by_session, session)
+                waiting = result.waiting
                 reviews.enter_context(asking)
                 decision = await asking.decide(result.question)
                 is_rest_approved = is_rest_approved or always_of(decision) is not None
