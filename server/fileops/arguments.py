@@ -186,6 +186,9 @@ def _add_review_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         _add_socket_option(command)
 
 
+TIMES = "12:00, 10m, 2h, 1d, or seconds since the epoch"
+
+
 def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") -> None:
     """The commands about what was changed by whom; the first line of each is for people who know none of it."""
 
@@ -205,9 +208,9 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         choices=("session", "command", "person", "outside", "unsure"),
         help="only changes by this kind of author",
     )
-    log.add_argument("--session", metavar="NAME", help="only changes by this agent's session")
+    log.add_argument("--session", "--agent", metavar="NAME", help="only changes by this agent's session")
     log.add_argument("--turn", metavar="ID", help="only changes of this turn")
-    log.add_argument("--since", metavar="TIME", help="only later ones: 10m, 2h, 1d, or seconds since the epoch")
+    log.add_argument("--since", metavar="TIME", help=f"only later ones: {TIMES}")
     log.add_argument("-n", metavar="N", type=int, help="at most N of them (default: 100)")
     log.add_argument("--turns", action="store_true", help="what agents were asked, and how much they changed")
     log.add_argument("--forget", metavar="PATH|all", help="remove what is recorded of a file or folder, or all")
@@ -216,16 +219,20 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     diff = add("diff", "show how files differ from what they were before agents changed them", ABOUT_DIFF)
     diff.add_argument("id", metavar="ID", nargs="?", help="a change, command or turn (default: all of the agents)")
     diff.add_argument("path", metavar="PATH", nargs="?", help="only this file or folder")
-    diff.add_argument("--session", metavar="NAME", help="only changes by this agent's session")
-    diff.add_argument("--since", metavar="TIME", help="only later ones: 10m, 2h, 1d, or seconds since the epoch")
+    diff.add_argument("--session", "--agent", metavar="NAME", help="only changes by this agent's session")
+    diff.add_argument("--since", metavar="TIME", help=f"only later ones: {TIMES}")
     undo = add("undo", "undo one change, command or turn, and keep what others wrote", ABOUT_UNDO)
     undo.add_argument("id", metavar="ID", help="as `log` prints it; of a rewind: redo it")
     rewind = add("rewind", "undo what an agent did, and keep what others wrote", ABOUT_UNDO)
-    target = rewind.add_mutually_exclusive_group(required=True)
+    target = rewind.add_mutually_exclusive_group()
     target.add_argument("--turn", metavar="ID", help="all of this turn")
-    target.add_argument("--since", metavar="ID", help="this turn and all later ones of its session")
-    target.add_argument("--session", metavar="NAME", help="all of this session")
+    target.add_argument("--session", "--agent", metavar="NAME", help="all of this agent's session")
     target.add_argument("--command", metavar="ID", dest="of_command", help="all that this command wrote")
+    rewind.add_argument(
+        "--since",
+        metavar="TIME|ID",
+        help=f"with --agent, only changes since then: {TIMES}; or, alone, the id of a turn: it and all later ones",
+    )
     rewind.add_argument(
         "--path",
         metavar="PATH",
@@ -245,7 +252,7 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     keep = add("keep", "accept changes of agents, so that they do not count as new any more", ABOUT_KEEP)
     keep.add_argument("path", metavar="PATH", nargs="?", help="those in this file or folder")
     keep.add_argument("--turn", metavar="ID", help="those of this turn")
-    keep.add_argument("--session", metavar="NAME", help="those of this agent's session")
+    keep.add_argument("--session", "--agent", metavar="NAME", help="those of this agent's session")
     keep.add_argument("--all", action="store_true", help="all there are")
 
 
@@ -258,7 +265,9 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         dest="roots",
         help="a folder in which files may be edited; may be given several times (default: what the host names)",
     )
-    mcp.add_argument("--session", metavar="NAME", help="the session's name in the history and in messages to others")
+    mcp.add_argument(
+        "--session", "--agent", metavar="NAME", help="the session's name in the history and in messages to others"
+    )
     mcp.add_argument(
         "--approve",
         choices=("person", "ask", "host", "never"),

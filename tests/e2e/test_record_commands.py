@@ -3,6 +3,7 @@
 import asyncio
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,36 @@ async def test_rewind_without_a_terminal_needs_yes_or_dry_run(shared: Place, fol
     again = await run(shared, folder, "rewind", "--session", session, "--yes")
     assert again.returncode == 1
     assert b"undone before" in again.stderr
+
+
+async def test_rewind_of_an_agent_since_a_time_leaves_what_was_before(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        moment = time.time()
+        await agent.read(folder / "a.txt")
+        assert (await agent.edit(folder / "a.txt", "four", "4 by agent")).ok
+    (folder / "a.txt").write_text((folder / "a.txt").read_text().replace("one", "1 by hand"))
+    done = await run(shared, folder, "rewind", "--agent", "codex", "--since", str(moment), "--yes")
+    assert (done.returncode, lines_of(done)[0]) == (0, "1 change in 1 file was undone.")
+    assert (folder / "a.txt").read_text() == "1 by hand\n2 by agent\nthree\nfour\n"
+    assert (folder / "new.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "Name whose changes to undo"),
+        (["--since", "12:00"], "--agent NAME --since TIME"),
+        (["--command", "c-1", "--since", "12:00"], "--since TIME needs --agent NAME"),
+        (["--agent", "codex", "--since", "25:00"], "is no time"),
+    ],
+)
+async def test_rewind_without_a_clear_target_is_refused(
+    shared: Place, folder: Path, arguments: list[str], sentence: str
+) -> None:
+    done = await run(shared, folder, "rewind", *arguments, "--yes")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert sentence in done.stderr.decode()
 
 
 async def test_undo_of_a_rewind_is_a_redo(shared: Place, folder: Path) -> None:

@@ -4,6 +4,7 @@ One story for each host: a prompt begins a turn, a shell command writes a file, 
 writes a file, the agent edits by a tool, edits a file that it has seen by a shell command alone, and the turn ends.
 """
 
+import time
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -192,7 +193,9 @@ def test_user_undoes_what_codex_did_and_nothing_of_claude_code(tmp_path: Path) -
         daemon.start()
         with FileOpsClient.attach(socket=daemon.socket, role="editor", host="observer", root=project) as editor:
             wait_until(lambda: is_recorded(editor, project))
+            began = 0.0
             for host, old in ((claude, "two"), (codex, "eight")):
+                began = time.time()
                 home = tmp_path / f"home of {host.name}"
                 home.mkdir()
                 model = ScriptedModel(script_of(host, project, old))
@@ -205,10 +208,11 @@ def test_user_undoes_what_codex_did_and_nothing_of_claude_code(tmp_path: Path) -
             changed = text.replace("two", "claude").replace("eight", "codex")
             assert {(project / name).read_text(encoding="utf-8") for name in ("a.txt", "b.txt")} == {changed}
 
-            (turn,) = [turn for turn in editor.turns() if turn.label == "Codex"]
-            done = editor.rewind(since_turn=turn.turn_id, approved=True)
-
-            assert (done.error, done.conflicts, done.n_undone, done.n_left) == (None, (), 3, 0)
+            later = daemon.run("rewind", "--agent", "codex", "--since", str(time.time()), "--yes", cwd=project)
+            assert (later.returncode, b"codex has changed nothing since then" in later.stderr) == (1, True)
+            done = daemon.run("rewind", "--agent", "codex", "--since", str(began), "--yes", cwd=project)
+            assert done.returncode == 0, done.stderr
+            assert done.stdout.startswith(b"3 changes in 3 files were undone."), done.stdout
             for name in ("a.txt", "b.txt"):
                 assert (project / name).read_text(encoding="utf-8") == text.replace("two", "claude")
             assert (project / "claude.txt").exists()

@@ -44,13 +44,15 @@ class RewindTarget(Struct, frozen=True):
 class RewindRequest(Struct, frozen=True, kw_only=True):
     """A wish to undo what the record has of one author.
 
-    paths: only in these files and folders, if there are any. plan: of a preview that has to be as it was.
+    paths: only in these files and folders, if there are any. since: only what was changed since then, in seconds since
+    the epoch. plan: of a preview that has to be as it was.
     includes_unsure: entries that may be of the target, too. fails_on_conflict: undo all or nothing. by_session: the
     session that asks, None for a person. is_approved: the person has confirmed it.
     """
 
     target: RewindTarget
     paths: tuple[str, ...] = ()
+    since: float | None = None
     dry_run: bool = False
     plan: str | None = None
     fails_on_conflict: bool = False

@@ -6,6 +6,7 @@ alone is on stdout; what went wrong is on stderr.
 
 import argparse
 import asyncio
+import datetime
 import os
 import sys
 import time
@@ -55,6 +56,7 @@ class Target(TypedDict, total=False):
     since_turn: str
     session_id: str
     rewind_id: str
+    since: float
 
 
 Command = Callable[[FileOpsClient, argparse.Namespace], Coroutine[Any, Any, int]]
@@ -221,8 +223,17 @@ async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
 async def _rewind(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     target: Target
+    if options.since is not None and options.session is None and (options.turn or options.of_command):
+        raise Misused("--since TIME needs --agent NAME; --since ID is given alone.")
     if options.turn is not None:
         target = {"turn_id": (await _item(client, options.turn)).turn_id}
+    elif options.session is not None:
+        since = None if options.since is None else _since(options.since)
+        target = {"session_id": await _session(client, options, since) or ""}
+        if since is not None:
+            target["since"] = since
+    elif options.since is not None and not options.since.startswith("t"):
+        raise Misused("Name whose changes to undo: --agent NAME --since TIME. Alone, --since takes the id of a turn.")
     elif options.since is not None:
         target = {"since_turn": (await _item(client, options.since)).turn_id}
     elif options.of_command is not None:
@@ -231,7 +242,7 @@ async def _rewind(client: FileOpsClient, options: argparse.Namespace) -> int:
             raise NotDone(f"{visible(options.of_command)} is no command.")
         target = {"command_id": found.command.command_id}
     else:
-        target = {"session_id": await _session(client, options) or ""}
+        raise Misused("Name whose changes to undo: --agent NAME, --turn ID, --command ID or --since ID.")
     return await _rewound(client, options, target)
 
 
@@ -338,18 +349,24 @@ async def _item(client: FileOpsClient, given: str) -> _Found:
         ) from None
 
 
-async def _session(client: FileOpsClient, options: argparse.Namespace) -> str | None:
-    """The session that is named by its id, by a beginning of it, or by its label. Raises: NotDone."""
+async def _session(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> str | None:
+    """The session that is named by its id, by a beginning of it, or by its label. Raises: NotDone.
+
+    Args: since: only sessions that have changed something since then are meant.
+    """
     given: str | None = options.session
     if given is None:
         return None
-    log = await client.log(root=options.root, limit=MAX_ENTRIES)
+    log = await client.log(root=options.root, since=since, limit=MAX_ENTRIES)
     known = {by.session_id: by.label.partition(" · ")[0] for entry in log.entries if (by := entry.by).session_id}
     if given in known:
         return given
     found = [name for name, label in known.items() if name.startswith(given) or label.lower() == given.lower()]
     if len(found) > 1:
-        raise NotDone(f"{visible(given)} is the name of {len(found)} sessions: {', '.join(map(visible, found[:5]))}.")
+        names = ", ".join(f"{visible(known[name])} ({visible(name)})" for name in found[:5])
+        raise NotDone(f"{visible(given)} is the name of {len(found)} sessions: {names}. Give one of the ids.")
+    if not found and since is not None:
+        raise NotDone(f"{visible(given)} has changed nothing since then that is recorded.")
     return found[0] if found else given
 
 
@@ -362,13 +379,33 @@ def _path(given: str | None) -> str | None:
 
 
 def _since(given: str) -> float:
-    """A moment: `10m`, `2h` and `1d` ago, or seconds since the epoch. Raises: Misused."""
+    """A moment: `12:00`, the last time that it was, `10m`, `2h` and `1d` ago, or seconds since the epoch.
+
+    Raises: Misused.
+    """
+    if ":" in given:
+        return _last_time(given)
     number, unit = (given[:-1], given[-1:]) if given[-1:] in _UNITS else (given, "")
     try:
         amount = float(number)
     except ValueError:
-        raise Misused(f"--since {visible(given)} is no time. Write 10m, 2h, 1d, or seconds since the epoch.") from None
+        raise _no_time(given) from None
     return time.time() - amount * _UNITS[unit] if unit else amount
+
+
+def _last_time(given: str) -> float:
+    """When the clock last showed this time: today, or yesterday. Raises: Misused."""
+    try:
+        moment = datetime.time.fromisoformat(given.rjust(5, "0"))
+    except ValueError:
+        raise _no_time(given) from None
+    now = datetime.datetime.now()  # as the clock on the wall
+    then = datetime.datetime.combine(now, moment)
+    return (then if then <= now else then - datetime.timedelta(days=1)).timestamp()
+
+
+def _no_time(given: str) -> Misused:
+    return Misused(f"--since {visible(given)} is no time. Write 12:00, 10m, 2h, 1d, or seconds since the epoch.")
 
 
 # --- output -----------------------------------------------------------------------------------------------------------

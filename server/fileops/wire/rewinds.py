@@ -53,6 +53,8 @@ class RewindParams(Params, frozen=True, kw_only=True):
     """The session that asks; without it the session `default`."""
     paths: list[str] | None = None
     """Only these files and folders. Absolute."""
+    since: float | None = None
+    """Only changes made since then, in seconds since the epoch."""
     dry_run: bool | None = None
     """Preview, and write nothing."""
     plan: str | None = None
@@ -205,6 +207,7 @@ def rewind_request(params: RewindParams, *, of: SessionName | None, by: SessionN
     return RewindRequest(
         target=named[0] if of is None else RewindTarget("session_id", (of,)),
         paths=tuple(params.paths or ()),
+        since=params.since,
         dry_run=params.dry_run or False,
         plan=params.plan,
         fails_on_conflict=params.on_conflict == "fail",

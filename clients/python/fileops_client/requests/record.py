@@ -115,6 +115,7 @@ class RecordRequests(Sender):
         session_id: str | None = None,
         rewind_id: str | None = None,
         paths: Iterable[FilePath] | None = None,
+        since: float | None = None,
         dry_run: bool | None = None,
         plan: str | None = None,
         on_conflict: Literal["leave", "fail"] | None = None,
@@ -125,9 +126,10 @@ class RecordRequests(Sender):
     ) -> Rewind:
         """Undo what one author did, in all files, and keep what others wrote; of a rewind: redo.
 
-        Name exactly one target, an id or several. plan: of a preview (`dry_run`), which must be as it was.
-        on_conflict: "fail" undoes nothing if something would be left. by_session: the session that asks. approved:
-        your user has requested or confirmed it. Failures are in the result's `error`.
+        Name exactly one target, an id or several. since: only changes made since then, in seconds since the epoch.
+        plan: of a preview (`dry_run`), which must be as it was. on_conflict: "fail" undoes nothing if something would
+        be left. by_session: the session that asks. approved: your user has requested or confirmed it. Failures are in
+        the result's `error`.
         """
         params = given(
             entry_id=entry_id,
@@ -139,6 +141,7 @@ class RecordRequests(Sender):
             session_id=session_id,
             rewind_id=rewind_id,
             paths=None if paths is None else [path_of(path) for path in paths],
+            since=since,
             dry_run=dry_run,
             plan=plan,
             on_conflict=on_conflict,

@@ -2071,6 +2071,8 @@ export interface RewindParams {
   by_session?: string | null;
   /** Only these files and folders. Absolute. */
   paths?: string[] | null;
+  /** Only changes made since then, in seconds since the epoch. */
+  since?: number | null;
   /** Preview, and write nothing. */
   dry_run?: boolean | null;
   /** Of a preview: nothing is done if it would not do the same now. */

@@ -11,6 +11,15 @@ MAX_LABEL_CHARS = 60
 _MAX_LINE_CHARS = 20_000  # of a command line that is looked at; one may carry a whole file
 # Builtins of the shell that prepare a command, and are not what it is known by.
 _PREPARING = {"cd", "export", "set", "source", "echo"}
+# Programs whose first argument is a text, and no name.
+_TAKES_TEXT = {"ag", "awk", "egrep", "fgrep", "grep", "jq", "perl", "printf", "rg", "sed"}
+_NAME = re.compile(r"[\w.+/@~-]{1,60}")
+_FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z0-9]{0,4}$")
+# The beginnings of well-known tokens, and long words of digits and letters.
+_RANDOM = re.compile(
+    r"(?:sk-|pk-|gh[a-z]_|github_pat_|glpat-|hvs\.|xox|AKIA|ASIA|eyJ)|(?=\S*[0-9])(?=\S*[A-Za-z])[A-Za-z0-9_+=-]{16,}$"
+)
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#@]*@)?([A-Za-z0-9.-]+(?::[0-9]+)?)(?=[/?#]|$)")
 
 # A line of a shell, in the words of POSIX (XCU 2.3). Exactly one alternative fits at each place, by its first
 # characters, and a quote that is not closed is the last one's.
@@ -36,16 +45,34 @@ def title_of(prompt: str) -> str | None:
 def command_of(line: str) -> str:
     """What a command line is called: the program of its first part that does more than prepare, and its argument.
 
-    Without such a part it is the first program alone, and "" if there is none.
+    Without such a part it is the first program alone, and "" if there is none. An argument that may be a secret is left
+    out, see `_named_argument`.
     """
     first = ""
     for program, *arguments in _parts(line[:_MAX_LINE_CHARS]):
         name = program.rpartition("/")[2]
         first = first or name
         if name not in _PREPARING:
-            argument = next((argument for argument in arguments if not argument.startswith("-")), None)
+            argument = None if name in _TAKES_TEXT else _named_argument(arguments)
             return _shown(name if argument is None else f"{name} {argument}")[:MAX_LABEL_CHARS]
     return _shown(first)[:MAX_LABEL_CHARS]
+
+
+def _named_argument(arguments: "list[str]") -> "str | None":
+    """The first argument that is no option, if it can only be a name: of a subcommand, a file, or a host.
+
+    Passwords and tokens are values of options (`curl -u`), assignments, parts of URLs, or look like neither a word nor
+    a path. So a word after an option counts only with the ending of a file, and of a URL only its host is shown.
+    """
+    for at, argument in enumerate(arguments):
+        if argument.startswith("-"):
+            continue
+        if _NAME.fullmatch(argument) and not _RANDOM.match(argument):
+            is_value = at > 0 and arguments[at - 1].startswith("-")
+            return argument if _FILE.search(argument) or not is_value else None
+        break
+    urls = (_URL.match(argument) for argument in arguments)
+    return next((f"{url[1]}://{url[2]}" for url in urls if url is not None), None)
 
 
 def label_of(session_label: str, command: str) -> str:
@@ -57,13 +84,17 @@ def _parts(line: str) -> "list[list[str]]":
     """The words of each part between `&&`, `||`, `;`, `|` and line ends, from its program on. None is empty."""
     parts: list[list[str]] = [[]]
     is_target = False  # the next word is the file of a redirection, and no argument
+    has_document = False  # the lines that follow are a text, and no commands (XCU 2.7.4)
     for token in _TOKEN.finditer(line):
         match token.lastgroup:
             case "end":
+                if has_document and "\n" in token[0]:
+                    break
                 parts.append([])
                 is_target = False
             case "redirection":
                 is_target = True
+                has_document = has_document or "<<" in token[0]
             case "word":
                 word = _QUOTING.sub(r"\1", token[0])
                 is_first = not parts[-1]

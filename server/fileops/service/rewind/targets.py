@@ -32,7 +32,10 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     inside = [entry for entry in in_force if _is_wanted(entry.path, request.paths)]
     if not inside:
         raise UnknownTarget(explanation="it has no entries in these paths")
-    return inside
+    recent = [entry for entry in inside if request.since is None or entry.time >= request.since]
+    if not recent:
+        raise UnknownTarget(explanation="it has no entries since then")
+    return recent
 
 
 _NAMES = {

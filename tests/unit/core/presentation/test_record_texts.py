@@ -15,20 +15,20 @@ from fileops.core.presentation.record_texts import MAX_LABEL_CHARS, command_of, 
         ("TOKEN=secret LANG=C curl https://example.org", "curl https://example.org"),
         ("cat a.txt | sort -r | uniq", "cat a.txt"),
         ("echo start || make", "make"),
-        ("source .venv/bin/activate && pytest -x tests", "pytest tests"),
+        ("source .venv/bin/activate && pytest tests", "pytest tests"),
         ("make", "make"),
         ("make -j8", "make"),
         ("ls -la && rm x", "ls"),
         ("git commit -m 'fix: a; b && c'", "git commit"),
-        ("grep 'a; b' file", "grep a; b"),
-        ('python -c "print(1)"', "python print(1)"),
+        ("grep 'a; b' file", "grep"),
+        ('python -c "print(1)"', "python"),
         ("cat > notes.txt <<'EOF'\nhello\nEOF", "cat"),
         ("make 2>&1 all", "make all"),
         ("make >log 2>&1 all", "make all"),
         ("# run the tests\npytest tests", "pytest tests"),
         ("(cd /p && make all)", "make all"),
         ("{ make all; }", "make all"),
-        ("sed -i s/a/b/ \\\n  file", "sed s/a/b/"),
+        ("sed -i s/a/b/ \\\n  file", "sed"),
         ("npm start &", "npm start"),
         ("echo hello > f.txt", "echo"),
         ("A=1", ""),
@@ -41,10 +41,42 @@ def test_command_is_called_by_its_program_and_first_argument(line: str, command:
     assert command_of(line) == command
 
 
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ('curl -H "Authorization: Bearer SECRET" https://example.org/x', "curl https://example.org"),
+        ("curl -u SECRET:SECRET example.org", "curl"),
+        ("curl 'https://user:SECRET@example.org/SECRET?token=SECRET'", "curl https://example.org"),
+        ("psql postgres://me:SECRET@db.example.org:5432/app", "psql postgres://db.example.org:5432"),
+        ("mysql -p SECRET app", "mysql"),
+        ("sshpass -p SECRET ssh host", "sshpass"),
+        ("tool --password SECRET run", "tool"),
+        ("env TOKEN=SECRET make", "env"),
+        ("tool TOKEN=SECRET", "tool"),
+        ("tool 'a SECRET text'", "tool"),
+        ("printf SECRET > .env", "printf"),
+        ("grep -r SECRET .", "grep"),
+        ("sed -i s/old/SECRET/ .env", "sed"),
+        ("perl -e 'SECRET'", "perl"),
+        ("login sk-SECRET", "login"),
+        ("login ghp_SECRET", "login"),
+        ("login a1b2c3SECRETd4e5f6", "login"),
+        ("tool eyJhbGciOiJIUzI1NiJ9.SECRET.sig", "tool"),
+        ("echo <<EOF\nSECRET line\nEOF", "echo"),
+        ("curl http://[SECRET", "curl"),
+    ],
+)
+def test_secret_in_a_command_line_is_not_in_what_it_is_called(line: str, command: str) -> None:
+    """R-TURN-6."""
+    assert command_of(line) == command
+    assert "SECRET" not in command_of(line)
+    assert command_of(command) == command  # a hook and the daemon both shorten it
+
+
 def test_label_names_the_session_and_the_command_and_is_short() -> None:
     assert label_of("Codex", command_of("cd x && python fix.py")) == "Codex · python fix.py"
     assert label_of("Codex", "") == "Codex"
-    assert len(label_of("Claude Code 2", command_of("cat " + "x" * 300))) == MAX_LABEL_CHARS
+    assert len(label_of("Claude Code 2", command_of("cat " + "x" * 60))) == MAX_LABEL_CHARS
 
 
 @pytest.mark.parametrize(

@@ -904,6 +904,7 @@
 ---@field rewind_id? string A rewind, which is redone.
 ---@field by_session? string The session that asks; without it the session `default`.
 ---@field paths? string[] Only these files and folders. Absolute.
+---@field since? number Only changes made since then, in seconds since the epoch.
 ---@field dry_run? boolean Preview, and write nothing.
 ---@field plan? string Of a preview: nothing is done if it would not do the same now.
 ---@field on_conflict? 'fail'|'leave' `fail` undoes nothing if something would be left.
