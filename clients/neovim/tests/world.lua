@@ -61,6 +61,18 @@ end
 ---@return string
 function M.text_of(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n') .. '\n' end
 
+--- Wait until these lines of a buffer are marked as an agent's, and no others.
+---@param buf integer
+---@param lines integer[] first lines of the places, 1-based
+function M.marked(buf, lines)
+  local is_recorded = require('fileops.unkept.changes').is_served()
+  local marks = require(is_recorded and 'fileops.unkept.marks' or 'fileops.ui.marks')
+  t.wait(
+    function() return vim.deep_equal(marks.lines(buf), lines) end,
+    'marks at ' .. vim.inspect(lines) .. ', not ' .. vim.inspect(marks.lines(buf))
+  )
+end
+
 ---@return integer[] windows of the plugin
 function M.own_windows()
   return vim.tbl_filter(

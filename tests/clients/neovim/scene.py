@@ -94,7 +94,7 @@ def scene(
     folder: Path,
     *arguments: str,
     approval_mode: str = "default",
-    agents_approval: str | None = None,
+    agents_approval: str | None = "default",
     review_grace_s: float | None = None,
     shows_reviews_in: str = "pane",
     columns: int = 116,

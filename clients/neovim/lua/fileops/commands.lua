@@ -20,6 +20,29 @@ local function decide(accepts)
   end
 end
 
+local LEVELS = { 'change', 'file', 'turn', 'session', 'all' }
+
+---@param action 'keep'|'undo'
+---@return fun(args: string, range?: { first: integer, last: integer })
+local function at_level(action)
+  return function(args, range)
+    local level = args ~= '' and args or 'change'
+    if not vim.list_contains(LEVELS, level) then
+      return require('fileops.ui.messages').error(
+        ('%s is none of %s'):format(level, table.concat(LEVELS, ', '))
+      )
+    end
+    require('fileops.unkept.changes')[action](level, range)
+  end
+end
+
+--- What marks the changes of agents: what is not kept, if the daemon knows that, else single edits.
+---@return { jump: fun(direction: 1|-1) }
+local function marks()
+  local unkept = require('fileops.unkept.changes')
+  return unkept.is_served() and unkept or require('fileops.ui.marks')
+end
+
 ---@return string[]
 local function sessions() return require('fileops').sessions() end
 
@@ -89,19 +112,35 @@ M.subcommands = {
   proposal = { run = from('review.view', 'edit'), desc = 'edit the proposed text in a tab page' },
   diff = { run = from('ui.last_edit', 'enter'), desc = "the last edit's diff" },
   close = { run = from('ui.last_edit', 'close'), desc = 'close that diff' },
+  keep = {
+    run = at_level('keep'),
+    desc = "keep agents' changes: under the cursor or in a range, or of the file, turn, session, all",
+    complete = function() return LEVELS end,
+  },
+  redo = { run = from('unkept.changes', 'redo'), desc = 'redo what the last undo undid' },
+  removed = {
+    run = function() require('fileops.unkept.changes').toggle_removed() end,
+    desc = 'show the lines that agents removed, or do not',
+  },
+  quickfix = {
+    run = from('unkept.changes', 'quickfix'),
+    desc = 'all changes that are not kept, as a list of places',
+  },
   dismiss = {
     run = function(args)
-      require('fileops.ui.marks').dismiss(args ~= 'all' and vim.api.nvim_get_current_buf() or nil)
+      local buf = args ~= 'all' and vim.api.nvim_get_current_buf() or nil
+      require('fileops.ui.marks').dismiss(buf)
+      require('fileops.unkept.changes').dismiss(buf)
     end,
     desc = 'take the marks off this buffer, or all',
     complete = function() return { 'all' } end,
   },
   next = {
-    run = function() require('fileops.ui.marks').jump(1) end,
+    run = function() marks().jump(1) end,
     desc = 'next marked line',
   },
   previous = {
-    run = function() require('fileops.ui.marks').jump(-1) end,
+    run = function() marks().jump(-1) end,
     desc = 'previous marked line',
   },
   history = {
@@ -109,7 +148,14 @@ M.subcommands = {
     desc = "agents' edits, to look at and undo",
     complete = 'file',
   },
-  undo = { run = from('history', 'undo_last'), desc = "undo the last agent's edit of this file" },
+  undo = {
+    run = function(args, range)
+      if range or vim.list_contains(LEVELS, args) then return at_level('undo')(args, range) end
+      require('fileops.history').undo_last(args)
+    end,
+    desc = "undo the last agent's edit of this file, or agents' changes as `keep` keeps them",
+    complete = function() return LEVELS end,
+  },
   ['undo-session'] = {
     run = from('history', 'undo_session'),
     desc = 'undo all edits of a session',
@@ -155,6 +201,9 @@ M.plugs = {
   'pane',
   'diff',
   'close',
+  'keep',
+  'removed',
+  'quickfix',
   'dismiss',
   'next',
   'previous',

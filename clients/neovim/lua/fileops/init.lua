@@ -161,7 +161,7 @@ function M.sessions()
 end
 
 --- Hear of events: "edit", "read", "stale", "conflict", "health", "recover", "record", "mode", "sessions", "review",
---- "reviewed", "reviews", "status", or "*".
+--- "reviewed", "reviews", "unkept", "status", or "*".
 ---@param event string
 ---@param fn fun(data: table, event: string)
 ---@return fun() off

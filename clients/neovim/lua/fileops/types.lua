@@ -160,6 +160,12 @@
 ---@field ids integer[] all its extmarks
 ---@field is_addition boolean no line of the buffer is its own
 
+-- unkept/marks
+
+---@class (exact) fileops.UnkeptMark
+---@field change fileops.wire.UnkeptChange
+---@field ids integer[] extmarks, of its lines
+
 -- review/proposal
 
 ---@class (exact) fileops.Editable

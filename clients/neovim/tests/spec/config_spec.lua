@@ -25,7 +25,7 @@ t.it('names what is wrong, and leaves it at its default', function()
   local settings = config.get()
   t.eq({ settings.pane.layout, settings.pane.height }, { 'inline', 20 })
   t.eq({ settings.keys.accept, settings.keys.reject }, { false, 'r' })
-  t.eq(settings.server, {})
+  t.eq(settings.server, config.defaults.server)
   config.set({})
 end)
 

@@ -2,7 +2,6 @@ local t = require('harness')
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 
 local daemon = require('fileops.client.process')
-local marks = require('fileops.ui.marks')
 local world = require('world')
 local succeeded, text_of = world.succeeded, world.text_of
 
@@ -46,7 +45,7 @@ t.it('an edit of unsaved text happens in the buffer, which stays unsaved', funct
   t.eq(said, {}) -- two lines of a message, and the editor waits for a key
   t.eq(text_of(buf), '# typed\ndef f():\n    return 2\n')
   t.eq({ vim.bo[buf].modified, t.contents(path) }, { true, 'def f():\n    return 1\n' })
-  t.eq(marks.lines(buf), { 3 })
+  world.marked(buf, { 3 })
   vim.cmd('silent write')
   t.eq(t.contents(path), text_of(buf))
 end)
@@ -69,8 +68,7 @@ for name, is_followed in pairs({ ['has followed'] = true, ['has not followed yet
     end)
     text = text:gsub('line 25\n', 'one\ntwo\n')
     t.wait(function() return text_of(buf) == text end, 'the edit')
-    t.wait(function() return #marks.lines(buf) > 0 end, 'the marks')
-    t.eq(marks.lines(buf), { 26 })
+    world.marked(buf, { 26 })
     follow.start()
   end)
 end

@@ -80,6 +80,7 @@ local on_notification = {
   ['fileops/didChangeSessions'] = function(event) require('fileops.sessions').replace(event.sessions) end,
   ['fileops/didRecover'] = function() vim.cmd.checktime() end, -- the message comes by window/showMessage
   ['fileops/didRecord'] = function() end,
+  ['fileops/didChangeUnkept'] = function(event) require('fileops.unkept.changes').changed(event) end,
   ['fileops/watcherHealth'] = function(event)
     require('fileops.client.process').state.health = event
     if event.state == 'degraded' then

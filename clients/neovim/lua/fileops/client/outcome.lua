@@ -84,6 +84,7 @@ function M.follow_outside(event, is_marked)
   local session_id, path = event.session_id, event.file_path
   if require('fileops.sessions').is_own(session_id) then return end
   local was_reviewed = require('fileops.review.queue').take_accepted(session_id, path)
+  if not was_reviewed then require('fileops.unkept.introduction').edited(session_id) end
   if is_marked and was_reviewed then return end
   require('fileops').edits({ file_path = path, limit = N_RECENT }, function(err, result)
     if err then return require('fileops.log').note('no diff of an edit: ' .. err.message) end

@@ -129,7 +129,9 @@ local function on_init(client, result)
   enter('running')
   tell_private()
   require('fileops.client.sync').attach_all(client.id)
-  require('fileops.review.listed').attached(client, (M.state.capabilities or {}).requests or {})
+  local served = M.state.capabilities or {}
+  require('fileops.review.listed').attached(client, served.requests or {})
+  require('fileops.unkept.changes').attached(served.notifications or {})
   release(nil, client)
 end
 
@@ -163,6 +165,7 @@ end
 local function lose_reviews(why)
   require('fileops.review.asked').withdraw_all(why)
   require('fileops.review.listed').lost(why)
+  require('fileops.unkept.changes').lost()
 end
 
 ---@param how string

@@ -23,6 +23,10 @@ M.methods = {
   sessions = 'fileops/sessions',
   reviews = 'fileops/reviews',
   decide_review = 'fileops/decideReview',
+  unkept = 'fileops/unkept',
+  keep = 'fileops/keep',
+  rewind = 'fileops/rewind',
+  turns = 'fileops/turns',
 }
 
 --- Notification → the event's name in `require('fileops').on` and the pattern of its `User` autocmd.
@@ -36,6 +40,7 @@ M.notifications = {
   ['fileops/didChangeSessions'] = { event = 'sessions', autocmd = 'FileopsSessions' },
   ['fileops/didRecover'] = { event = 'recover', autocmd = 'FileopsRecover' },
   ['fileops/didRecord'] = { event = 'record', autocmd = 'FileopsRecord' },
+  ['fileops/didChangeUnkept'] = { event = 'unkept', autocmd = 'FileopsUnkept' },
   ['fileops/watcherHealth'] = { event = 'health', autocmd = 'FileopsHealth' },
 }
 

@@ -130,6 +130,8 @@ end
 ---@param seq? integer the undo state that holds the change; without it, the present one
 function M.show(buf, regions, seq)
   if not config.get().marks.enabled then return end
+  local unkept = require('fileops.unkept.changes')
+  if unkept.is_served() then return unkept.refresh(buf) end -- which marks it, and more
   forget_restored(buf, regions)
   local edit = {
     seq = seq or reload.undo_state(buf),
@@ -160,7 +162,7 @@ end
 ---@param path string
 ---@param edit_hunks fileops.wire.Hunk[]
 function M.remember(path, edit_hunks)
-  if not config.get().marks.enabled then return end
+  if not config.get().marks.enabled or require('fileops.unkept.changes').is_served() then return end
   local key = buffers.real(path)
   local regions = hunks.moved(waiting[key] or {}, edit_hunks)
   for _, hunk in ipairs(edit_hunks) do

@@ -1,0 +1,144 @@
+local t = require('harness')
+if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
+
+local fileops = require('fileops')
+local marks = require('fileops.unkept.marks')
+local unkept = require('fileops.unkept.changes')
+local world = require('world')
+
+local TEXT = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\neleven\nend\n'
+local is_private = vim.env.FILEOPS_TEST_SHARED ~= '1'
+
+local function keys(typed) vim.api.nvim_feedkeys(vim.keycode(typed), 'xt', false) end
+
+---@param agent fileops.Session
+---@param path string
+---@param old string
+---@param new string
+local function edit(agent, path, old, new)
+  t.async(function()
+    world.succeeded(agent:read({ file_path = path }))
+    world.succeeded(agent:edit({ file_path = path, old_string = old, new_string = new }))
+  end)
+end
+
+local marked = world.marked
+
+--- Three changes of an agent, at lines 2, 6 (added, six lines later) and 9 (removed).
+local function changed()
+  local path, agent, buf = world.new(TEXT)
+  edit(agent, path, 'two', 'TWO')
+  edit(agent, path, 'five\n', 'five\nadded\n')
+  edit(agent, path, 'nine\n', '')
+  return path, agent, buf
+end
+
+if is_private then
+  t.it('a daemon of this Neovim alone keeps no record, and says so', function()
+    world.new(TEXT)
+    t.eq(unkept.is_served(), false)
+    t.eq(#t.said(function() vim.cmd('Fileops keep') end), 1)
+  end)
+  return
+end
+
+t.it('what an agent changed is marked, and kept or undone where it is', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  keys('gg]cdy')
+  marked(buf, { 6, 10 })
+  keys(']cdu')
+  marked(buf, { 9 })
+  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO'):gsub('nine\n', '')))
+  t.wait(function() return world.text_of(buf) == t.contents(path) end, 'the buffer to follow')
+  keys('dU')
+  marked(buf, {})
+  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO')))
+  vim.cmd('Fileops redo')
+  t.wait(function() return t.contents(path) == TEXT:gsub('two', 'TWO'):gsub('nine\n', '') end, 'the redo')
+  marked(buf, { 9 })
+  t.eq({ vim.fn.maparg('du', 'n') ~= '', vim.bo[buf].modified }, { true, false })
+end)
+
+t.it('marks are of the present text while the person types, undoes and redoes', function()
+  local path, agent, buf = world.new(TEXT)
+  edit(agent, path, 'six', 'VI')
+  marked(buf, { 6 })
+  vim.api.nvim_buf_set_lines(buf, 0, 0, true, { 'typed', 'too' })
+  t.eq(marks.lines(buf), { 8 })
+  vim.api.nvim_exec_autocmds('TextChanged', { buffer = buf })
+  keys('8Gdy')
+  marked(buf, {})
+  vim.bo[buf].modified = false
+end)
+
+t.it('marks survive reading the file again, and another Neovim', function()
+  local _, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  vim.cmd('silent edit!')
+  marked(buf, { 2, 6, 10 })
+  vim.cmd('Fileops dismiss')
+  t.eq(marks.lines(buf), {})
+  fileops.restart()
+  t.wait(function() return require('fileops.client.process').state.status == 'running' end, 'the daemon')
+  vim.cmd('silent edit!')
+  marked(buf, { 2, 6, 10 })
+end)
+
+t.it('a range, a file, a session and all are kept or undone', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  vim.cmd('1,7Fileops keep')
+  marked(buf, { 10 })
+  vim.cmd('Fileops keep file')
+  marked(buf, {})
+  local agent = fileops.session('another-session')
+  edit(agent, path, 'one', 'ONE')
+  edit(agent, path, 'end', 'END')
+  marked(buf, { 1, 12 })
+  local offered = t.selecting(1, function()
+    vim.cmd('Fileops undo session')
+    marked(buf, {})
+  end)
+  t.eq(offered, { 'Undo 2 changes in 1 file', 'Leave them' })
+  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO'):gsub('five\n', 'five\nadded\n'):gsub('nine\n', '')))
+  edit(agent, path, 'end', 'END')
+  marked(buf, { 12 })
+  vim.cmd('Fileops keep all')
+  marked(buf, {})
+end)
+
+t.it('all places are in the quickfix list', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  vim.cmd('Fileops quickfix')
+  t.wait(function() return #vim.fn.getqflist() >= 3 end, 'the list')
+  local here = vim.tbl_filter(function(item) return item.bufnr == buf end, vim.fn.getqflist())
+  t.eq(vim.tbl_map(function(item) return { item.lnum, item.text:match('[+].*$') } end, here), {
+    { 2, '+1 −1' },
+    { 6, '+1 −0' },
+    { 10, '+0 −1' },
+  })
+  vim.cmd('cclose')
+  vim.cmd.buffer(buf)
+  vim.cmd('Fileops keep all')
+  marked(buf, {})
+  t.eq(vim.fn.filereadable(path), 1)
+end)
+
+t.it('removed lines are shown on demand', function()
+  local _, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  local ns = vim.api.nvim_get_namespaces()['fileops.unkept']
+  local function n_virtual()
+    local found = vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })
+    return #vim.tbl_filter(function(mark) return mark[4].virt_lines ~= nil end, found)
+  end
+  t.eq(n_virtual(), 2)
+  vim.cmd('Fileops removed')
+  t.eq({ n_virtual(), marks.lines(buf) }, { 0, { 2, 6, 10 } })
+  vim.cmd('Fileops removed')
+  t.eq(n_virtual(), 2)
+  vim.cmd('Fileops keep all')
+  marked(buf, {})
+end)

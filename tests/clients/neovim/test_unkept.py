@@ -1,0 +1,67 @@
+"""An agent's edits are written at once, and a person at a terminal keeps or undoes them in the text, by keys."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, opened, scene
+from clients.neovim.world import Neovim, neovim
+from fileops_client import FileOpsClient
+
+pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+
+AGENT = [sys.executable, "-m", "fileops", "attach"]
+MARKED = 'luaeval(\'table.concat(require("fileops.unkept.marks").lines(vim.fn.bufnr("cart.py")), ",")\')'
+T = TypeVar("T")
+
+
+@pytest.fixture
+def nvim(tmp_path: Path) -> Neovim:
+    return neovim("new", tmp_path)
+
+
+async def look(act: Callable[[], T]) -> T:
+    """Type or wait in the terminal, beside the agent's requests."""
+    return await asyncio.to_thread(act)
+
+
+async def test_unkept_changes_are_kept_and_undone_by_keys_and_survive_a_restart(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
+        terminal = shop.terminal
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await agent.read(str(shop.cart))
+            for old, new in (SHORTER_TOTAL, NO_FLOATS):
+                assert (await agent.edit(str(shop.cart), old, new)).ok
+            await look(lambda: terminal.until(f"{MARKED} ==# '13,22'"))
+            terminal.command("Fileops close")
+            terminal.keys("gg", "O", "# typed beside it", "Escape")
+            await look(lambda: terminal.until(f"{MARKED} ==# '14,23'"))
+            terminal.keys("]", "c", "du")
+            await look(lambda: terminal.until(f"{MARKED} ==# '26' && search('sum = 0', 'nw') > 0 && &modified"))
+            terminal.command("w")
+            nvim.wait_for(lambda: "# typed beside it" in shop.cart.read_text(), "the file to be written")
+            assert shop.cart.read_text() == "# typed beside it\n" + CART.replace(*NO_FLOATS)
+            terminal.command("qa!")
+            with opened(nvim, shop.cart.parent, server={}, name="second") as second:
+                await look(lambda: second.until(f"{MARKED} ==# '26'"))
+                second.keys("G", "dy")
+                await look(lambda: second.until(f"{MARKED} ==# ''"))
+                second.keys("dydu")  # they do nothing else where nothing is left to decide
+                second.until("mode(1) ==# 'n' && !&modified")
+        assert shop.cart.read_text() == "# typed beside it\n" + CART.replace(*NO_FLOATS)
+
+
+async def test_first_edit_without_a_question_is_explained_once(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await agent.read(str(shop.cart))
+            assert (await agent.edit(str(shop.cart), *NO_FLOATS)).ok
+            await look(lambda: shop.terminal.shows("edited: dy keep, du undo (:h fileops-keep)"))
+            shop.terminal.command("messages clear")
+            assert (await agent.edit(str(shop.cart), *SHORTER_TOTAL)).ok
+            await look(lambda: shop.terminal.until(f"{MARKED} ==# '13,22'"))
+        assert "dy keep" not in shop.terminal.ask("execute('messages')")
