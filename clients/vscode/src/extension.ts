@@ -22,8 +22,10 @@ import { StaleFiles } from './ui/stale';
 import { Status } from './ui/status';
 import { UnkeptActions } from './unkept/actions';
 import { explainOnce } from './unkept/first';
+import { Follow } from './unkept/follow';
 import { UnkeptList } from './unkept/list';
 import { UnkeptMarks } from './unkept/marks';
+import { Turns } from './unkept/turns';
 import { UnkeptView } from './unkept/view';
 
 const RESTARTING_SETTINGS = [
@@ -79,6 +81,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   context.subscriptions.push(
     log, panes, inserted, marks, stale, reviewView, reviews, daemon, sessions, status, history, new ManualCommands(daemon, panes),
     unkept, unkeptMarks, new UnkeptActions(unkept, () => unkeptMarks.atCursor()), new UnkeptView(unkept, panes), explainOnce(unkept, context.globalState),
+    new Turns(daemon, unkept, panes), new Follow(unkept, sessions),
     daemon.on('fileops/didBecomeStale')(event => {
       stale.add(event);
       reviews.noteStale(event);

@@ -113,6 +113,37 @@ export function unkeptSuite(): void {
       await until(() => disk(path) === after, 'it is there again');
     });
 
+    it('is restored to before a turn, after a preview', async () => {
+      const path = file(LINES);
+      await open(path);
+      await session.read({ file_path: path });
+      const turn = (title: string) => insides.daemon.request('fileops/beginTurn', { session_id: `writer-${nSessions}`, turn_id: title, title });
+      await turn('the first');
+      await session.edit({ file_path: path, old_string: 'line 3\n', new_string: 'LINE 3\n' });
+      const { turn_id } = await turn('the second');
+      await session.edit({ file_path: path, old_string: 'line 9\n', new_string: 'LINE 9\n' });
+      await until(() => marks(path).length === 2, 'both are marked');
+      const titles = insides.unkept.all.sessions.flatMap(({ turns }) => turns.map(({ title }) => title));
+      await until(() => insides.unkept.all.sessions.some(({ turns }) => turns.some(({ title }) => title === 'the second')), `the turns have their titles: ${titles.join()}`);
+      const restored = run('turns.restoreRow', { turn: { turn_id } });
+      await until(async () => {
+        await vscode.commands.executeCommand('notification.acceptPrimaryAction');
+        return disk(path) === LINES.replace('line 3\n', 'LINE 3\n');
+      }, 'the second turn is undone');
+      await restored;
+    });
+
+    it('is shown as it comes while its agent is followed', async () => {
+      const { path, editor } = await changed();
+      const { session_id } = insides.unkept.of(path)!.changes[0]!;
+      await run('follow', { session_id });
+      await open(file('mine\n'));
+      await session.edit({ file_path: path, old_string: 'line 18\n', new_string: 'LINE 18\n' });
+      const active = () => vscode.window.visibleTextEditors.find(({ document }) => document === editor.document);
+      await until(() => active()?.selection.active.line === 17, 'the change is shown');
+      await run('follow');
+    });
+
     it('colors sessions as the other clients do, and knows the text before', () => {
       assert.deepEqual([colorOf('codex:19b2'), colorOf('claude-code:7f3a'), colorOf(null)], ['fileops.session2', 'fileops.session7', 'fileops.session1']);
       const change = { start_line: 2, end_line: 2, removed_text: 'B\nB2\n' };

@@ -132,7 +132,7 @@ async function keepOrUndoAfterwards() {
     await status('3 to keep or undo').waitFor();
     await lens('Keep all 3').waitFor();
     await palette('Fileops: Focus on Changes View');
-    await row('painter').waitFor();
+    await row('painter').first().waitFor();
     await row('prices.py').first().waitFor();
     await palette('Notifications: Clear All Notifications');
     await page.keyboard.press('Control+1');

@@ -5,6 +5,7 @@
 import * as vscode from 'vscode';
 import type { Daemon } from '../daemon/daemon';
 import type { ApprovalMode, Session } from '../protocol';
+import { colorOf } from '../unkept/colors';
 import { inOneLine, ownName } from './labels';
 
 /** As the setting `fileops.agentsApproval` words them. */
@@ -107,7 +108,7 @@ export class Sessions implements vscode.Disposable, vscode.TreeDataProvider<Sess
     item.description = facts.join(' · ');
     item.tooltip = new vscode.MarkdownString().appendText(
       `${label}\n${connected ? 'Attached' : 'Left; what it has read is remembered for an hour'}. ${MODES[approval_mode].detail}`);
-    item.iconPath = new vscode.ThemeIcon(connected ? 'plug' : 'debug-disconnect');
+    item.iconPath = new vscode.ThemeIcon(connected ? 'plug' : 'debug-disconnect', new vscode.ThemeColor(colorOf(session_id)));
     item.contextValue = 'session';
     return item;
   }

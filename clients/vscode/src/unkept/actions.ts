@@ -63,7 +63,15 @@ export class UnkeptActions implements vscode.Disposable {
 
   async #act(level: Level, given: unknown, act: (target: Target) => Promise<unknown>): Promise<unknown> {
     const target = isTarget(given) ? given : this.#targetOf(level);
-    if (target && target.change_ids.length > 0) return act(target);
+    if (target && target.change_ids.length > 0) {
+      try {
+        return await act(target);
+      } catch (error) { // the daemon ended, or the record cannot be written
+        this.list.daemon.log.error(String(error));
+        const why = error instanceof Error ? error.message : '';
+        return void vscode.window.showWarningMessage(`Fileops: there was no answer about ${target.what}. The view Changes shows what is still to keep or undo. ${why}`.trim());
+      }
+    }
     const where = level === 'change' ? 'at the cursor' : level === 'file' ? 'in this file' : '';
     return void vscode.window.setStatusBarMessage(`Nothing to keep or undo ${where}`.trimEnd(), 5000);
   }

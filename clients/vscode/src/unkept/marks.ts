@@ -118,7 +118,9 @@ export class UnkeptMarks implements vscode.Disposable, vscode.CodeLensProvider, 
       const ranges = new Map<string, vscode.Range[]>([...this.#types.keys()].map(name => [name, []]));
       for (const mark of isOn ? this.at(editor.document.uri) : []) {
         const name = `${colorOf(mark.change.session_id)} ${mark.change.kind}`;
-        ranges.set(name, [...ranges.get(name) ?? [], rangeOf(mark, editor.document)]);
+        const there = ranges.get(name) ?? [];
+        there.push(rangeOf(mark, editor.document));
+        ranges.set(name, there);
       }
       for (const [name, there] of ranges) editor.setDecorations(this.#type(name), there);
       this.#showRemoved(editor.document.uri);
