@@ -34,6 +34,7 @@ class Recording:
         recorder.start()
         self.bench = Workbench(recorder=recorder)
         self.settle = recorder.settle
+        self.turns = turns
         self.n_entries = 0
 
     def write(self, path: str, data: bytes | None, by: By, turn_id: str | None = None, **fields: object) -> str:

@@ -314,6 +314,29 @@ async def test_undo_tool_with_turn_undoes_tools_and_commands_of_the_newest_turn(
     assert recording.bench.on_disk("/w/new") is None
 
 
+async def test_undo_tool_with_turn_undoes_the_turn_before_only_after_another_prompt(recording: Recording) -> None:
+    def prompt() -> str:
+        turn_id = recording.turns.begin(SessionName("agent"), "Agent").turn_id
+        recording.settle()
+        return turn_id
+
+    async def undo() -> str | None:
+        call = ToolCall(arguments=UndoArguments(turn=True), session=SessionName("agent"))
+        result = (await FURTHER_TOOLS["Undo"].run(recording.bench.service, call)).result
+        recording.settle()
+        return None if result.error is None else result.error.code
+
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT, prompt())
+    recording.write(B, _changed(OLD, b"two", b"2"), AGENT, prompt())
+    prompt()
+    assert (await undo(), recording.bench.on_disk(A), recording.bench.on_disk(B)) == (
+        None, _changed(OLD, b"two", b"2"), OLD,
+    )  # fmt: skip
+    assert (await undo(), recording.bench.on_disk(A)) == ("unknown_target", _changed(OLD, b"two", b"2"))
+    prompt()
+    assert (await undo(), recording.bench.on_disk(A)) == (None, OLD)
+
+
 async def test_undo_tool_with_turn_without_a_record_is_refused() -> None:
     bench = Workbench()
     call = ToolCall(arguments=UndoArguments(turn=True), session=SessionName("agent"))

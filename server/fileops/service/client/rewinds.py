@@ -15,7 +15,7 @@ from fileops.concurrency.workers import SharedWorkers
 from fileops.core.presentation.failures import failure_text
 from fileops.core.presentation.rewinds import rewound_text
 from fileops.model.errors import NotRecorded
-from fileops.model.record import By, BySession, Entry, session_of
+from fileops.model.record import By, BySession, Entry, LogQuery, session_of
 from fileops.model.rewind import (
     BlamedLines,
     KeepRequest,
@@ -101,15 +101,23 @@ class ClientRewinds:
         return [rewound_text(n_changes, self._workspace.committer.label_of(session_id))] if n_changes else []
 
     async def newest_turn(self, session_id: SessionName) -> str | None:
-        """The newest turn of a session with changes in force, None if there is none or nothing is recorded."""
+        """The newest turn of a session with changes to undo, None if there is none or nothing is recorded.
+
+        A turn that only undid others is passed over, unless it is the present one: what was undone in it is all that
+        its prompt asked for, and a repeated call must not go further back.
+        """
         store = self._workspace.record
         if store is None:
             return None
 
         def look() -> str | None:
             self._workspace.settle_record()
-            turns = store.turns(session_ids=(session_id,))
-            return next((counted.turn.turn_id for counted in turns if counted.n_entries > counted.n_undone), None)
+            for number, counted in enumerate(store.turns(session_ids=(session_id,))):
+                turn_id = counted.turn.turn_id
+                entries, _ = store.entries(LogQuery(turn_id=turn_id, in_force=True))
+                if any(entry.rewind_id is None for entry in entries) or (number == 0 and entries):
+                    return turn_id
+            return None
 
         return await self._workers.run_apart(CancelToken(), look)
 
