@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from hosts.hosts import Place, codex_at, program
 from hosts.scripted_model import Call, Say, ScriptedModel, serving
 from hosts.test_hosts import running
 from support.patience import PATIENCE_S
+from support.release import build_release, file_of
 
 HERE = Path(__file__).parent / "vscode"
 EXTENSION = HERE.parents[2] / "clients" / "vscode"
@@ -95,15 +97,34 @@ def test_suites_pass_in_the_extension_host(editor: str, vsix: Path, runs: Path) 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("package", "server"), [("fileops.vsix", "bundled"), ("fileops-slim.vsix", "found")])
-def test_each_package_works_without_any_setting(package: str, server: str, vsix: Path, runs: Path) -> None:
+@pytest.fixture(scope="module")
+def released(vsix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The extension of a release, packed by tools/release.py."""
+    dist = tmp_path_factory.mktemp("release")
+    path = os.pathsep.join([str(NODE.parent), os.environ["PATH"]])
+    built = build_release(dist, environment={**os.environ, "PATH": path})
+    assert built.returncode == 0, built.stdout + built.stderr
+    return file_of(dist, "*.vsix")
+
+
+@pytest.mark.parametrize(("package", "server"), [("vsix", "bundled"), ("released", "found")])
+def test_each_package_works_without_any_setting(
+    package: str, server: str, request: pytest.FixtureRequest, runs: Path
+) -> None:
     env = {"FILEOPS_BARE_PYTHON": bare_python()}
-    done = node("first.mjs", "new", runs / f"first-{server}", vsix.with_name(package), server, env=env)
+    done = node("first.mjs", "new", runs / f"first-{server}", request.getfixturevalue(package), server, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_package_without_wheels_is_small(vsix: Path) -> None:
-    assert vsix.with_name("fileops-slim.vsix").stat().st_size < 1_000_000
+def test_released_package_is_small_and_has_what_another_build_has(released: Path, vsix: Path) -> None:
+    assert released.stat().st_size < 1_000_000
+    with zipfile.ZipFile(released) as release, zipfile.ZipFile(vsix.with_name("fileops-slim.vsix")) as other:
+        names = release.namelist()
+        assert sorted(names) == sorted(other.namelist())
+        differing = {name for name in names if release.read(name) != other.read(name)}
+        dates = {release.getinfo(name).date_time for name in names}
+    assert differing == {"extension/readme.md"}  # whose links to files of the repository are left out
+    assert len(dates) == 1
 
 
 def pictures() -> list[Path]:

