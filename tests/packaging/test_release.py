@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,7 +20,7 @@ from jsonschema import FormatChecker
 from jsonschema.validators import validator_for
 
 import fileops
-from support.distributions import ROOT, metadata_of
+from support.distributions import ROOT, BareEnvironment, metadata_of
 from support.release import HOME, build_release, file_of
 
 pytestmark = [pytest.mark.xdist_group("release"), pytest.mark.timeout(300)]  # one process builds each release once
@@ -139,6 +140,19 @@ def test_distributions_pass_the_check_of_the_index(unpublished: Path, published:
     assert done.returncode == 0, done.stdout
 
 
+def test_released_wheels_work_where_nothing_else_is_installed(published: Path, tmp_path: Path) -> None:
+    for name, program in (
+        ("fileops_server", "import fileops; print(fileops.__version__)"),
+        ("fileops_client", "import fileops_client; print(fileops_client.__version__)"),
+    ):
+        environment = BareEnvironment(tmp_path / name)
+        environment.install(file_of(published, f"{name}-*.whl"))
+        done = environment.run("-c", program)
+        assert (done.stdout, done.stderr) == (f"{VERSION}\n", "")
+    demo = BareEnvironment(tmp_path / "fileops_server").run("-m", "fileops", "demo")
+    assert (demo.returncode, demo.stderr) == (0, "")
+
+
 def test_sdist_builds_the_wheel_of_the_release(unpublished: Path, tmp_path: Path) -> None:
     with tarfile.open(file_of(unpublished, "fileops_server-*.tar.gz")) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -176,6 +190,23 @@ def test_bundle_fits_the_schema_and_has_the_wheel(published: Path, unpublished: 
         wheel = file_of(dist, "fileops_server-*.whl")
         assert files[wheel.name] == wheel.read_bytes()
         assert f'path = "{wheel.name}"' in files["pyproject.toml"].decode()
+
+
+def test_rockspec_passes_its_tool_and_installs_the_archive(unpublished: Path, tmp_path: Path) -> None:
+    luarocks = shutil.which("luarocks")
+    if luarocks is None:
+        pytest.skip("luarocks is not installed")
+    rockspec = file_of(unpublished, "*.rockspec").name
+    for arguments in (["lint", rockspec], ["--tree", str(tmp_path), "install", rockspec]):
+        done = subprocess.run(
+            [luarocks, *arguments], cwd=unpublished, capture_output=True, text=True, check=False, timeout=100
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    archive = contents_of(file_of(unpublished, "*.nvim-*.zip"))
+    (module,) = tmp_path.glob("share/lua/*/fileops/init.lua")
+    (page,) = tmp_path.glob("lib/luarocks/*/fileops.nvim/*/doc/tags")
+    assert module.read_bytes() == archive["fileops.nvim/lua/fileops/init.lua"]
+    assert page.read_bytes() == archive["fileops.nvim/doc/tags"]
 
 
 def test_bill_of_materials_fits_its_schema_and_names_each_file(published: Path) -> None:
