@@ -44,6 +44,49 @@ def test_edit_that_would_mix_encodings_is_refused_with_a_remedy(tmp_path: Path) 
     assert path.read_bytes() == GBK.replace("key", "lock").encode("gbk")
 
 
+# R-ENC-2, R-SET-6
+def test_set_and_its_undo_keep_the_encodings_of_its_files(tmp_path: Path) -> None:
+    """Of one that a client has named, of one that the file's byte order mark shows, and of a new file."""
+    named, marked, new = tmp_path / "old.txt", tmp_path / "marked", tmp_path / "new.txt"
+    before = {named: GBK.encode("gbk"), marked: f"\ufeffa\r\n{CYRILLIC}".encode("utf-16-le")}
+    for path, data in before.items():
+        path.write_bytes(data)
+    changes: list[dict[str, Any]] = [
+        {"kind": "edit", "file_path": str(named), "edits": [{"old_string": "key", "new_string": "\u94a5"}]},
+        {"kind": "edit", "file_path": str(marked), "edits": [{"old_string": "a\n", "new_string": "\u00e4\n"}]},
+        {"kind": "create", "file_path": str(new), "content": "\u94a5\n"},
+    ]
+    with client_with(tmp_path, ("*.txt", "gbk"), approval_mode="yolo") as client:
+        for path in before:
+            client.read(path)
+        applied = client.result("fileops/applyChanges", {"changes": changes})
+        assert applied["status"] == "success", applied
+        assert named.read_bytes() == GBK.replace("key", "\u94a5").encode("gbk")
+        assert marked.read_bytes() == f"\ufeff\u00e4\r\n{CYRILLIC}".encode("utf-16-le")
+        assert new.read_bytes() == "\u94a5\n".encode("gbk")
+        undone = client.result("fileops/undo", {"set_id": applied["details"]["set_id"]})
+        assert undone["status"] == "success", undone
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+# R-ENC-2, R-SET-3
+def test_set_with_a_text_that_an_encoding_lacks_is_refused_whole(tmp_path: Path) -> None:
+    named, plain = tmp_path / "old.txt", tmp_path / "plain"
+    named.write_bytes(CYRILLIC.encode("cp1251"))
+    plain.write_text("a\n")
+    changes: list[dict[str, Any]] = [
+        {"kind": "edit", "file_path": str(plain), "edits": [{"old_string": "a", "new_string": "b"}]},
+        {"kind": "rename", "file_path": str(named), "new_path": f"{named}2",
+         "edits": [{"old_string": "\u041f", "new_string": "\u94a5"}]},
+    ]  # fmt: skip
+    with client_with(tmp_path, ("*.txt", "cp1251"), approval_mode="yolo") as client:
+        client.read(named)
+        client.read(plain)
+        refused = client.result("fileops/applyChanges", {"changes": changes})
+    assert (refused["error"]["code"], refused["details"]["change_index"]) == ("not_encodable", 1)
+    assert (named.read_bytes(), plain.read_text()) == (CYRILLIC.encode("cp1251"), "a\n")
+
+
 # R-ENC-2, R-ENC-3
 def test_named_encoding_holds_for_reads_matches_edits_and_undo(tmp_path: Path) -> None:
     path = tmp_path / "old" / "a.txt"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fileops_client import FileOpsClient, FilesystemOptions, Options, ResponseError
+from fileops_client import FileOpsClient, FilesystemOptions, Options, ResponseError, edit_file
 from support.patience import PATIENCE_S, wait_until
 from support.sshd import Sshd, children_of, descendants_of
 
@@ -41,6 +41,25 @@ async def test_any_fsspec_filesystem_is_mapped() -> None:
         assert (await client.read("/in/memory/a/b.txt")).output.startswith("     1→one\n     2→three\n")
         assert (await client.read("/in/memory/a")).code == "is_directory"
         assert (await client.edit("/in/other", "", "x")).code == "outside_roots"
+
+
+async def test_set_with_a_mapped_file_is_refused_whole(tmp_path: pathlib.Path) -> None:
+    """R-SET-1: each of its files can still be edited alone."""
+    (tmp_path / "a").write_text("a\n")
+    options: Options = {
+        "filesystems": [{"prefix": "/in/memory", "url": "memory://sets"}],
+        "roots": ["/in/memory", str(tmp_path)],
+        "approval_mode": "yolo",
+    }
+    async with FileOpsClient.start(root=tmp_path, initialization_options=options) as client:
+        assert (await client.edit("/in/memory/b", "", "b\n")).ok
+        await client.read(tmp_path / "a")
+        steps = [edit_file(tmp_path / "a", ("a", "A")), edit_file("/in/memory/b", ("b", "B"))]
+        refused = await client.apply_changes(steps)
+        assert (refused.code, (tmp_path / "a").read_text()) == ("set_unsupported", "a\n")
+        assert "/in/memory/b is on a mapped filesystem" in refused.output
+        assert (await client.read("/in/memory/b")).output.startswith("     1→b\n")
+        assert (await client.apply_changes(steps[1:])).ok
 
 
 async def test_folder_over_ssh_is_read_and_edited(sshd: Sshd, tmp_path: pathlib.Path) -> None:

@@ -295,7 +295,7 @@ class SetCommit:
                     step.temp.is_in_place = True  # from here on it is a file of the set
             for step in self._steps:
                 self._change_name(step)
-            for dir_fd in {step.dir_fd for step in self._steps} | {s.new_dir_fd for s in self._steps} - {-1}:
+            for dir_fd in self._distinct_folders():
                 sync.sync_folder(dir_fd)
             for step in self._steps:
                 self._require_untouched(step)
@@ -303,6 +303,11 @@ class SetCommit:
         except BaseException as error:
             self._roll_back(journal, error)
             raise
+
+    def _distinct_folders(self) -> list[int]:
+        """A descriptor of each folder in which names have changed; the files of one folder have one each."""
+        fds = {step.dir_fd for step in self._steps} | {step.new_dir_fd for step in self._steps} - {-1}
+        return list({inode_of(os.fstat(fd)): fd for fd in fds}.values())
 
     def _require_unchanged(self, step: _Step) -> None:
         """The last compare before the names change. Raises: Stale, PathMoved, OSError."""

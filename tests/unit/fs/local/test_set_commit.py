@@ -1,19 +1,22 @@
 """A change set on the local disk: all of it, or nothing."""
 
+import errno
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as with_changes
 
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.local.set_journal import SetJournal, SetRecord
 from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
-from fileops.model.errors import AlreadyExists, SetConflict, SetUnsupported
+from fileops.model.errors import AlreadyExists, FileOpsError, SetConflict, SetUnsupported
 from fileops.model.files import Committed
 from fileops.model.internal_errors import Stale
+from fileops.platform import sync, syscalls
 
 SET_ID = "5e7" * 10
 
@@ -165,6 +168,88 @@ def test_write_into_a_new_file_is_left_when_the_set_fails(
     }  # fmt: skip
     assert (failure.value.files, failure.value.kept) == ((str(folder / "a"),), (str(folder / kept),))
     assert journals(tmp_path) == []
+
+
+def test_set_syncs_each_folder_once(fs: LocalFileSystem, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sync costs more than all else of a small file; each file of a set has its own descriptor of its folder."""
+    synced: list[int] = []
+    sync_folder = sync.sync_folder
+
+    def counting(fd: int) -> str | None:
+        synced.append(os.fstat(fd).st_ino)
+        return sync_folder(fd)
+
+    files = [edited(fs, folder / name) for name in ("a", "b", "c", "inner/d")]
+    monkeypatch.setattr(sync, "sync_folder", counting)
+    fs.replace_set(SET_ID, files, Hooks())
+    assert sorted(ino for ino in synced if ino in {folder.stat().st_ino, (folder / "inner").stat().st_ino}) == sorted(
+        path.stat().st_ino for path in (folder, folder / "inner")
+    )
+
+
+@pytest.fixture
+def plain_renames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a filesystem without renameat2: files are linked and renamed."""
+
+    def unknown(*_paths: object) -> bool:
+        return False
+
+    monkeypatch.setattr(syscalls, "exchange", unknown)
+    monkeypatch.setattr(syscalls, "rename_exclusive", unknown)
+
+
+@pytest.mark.usefixtures("plain_renames")
+def test_set_without_exchange_is_made_as_a_whole(fs: LocalFileSystem, folder: Path, tmp_path: Path) -> None:
+    fs.replace_set(SET_ID, whole_set(fs, folder), Hooks())
+    assert (contents(folder), journals(tmp_path)) == (AFTER, [])
+
+
+@pytest.mark.usefixtures("plain_renames")
+def test_set_without_exchange_that_fails_after_its_names_changed_is_not_made(
+    fs: LocalFileSystem, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk fails when the folders are synced, after S4."""
+    sync_folder = sync.sync_folder
+
+    def fail_once(fd: int) -> None:
+        if (folder / "e").exists() and not failures:
+            failures.append(contents(folder))
+            raise OSError(errno.EIO, "Input/output error")
+        sync_folder(fd)
+
+    failures: list[dict[str, str]] = []
+    monkeypatch.setattr(sync, "sync_folder", fail_once)
+    with pytest.raises(FileOpsError):
+        fs.replace_set(SET_ID, whole_set(fs, folder), Hooks())
+    assert AFTER.items() <= failures[0].items()  # it had come so far
+    assert (contents(folder), journals(tmp_path)) == (BEFORE, [])
+
+
+@pytest.mark.usefixtures("plain_renames")
+def test_filesystem_that_can_neither_exchange_nor_link_makes_a_set_unsupported(
+    fs: LocalFileSystem, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_paths: object, **_options: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(SetUnsupported):
+        fs.replace_set(SET_ID, whole_set(fs, folder)[1:], Hooks())
+    assert (contents(folder), journals(tmp_path)) == (BEFORE, [])
+
+
+def test_set_changes_the_mode_of_a_file_and_of_a_new_one(fs: LocalFileSystem, folder: Path) -> None:
+    (folder / "a").chmod(0o640)
+    (folder / "b").chmod(0o755)
+    files = [
+        PlannedFile(snapshot=fs.read(f"{folder}/a"), is_executable=True),
+        PlannedFile(snapshot=fs.read(f"{folder}/b"), is_executable=False, new_path=f"{folder}/b2"),
+        PlannedFile(snapshot=fs.read(f"{folder}/c"), mode=0o600),
+        with_changes(created(fs, folder / "new"), is_executable=True),
+    ]
+    fs.replace_set(SET_ID, files, Hooks())
+    modes = {name: (folder / name).stat().st_mode & 0o777 for name in ("a", "b2", "c", "new")}
+    assert modes == {"a": 0o750, "b2": 0o644, "c": 0o600, "new": modes["new"] | 0o100}
 
 
 def test_file_that_another_program_replaces_while_the_set_waits_makes_it_stale(
