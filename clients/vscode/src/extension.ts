@@ -80,7 +80,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   let isLeaving = false;
   context.subscriptions.push(
     log, panes, inserted, marks, stale, reviewView, reviews, daemon, sessions, status, history, new ManualCommands(daemon, panes),
-    unkept, unkeptMarks, new UnkeptActions(unkept, () => unkeptMarks.atCursor()), new UnkeptView(unkept, panes), explainOnce(unkept, context.globalState),
+    unkept, unkeptMarks, new UnkeptActions(unkept, () => unkeptMarks.atCursor()), new UnkeptView(unkept, panes, context.workspaceState), explainOnce(unkept, context.globalState),
     new Turns(daemon, unkept, panes), new Follow(unkept, sessions),
     daemon.on('fileops/didBecomeStale')(event => {
       stale.add(event);

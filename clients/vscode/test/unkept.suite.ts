@@ -144,6 +144,16 @@ export function unkeptSuite(): void {
       await run('follow');
     });
 
+    it('is shown on one page of diffs, and nothing of it is left when that is closed', async () => {
+      await changed();
+      const n = insides.panes.nDocuments;
+      await run('showSince');
+      const tab = await until(() => vscode.window.tabGroups.all.flatMap(group => group.tabs).find(({ label }) => label.includes('since you last looked')), 'the page of diffs');
+      assert.ok(insides.panes.nDocuments > n);
+      await vscode.window.tabGroups.close(tab);
+      await until(() => insides.panes.nDocuments === n, 'its texts are gone');
+    });
+
     it('colors sessions as the other clients do, and knows the text before', () => {
       assert.deepEqual([colorOf('codex:19b2'), colorOf('claude-code:7f3a'), colorOf(null)], ['fileops.session2', 'fileops.session7', 'fileops.session1']);
       const change = { start_line: 2, end_line: 2, removed_text: 'B\nB2\n' };

@@ -217,6 +217,17 @@ export class DiffPanes implements vscode.Disposable {
     await Promise.race([opened, closed]).finally(() => listening?.dispose());
   }
 
+  /** Several panes on one page; their texts are forgotten when it is closed. after: a document in the place of the pane's own. */
+  async showTogether(title: string, diffs: readonly { filePath: string; pane: DiffPane; after?: vscode.Uri }[]): Promise<void> {
+    const closing = vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
+      if (!closed.some(({ label }) => label.includes(title))) return;
+      closing.dispose();
+      for (const { pane } of diffs) for (const side of [pane.before, pane.after]) this.#files.drop(side);
+    });
+    this.#disposables.push(closing);
+    await vscode.commands.executeCommand('vscode.changes', title, diffs.map(({ filePath, pane, after }) => [vscode.Uri.file(filePath), pane.before, after ?? pane.after]));
+  }
+
   isShown(pane: Pane): boolean {
     return this.#tab(pane) !== undefined;
   }

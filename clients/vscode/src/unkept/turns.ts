@@ -43,11 +43,10 @@ export class Turns implements vscode.Disposable {
     if (preview.status === 'error') return;
     const { files = [], conflicts = [], plan } = preview.details;
     if (files.length === 0) return void vscode.window.showInformationMessage('Fileops: nothing of that turn can be undone any more.');
-    const title = `Restore to before “${titleOf(turn)}”`;
-    await vscode.commands.executeCommand('vscode.changes', title, files.map(({ file_path, ui_extra }) => {
-      const pane = this.panes.create({ scheme: VIEW_SCHEME, filePath: file_path, title: path.basename(file_path), ...fragments(ui_extra.hunks) });
-      return [vscode.Uri.file(file_path), pane.before, pane.after];
-    }));
+    await this.panes.showTogether(`Restore to before “${titleOf(turn)}”`, files.map(({ file_path, ui_extra }) => ({
+      filePath: file_path,
+      pane: this.panes.create({ scheme: VIEW_SCHEME, filePath: file_path, title: path.basename(file_path), ...fragments(ui_extra.hunks) }),
+    })));
     const restore = 'Restore';
     const left = conflicts.length > 0 ? ` In ${conflicts.length} ${conflicts.length === 1 ? 'place' : 'places'} the text was changed by others since; it stays.` : '';
     const chosen = await vscode.window.showInformationMessage(

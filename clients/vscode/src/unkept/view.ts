@@ -8,6 +8,8 @@ import { counted, type Target, targetOfChange } from './actions';
 import { colorOf } from './colors';
 import type { UnkeptList } from './list';
 
+const LOOKED = 'fileops.lastLooked';
+
 /** A row has the changes that its actions mean. */
 type Row = Target & (
   | { kind: 'session'; session: UnkeptSession }
@@ -22,13 +24,18 @@ export class UnkeptView implements vscode.Disposable, vscode.TreeDataProvider<Ro
   readonly #view: vscode.TreeView<Row>;
   readonly #disposables: vscode.Disposable[];
 
-  constructor(readonly list: UnkeptList, readonly panes: DiffPanes) {
+  /** store: of this window; keeps when the person last looked at it. */
+  constructor(readonly list: UnkeptList, readonly panes: DiffPanes, readonly store: vscode.Memento) {
     this.#view = vscode.window.createTreeView<Row>('fileops.changes', { treeDataProvider: this, showCollapseAll: true });
     this.#disposables = [
       this.#view, this.#rows,
       list.onDidChange(filePath => filePath === undefined && this.#update()),
       vscode.commands.registerCommand('fileops.changes.show', (row: Row) => this.#show(row)),
       vscode.commands.registerCommand('fileops.changes.open', (row: Row) => this.#open(row)),
+      vscode.commands.registerCommand('fileops.showSince', () => this.#showSince()),
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (!focused) void store.update(LOOKED, Date.now() / 1000);
+      }),
     ];
   }
 
@@ -116,7 +123,7 @@ export class UnkeptView implements vscode.Disposable, vscode.TreeDataProvider<Ro
   }
 
   /** All files of the row in the editor of several diffs: without its changes, and as they are. */
-  async #show(row: Row): Promise<void> {
+  async #show(row: Target): Promise<void> {
     const paths = [...new Set(this.list.all.files.filter(({ changes }) => changes.some(({ change_id }) => row.change_ids.includes(change_id))).map(({ file_path }) => file_path))];
     const diffs = await Promise.all(paths.map(async filePath => {
       const uri = vscode.Uri.file(filePath);
@@ -125,16 +132,17 @@ export class UnkeptView implements vscode.Disposable, vscode.TreeDataProvider<Ro
       const now = isThere ? (await vscode.workspace.openTextDocument(uri)).getText() : '';
       const before = without(now, file.changes.filter(({ change_id }) => row.change_ids.includes(change_id)));
       const pane = this.panes.create({ scheme: VIEW_SCHEME, filePath, title: path.basename(filePath), before, after: now });
-      return { pane, sides: [uri, pane.before, isThere ? uri : pane.after] };
+      return { filePath, pane, ...(isThere ? { after: uri } : {}) };
     }));
-    const title = `${row.what}: what was there, and what is`;
-    const closing = vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
-      if (!closed.some(({ label }) => label.includes(title))) return;
-      closing.dispose();
-      for (const { pane } of diffs) void this.panes.close(pane);
-    });
-    this.#disposables.push(closing);
-    await vscode.commands.executeCommand('vscode.changes', title, diffs.map(({ sides }) => sides));
+    await this.panes.showTogether(`${row.what}: what was there, and what is`, diffs);
+  }
+
+  /** What agents have changed since this window lost the keyboard the last time. */
+  async #showSince(): Promise<void> {
+    const since = this.store.get(LOOKED, 0);
+    const change_ids = this.list.all.files.flatMap(({ changes }) => changes.filter(({ time }) => time > since).map(({ change_id }) => change_id));
+    if (change_ids.length === 0) return void vscode.window.showInformationMessage('Fileops: no agent has changed anything since you last looked.');
+    await this.#show({ change_ids, what: `${counted(change_ids.length)} since you last looked` });
   }
 
   dispose(): void {
