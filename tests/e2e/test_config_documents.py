@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from fileops import __version__
 from fileops.arguments import MCP_HOSTS
 from fileops.core.approval import is_protected
 
@@ -164,3 +165,8 @@ def test_config_with_command_quotes_it_for_each_language() -> None:
     assert parsed["~/.codex/config.toml"]["mcp_servers"]["fileops"]["command"] == '/my "own"/fileops-server'
     entry, _ = parsed["~/.codex/hooks.json"]["hooks"]["PreToolUse"]
     assert entry["hooks"][0]["command"] == """'/my "own"/fileops-server' mcp hook codex"""
+
+
+def test_plugin_has_the_version_of_the_server() -> None:
+    """Claude Code updates an installed plugin only if its version changed."""
+    assert documents(printed("claude-plugin"))[".claude-plugin/plugin.json"]["version"] == __version__

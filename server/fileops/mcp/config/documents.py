@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from fileops import __version__
+
 MAX_INLINE = 100  # columns; a longer list or object gets one line per element
 TOOLS = ("Read", "Edit", "MultiEdit", "Write")
 SERVE = ("mcp", "--freshness", "relevant", "--notices", "on", "--tools", "+write")
@@ -158,7 +160,7 @@ def _claude(command: str) -> list[Document]:
 def _claude_plugin(command: str) -> list[Document]:
     plugin = {
         "name": "fileops",
-        "version": "1.0.0",
+        "version": __version__,
         "description": "Read and edit files through fileops-server",
         "author": {"name": "The fileops-server developers"},  # `claude plugin validate --strict` demands one
         "license": "MIT",
