@@ -74,6 +74,13 @@ def marks(shop: Scene) -> None:
     shop.terminal.shows("▎", "sum = sum + line.price * line.count", "for line in lines)")
 
 
+def changes(shop: Scene) -> None:
+    """What is not kept, in the text and in the panel."""
+    marks(shop)
+    shop.terminal.command("Fileops changes")
+    shop.terminal.shows("Changes to keep", "2 changes +3 −6", "line 13", "dy keep", "du undo")
+
+
 def stale(shop: Scene) -> None:
     """Another program wrote the file that an agent has read."""
     marks(shop)
@@ -99,6 +106,7 @@ SCENES: dict[str, tuple[Callable[[Scene], None], str]] = {
     "review-side-by-side": (review_side_by_side, "default"),
     "command": (command, "default"),
     "marks": (marks, "yolo"),
+    "changes": (changes, "yolo"),
     "stale": (stale, "yolo"),
     "history": (history, "yolo"),
 }

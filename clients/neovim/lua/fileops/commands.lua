@@ -122,6 +122,7 @@ M.subcommands = {
     run = function() require('fileops.unkept.changes').toggle_removed() end,
     desc = 'show the lines that agents removed, or do not',
   },
+  changes = { run = from('unkept.panel', 'open'), desc = 'what is not kept, by session, turn and file' },
   quickfix = {
     run = from('unkept.changes', 'quickfix'),
     desc = 'all changes that are not kept, as a list of places',
@@ -203,6 +204,7 @@ M.plugs = {
   'close',
   'keep',
   'removed',
+  'changes',
   'quickfix',
   'dismiss',
   'next',

@@ -166,6 +166,12 @@
 ---@field change fileops.wire.UnkeptChange
 ---@field ids integer[] extmarks, of its lines
 
+---@class (exact) fileops.UnkeptRow of the panel
+---@field id string the same as long as the row means the same
+---@field change_ids string[]
+---@field path? string of a file or a change
+---@field line? integer 1-based
+
 -- review/proposal
 
 ---@class (exact) fileops.Editable

@@ -142,3 +142,31 @@ t.it('removed lines are shown on demand', function()
   vim.cmd('Fileops keep all')
   marked(buf, {})
 end)
+
+t.it('the panel keeps and undoes sessions, turns, files and changes', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  vim.cmd('Fileops changes')
+  t.wait(function() return vim.api.nvim_buf_get_name(0):find('fileops://changes', 1, true) end, 'the panel')
+  local panel = vim.api.nvim_get_current_buf()
+  local function lines() return vim.api.nvim_buf_get_lines(panel, 0, -1, true) end
+  t.eq(#lines(), 6)
+  t.eq(lines()[1]:match('%d+ changes.*$'), '3 changes +2 −2')
+  t.eq(vim.list_slice(lines(), 4), {
+    '      line 2  changed +1 −1',
+    '      line 6  added +1 −0',
+    '      line 10  removed +0 −1',
+  })
+  keys('5Gdu')
+  marked(buf, { 2, 9 })
+  t.wait(function() return #lines() == 5 end, 'the tree to follow')
+  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO'):gsub('nine\n', '')))
+  keys('4Gdy')
+  marked(buf, { 9 })
+  t.wait(function() return #lines() == 4 end, 'the tree to follow')
+  keys('1Gdy')
+  marked(buf, {})
+  t.wait(function() return vim.deep_equal(lines(), { 'all is kept' }) end, 'the tree to end')
+  keys('q')
+  t.wait(function() return not vim.api.nvim_buf_is_valid(panel) end, 'the panel to close')
+end)

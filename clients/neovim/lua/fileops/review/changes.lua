@@ -4,14 +4,19 @@ local hunks = require('fileops.ui.hunks')
 
 local M = {}
 
+-- of many reviews of one file, the lines are found once
+local last_text, last_lines = nil, {} ---@type string?, string[]
+
 local N_CONTEXT = 3 -- lines shown around a change, as in a unified diff
 
 ---@param text? string
 ---@return string[] lines without their ends; none for a text that is too large to be sent
 function M.lines_of(text)
   if not text or text == '' then return {} end
+  if text == last_text then return last_lines end
   local lines = vim.split(text, '\n', { plain = true })
   if lines[#lines] == '' then lines[#lines] = nil end
+  last_text, last_lines = text, lines
   return lines
 end
 

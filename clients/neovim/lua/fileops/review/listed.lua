@@ -308,12 +308,14 @@ end
 --- What the daemon reports of its list.
 ---@param params fileops.wire.DidChangeReviewsParams
 function M.changed(params)
-  for _, closed in ipairs(params.closed) do
-    close(closed)
-  end
-  for _, review in ipairs(params.opened) do
-    open_any(review)
-  end
+  require('fileops.review.view').together(function()
+    for _, closed in ipairs(params.closed) do
+      close(closed)
+    end
+    for _, review in ipairs(params.opened) do
+      open_any(review)
+    end
+  end)
 end
 
 local function end_lost()
@@ -338,10 +340,12 @@ function M.attached(client, requests)
       local ended = ended_since or {}
       ended_since = nil
       if err then return require('fileops.log').note('no list of reviews: ' .. err.message) end
-      for _, review in ipairs(result.reviews) do
-        if not ended[review.review_id] then open_any(review) end
-      end
-      end_lost()
+      require('fileops.review.view').together(function()
+        for _, review in ipairs(result.reviews) do
+          if not ended[review.review_id] then open_any(review) end
+        end
+        end_lost()
+      end)
     end
   )
 end

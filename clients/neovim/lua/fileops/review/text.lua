@@ -168,14 +168,32 @@ local function place_of(buf, change)
   return row + 1, math.max(row + 1, details.end_row + (details.end_col > 0 and 1 or 0))
 end
 
+local compared ---@type { buf: integer, tick: integer, original: string, blocks: integer[][] }?
+
+--- What has changed in a buffer since a text. Many reviews of one file are mostly of the same text.
+---@param buf integer
+---@param original string
+---@return integer[][] of `hunks.blocks`
+local function blocks_since(buf, original)
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  local is_known = compared
+    and compared.buf == buf
+    and compared.tick == tick
+    and compared.original == original
+  if not is_known then
+    local old = lines_of((original:gsub('\r\n', '\n')))
+    local now = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+    compared = { buf = buf, tick = tick, original = original, blocks = hunks.blocks(old, now) }
+  end
+  return assert(compared).blocks
+end
+
 ---@param review fileops.Review
 ---@param buf integer
 ---@return fileops.TextChange[]
 local function draw_afresh(review, buf)
   local params = review.params
-  local old = lines_of(((params.original_text or ''):gsub('\r\n', '\n')))
-  local now = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  local blocks = hunks.blocks(old, now)
+  local blocks = blocks_since(buf, params.original_text or '')
   local changes = {} ---@type fileops.TextChange[]
   for i, change in ipairs(params.changes) do
     local first = first_of(change.old_start, change.old_lines)

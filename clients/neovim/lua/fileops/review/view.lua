@@ -13,6 +13,7 @@ local KINDS = { edit = require('fileops.review.edit'), command = require('fileop
 local shown ---@type fileops.Pane?
 local current ---@type fileops.Review?
 local ended ---@type { what: string, why: string, title: string }? gone under the person's hands: the pane says so
+local batch ---@type { n_arrived: integer, is_dirty: boolean }? while `together` runs
 local layout ---@type 'inline'|'side_by_side'|nil the person's last choice
 
 ---@return fileops.Review[]
@@ -57,7 +58,33 @@ local function spec_of(review)
 end
 
 local function redraw()
-  if shown and current then shown:update(spec_of(current)) end
+  if batch then
+    batch.is_dirty = true
+  elseif shown and current then
+    shown:update(spec_of(current))
+  end
+end
+
+--- Many reviews come and go at once: the pane is drawn at the end, and one message counts those that came.
+---@param act fun()
+function M.together(act)
+  if batch then return act() end
+  batch = { n_arrived = 0, is_dirty = false }
+  local ok, problem = pcall(act)
+  local ended_batch = batch
+  batch = nil
+  if ended_batch.is_dirty then redraw() end
+  if ended_batch.n_arrived > 1 then
+    require('fileops.ui.messages').info(('%d reviews wait  (:Fileops reviews)'):format(#waiting()))
+  end
+  if not ok then error(problem, 0) end
+end
+
+--- Say that a review came; of several at once, `together` counts them.
+---@param sentence string
+local function announce(sentence)
+  if batch then batch.n_arrived = batch.n_arrived + 1 end
+  if not batch or batch.n_arrived == 1 then require('fileops.ui.messages').info(sentence) end
 end
 
 --- Whether the person sees a review somewhere.
@@ -316,7 +343,7 @@ function M.arrived(review)
     redraw() -- of another one, which counts those that wait
     local keys = config.get().keys
     local how = (' (%s goes there)'):format(keys.next_hunk or ':Fileops review')
-    return require('fileops.ui.messages').info(
+    return announce(
       ('%s proposes %s%s'):format(
         require('fileops.sessions').proposer(review.params),
         KINDS.edit.summary(review),
@@ -327,9 +354,7 @@ function M.arrived(review)
   if shown and shown:is_open() then
     redraw()
   elseif open == 'none' or not show(review) then
-    require('fileops.ui.messages').info(
-      ('a review waits: %s  (:Fileops review)'):format(KINDS[review.kind].summary(review))
-    )
+    announce(('a review waits: %s  (:Fileops review)'):format(KINDS[review.kind].summary(review)))
   elseif open == 'focus' and vim.api.nvim_get_mode().mode == 'n' and shown then
     shown:enter()
   end

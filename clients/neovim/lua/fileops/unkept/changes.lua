@@ -127,11 +127,13 @@ function M.dismiss(buf)
   end
 end
 
+function M.not_served() messages.info('this daemon does not know what is kept (:Fileops status)') end
+
 ---@param level string
 ---@param range? { first: integer, last: integer }
 ---@param act fun(ids: string[], n_files: integer)
 local function with_changes(level, range, act)
-  if not is_served then return messages.info('this daemon does not know what is kept (:Fileops status)') end
+  if not is_served then return M.not_served() end
   local buf = vim.api.nvim_get_current_buf()
   local line = vim.api.nvim_win_get_cursor(0)[1]
   local function ids(changes)
@@ -209,6 +211,19 @@ function M.undo_ids(ids)
   end)
 end
 
+--- Undo these changes, after a question if they are in several files.
+---@param ids string[]
+---@param n_files? integer nil: not known
+function M.undo_asked(ids, n_files)
+  if n_files == 1 and #ids == 1 then return M.undo_ids(ids) end
+  local where = n_files and (' in %d %s'):format(n_files, n_files == 1 and 'file' or 'files') or ''
+  local what = ('Undo %s%s'):format(counted(#ids), where)
+  local options = { prompt = 'Undo', kind = 'fileops.undo', format_item = tostring }
+  vim.ui.select({ what, 'Leave them' }, options, function(choice)
+    if choice == what then M.undo_ids(ids) end
+  end)
+end
+
 --- Redo what the last undo undid.
 function M.redo()
   if not last_undo then return messages.info('nothing to redo here') end
@@ -229,17 +244,13 @@ end
 function M.undo(level, range)
   with_changes(level, range, function(ids, n_files)
     if level == 'change' or level == 'file' then return M.undo_ids(ids) end
-    local what = ('Undo %s in %d %s'):format(counted(#ids), n_files, n_files == 1 and 'file' or 'files')
-    local options = { prompt = 'Undo', kind = 'fileops.undo', format_item = tostring }
-    vim.ui.select({ what, 'Leave them' }, options, function(choice)
-      if choice == what then M.undo_ids(ids) end
-    end)
+    M.undo_asked(ids, n_files)
   end)
 end
 
 --- What was marked as one line of the quickfix list for each change.
 function M.quickfix()
-  if not is_served then return messages.info('this daemon does not know what is kept (:Fileops status)') end
+  if not is_served then return M.not_served() end
   require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
     if err then return messages.failure(err) end
     local items = {}

@@ -41,11 +41,13 @@ local function place(buf, change)
   local kind, n_lines = change.kind, vim.api.nvim_buf_line_count(buf)
   local sign_group = highlights.of_session(change.session_id or change.label)
   local sign = settings.sign ~= '' and settings.sign or nil
+  local group = LINE_GROUPS[kind]
+  if kind == 'changed' and wants_removed() then group = 'FileopsAdd' end -- beside what it replaced
   local first = math.min(change.start_line, n_lines)
   local opts = { ---@type vim.api.keyset.set_extmark
     sign_text = sign and (kind == 'removed' and '▁' or sign),
     sign_hl_group = sign_group,
-    line_hl_group = LINE_GROUPS[kind],
+    line_hl_group = group,
     strict = false,
   }
   if change.removed_text ~= '' and wants_removed() then
@@ -57,7 +59,7 @@ local function place(buf, change)
     ids[#ids + 1] = vim.api.nvim_buf_set_extmark(buf, ns, line - 1, 0, {
       sign_text = sign,
       sign_hl_group = sign_group,
-      line_hl_group = LINE_GROUPS[kind],
+      line_hl_group = group,
     })
   end
   return { change = change, ids = ids }
