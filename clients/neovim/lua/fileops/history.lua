@@ -135,10 +135,33 @@ local function undo(params)
   end)
 end
 
+--- Of a change set the person chooses: files that were changed together belong together.
+---@param entry fileops.wire.HistoryEntry
+local function undo_entry(entry)
+  local in_force = vim.tbl_filter(
+    function(other) return entry.set_id ~= nil and other.set_id == entry.set_id and not other.undone_by end,
+    view and view.entries or {}
+  )
+  if #in_force <= 1 then return undo({ edit_id = entry.edit_id }) end
+  local ways = {
+    ('Undo the change set: %d files'):format(#in_force),
+    'Undo this file only',
+    'Leave them',
+  }
+  vim.ui.select(ways, {
+    prompt = 'These files were changed together',
+    kind = 'fileops.undo',
+    format_item = tostring,
+  }, function(_, choice)
+    if choice == 1 then undo({ set_id = entry.set_id }) end
+    if choice == 2 then undo({ edit_id = entry.edit_id }) end
+  end)
+end
+
 local actions = {
   undo = function()
     local entry = selected()
-    if entry then undo({ edit_id = entry.edit_id }) end
+    if entry then undo_entry(entry) end
   end,
   undo_session = function()
     local entry = selected()

@@ -182,6 +182,47 @@ t.it('the list of one session has its edits alone', function()
   keys('q')
 end)
 
+t.it('a change set is undone as a whole, or one file of it', function()
+  local path, agent = world.new(TEXT)
+  local second = vim.fs.dirname(path) .. '/of-the-set'
+  local function apply()
+    vim.fn.delete(second)
+    t.async(function()
+      world.succeeded(agent:read({ file_path = path }))
+      world.succeeded(fileops.request('fileops/applyChanges', {
+        session_id = agent.id,
+        changes = {
+          { kind = 'edit', file_path = path, edits = { { old_string = 'two', new_string = 'TWO' } } },
+          { kind = 'create', file_path = second, content = 'new\n' },
+        },
+      }))
+    end)
+    require('fileops.ui.last_edit').close()
+  end
+  for choice, left in ipairs({ 0, 1 }) do
+    apply()
+    require('fileops.history').open('', agent.id)
+    opened(2 * choice)
+    vim.api.nvim_win_set_cursor(0, { vim.fn.match(list(), 'demo.py') + 1, 0 })
+    local ways = {}
+    local select = vim.ui.select
+    vim.ui.select = function(items, _, on_choice) -- luacheck: ignore 122
+      ways = items
+      on_choice(items[choice], choice)
+    end
+    local said = t.said(function(said)
+      keys('u')
+      t.wait(function() return #said == 1 end, 'the undo')
+    end)
+    vim.ui.select = select -- luacheck: ignore 122
+    t.eq(ways[1], 'Undo the change set: 2 files')
+    t.eq(said, { choice == 1 and 'fileops: 2 edits were undone' or 'fileops: one edit was undone' })
+    t.eq(t.contents(path), TEXT)
+    t.eq(vim.fn.filereadable(second), left)
+    keys('q')
+  end
+end)
+
 t.it('many edits are undone at one key after a question only', function()
   local path, agent = world.new(TEXT)
   edited(agent, path, { 'one', 'ONE' }, { 'two', 'TWO' }, { 'three', 'THREE' })
