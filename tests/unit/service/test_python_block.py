@@ -1,14 +1,17 @@
 """The part of a Python file that is parsed after an edit, against the parse of the whole file."""
 
 import ast
+import re
 import warnings
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fileops.core import splices
 from fileops.core.text import detect_format
 from fileops.model.edits import Splice
-from fileops.service.answers.python_block import changed_block
+from fileops.service.answers.python_block import changed_block, only_renames
 
 SOURCE = '''"""A module.
 
@@ -109,3 +112,51 @@ def test_block_is_the_definition_around_the_edit() -> None:
 def test_edit_of_triple_quotes_has_no_block(old: bytes) -> None:
     at = SOURCE.encode().index(old)
     assert block_of(SOURCE.encode(), Splice(at, at + len(old), b"x" if b'"' in old else b'"""')) is None
+
+
+WORDS = """\
+# -*- coding: utf-8 -*-
+# of words
+import os.path as path  # for 3 files
+
+def first(a, b=1, *, key=1.5):
+    name, rest = rb"bytes x", 'a "quoted" text'
+    total = 1.e5 + .5 + 1e-5 + 0x1f + 1_000 + 10 if a else b.real
+    text = f"{name!r:>10} and {total:05} of {a}"
+    other = "\\x41bc \\N{BULLET}"
+    match a:
+        case [x, 1] | {"key": x}:
+            return [x for x in rest if x is not None]
+    async def inner(): await other(name=a, path=2)
+    '''a text
+    of some lines'''
+"""
+PLACES = [(found.start(), found.end()) for found in re.finditer(r"\w+", WORDS)]
+NEW_WORDS = [
+    "x", "name", "e5", "e", "rb", "f", "b", "None", "if", "for", "match", "case", "_", "type", "__debug__", "print",
+    "0", "7", "42", "007", "1_0", "1e5", "0x", "12j", "9" * 19, "é", "x y", "", "a.b", "x1",
+]  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(NEW_WORDS)), min_size=1, max_size=3))
+def test_file_in_which_only_names_change_still_parses(changes: list[tuple[tuple[int, int], str]]) -> None:
+    data = WORDS.encode()
+    chosen = sorted(dict(changes).items())
+    wanted = [Splice(start, end, word.encode()) for (start, end), word in chosen]
+    if only_renames(data, wanted, detect_format(data)):
+        ast.parse(splices.apply(data, wanted))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_renamed"),
+    [
+        ("total = 1", "amount = 1", True), ("b=1", "b=20", True), ("for 3 files", "of 3 trees", False),
+        ("3 files", "4 trees", True), ("first(a", "second(a", True), ("first(a", "if(a", False), ("rb", "xb", False),
+        ("1.e5", "1.x5", False), ("x41bc", "x4", False), ("b.real", "b.imag", True), ("b.real", "b", False),
+        ("coding", "encoded", False), ("name!r", "name!x", False), ("10 if", "010 if", False),
+    ],
+)  # fmt: skip
+def test_edit_is_known_to_change_names_and_numbers_alone(old: str, new: str, is_renamed: bool) -> None:
+    data = WORDS.encode()
+    at = data.index(old.encode())
+    assert only_renames(data, [Splice(at, at + len(old), new.encode())], detect_format(data)) == is_renamed

@@ -1,9 +1,9 @@
 """Whether an edit left a file that no longer parses. It refuses nothing, and an edit never waits long for it.
 
-The new text is parsed in a child process while the edit is committed: of a Python file only the changed block
-(python_block.py), if that parses. Only if the new text has an error, the old text is parsed as well: an error that
-was there before is not of this edit. No thread is used for it, because that would compete with the commit for the
-interpreter's lock.
+The new text is parsed in a child process while the edit is committed: of a Python file only the changed block, if that
+parses, and nothing if only names and numbers have changed (python_block.py). Only if the new text has an error, the old
+text is parsed as well: an error that was there before is not of this edit. No thread is used for it, because that would
+compete with the commit for the interpreter's lock.
 
 What takes longer than TIMEOUT_S after the commit, or is larger than MAX_BYTES, is left out. Thread-safe; called in
 worker threads.
@@ -21,7 +21,7 @@ from fileops.core import splices, text
 from fileops.model.edits import Plan
 from fileops.model.internal_errors import PluginFailed
 from fileops.model.suggestions import SyntaxFault, SyntaxReport
-from fileops.service.answers.python_block import changed_block
+from fileops.service.answers.python_block import changed_block, only_renames
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -135,6 +135,8 @@ class Check:
     """A check that has begun: a context manager, at whose end it is dropped unless `result` was called."""
 
     def __init__(self, checker: SyntaxChecker, language: str | None, plan: Plan) -> None:
+        if language == "python" and only_renames(plan.snapshot.data, plan.splices, plan.format):
+            language = None
         self._checker, self._language, self._plan = checker, language, plan
         block = changed_block(plan.snapshot.data, plan.splices, plan.format) if language == "python" else None
         self._is_of_block = block is not None
