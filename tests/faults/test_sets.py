@@ -12,16 +12,19 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from faults.injection import IS_COMPLETE, Action, Shim, Spot
 from faults.set_runner import AFTER, BEFORE, Hooks, contents, write_all
+from fileops.fs.local import filesystem
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.internal_errors import Stale
+from fileops.platform.locks import wait_for_writers
 
 pytestmark = pytest.mark.timeout(1200)
 _CHANGES = {"write", "pwrite", "rename", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat", "fsync", "ftruncate"}
@@ -188,3 +191,43 @@ def test_sets_of_two_daemons_over_the_same_files_lose_nothing(folder: str, tmp_p
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0]
     assert {Path(path).read_text() for path in paths} == {str(2 * n_sets)}
     assert sorted(os.listdir(folder)) == ["a", "b", "c", "d"]
+
+
+def test_reader_in_another_daemon_sees_no_mixture(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-SET-8: what is read after a new content is not an old one. The limit of the wait is raised: disks may be slow.
+
+    Each set writes its number into all files, so the number that is read second is never the smaller one.
+    """
+    names = [f"{folder}/{name}" for name in ("a", "b", "c", "d")]
+    for name in names:
+        Path(name).write_text("0")
+    n_sets = 60
+
+    def write() -> None:
+        fs = LocalFileSystem(state_folder=f"{tmp_path}/set-state/journals")
+        for number in range(1, n_sets + 1):
+            read = [fs.read(name) for name in names]
+            files = [
+                PlannedFile(snapshot=snapshot, splices=(Splice(0, len(snapshot.data), str(number).encode()),))
+                for snapshot in read
+            ]
+            fs.replace_set(f"set{number}", files, Hooks())
+
+    monkeypatch.setattr(filesystem, "wait_for_writers", partial(wait_for_writers, wait_s=60.0))
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            write()
+            code = 0
+        finally:
+            os._exit(code)
+    reader = LocalFileSystem(state_folder=f"{tmp_path}/reader-state/journals")
+    pairs, ended, status = list[tuple[int, int]](), 0, 0
+    while not ended:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        for first, second in ((names[0], names[-1]), (names[-1], names[0])):
+            pairs.append((int(reader.read(first).data), int(reader.read(second).data)))
+    assert (os.waitstatus_to_exitcode(status), pairs[-1]) == (0, (n_sets, n_sets))
+    assert [pair for pair in pairs if pair[1] < pair[0]] == []
+    assert len(set(pairs)) > 2  # the two have met
