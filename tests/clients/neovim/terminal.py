@@ -51,6 +51,10 @@ class Terminal:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.text()}") from error
 
+    def record(self, target: Path) -> None:
+        """Write all that Neovim sends to its terminal from now on, control sequences too."""
+        self._tmux("pipe-pane", "-O", f"cat >> '{target}'")
+
     def text(self) -> str:
         """The text on the screen."""
         return self._tmux("capture-pane", "-p")

@@ -74,3 +74,18 @@ def typed_all(shop: Scene, number: int) -> None:
     """Wait until Neovim has taken all keys that were typed before this."""
     shop.terminal.command(f"let g:typed = {number}")
     shop.terminal.until(f"get(g:, 'typed', -1) == {number}")
+
+
+def test_terminal_shows_a_notice_while_the_user_looks_elsewhere(nvim: Neovim, tmp_path: Path) -> None:
+    sent = tmp_path / "sent"
+    sent.touch()
+    with scene(nvim, tmp_path, shows_reviews_in="text") as shop:
+        shop.terminal.record(sent)
+        first = shop.propose("agent-1", SHORTER_TOTAL)
+        shop.terminal.shows("agent-1 1/1")
+        shop.terminal.command("Fileops reject")
+        assert shop.result(first) == "rejected"
+        assert b"\x1b]9;" not in sent.read_bytes()
+        shop.terminal.command("doautocmd FocusLost")
+        shop.propose("agent-1", NO_FLOATS)
+        nvim.wait_for(lambda: b"\x1b]9;fileops: 1 to review\x1b\\" in sent.read_bytes(), "the notice")

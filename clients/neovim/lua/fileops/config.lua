@@ -14,7 +14,7 @@ M.defaults = {
   pane = { layout = 'inline', height = 14, show_edits = true, close_after_s = 10 },
   marks = { enabled = true, deleted = true, sign = '▎' },
   documents = { max_mb = 16 },
-  review = { open = 'text' },
+  review = { open = 'text', notice = true },
   stale = { virtual_text = true, sign = '!' },
   keys = {
     accept = 'a',

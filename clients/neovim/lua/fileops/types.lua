@@ -39,6 +39,7 @@
 ---@field max_mb number a larger buffer is not reported to the daemon: agents then see the file instead
 
 ---@class (exact) fileops.ReviewOptions
+---@field notice boolean a notice of the terminal when a review waits and Neovim has no focus
 ---@field open 'text'|'pane'|'focus'|'none' 'text' shows a waiting review in the text of its file, 'pane' below it
 
 ---@class (exact) fileops.StaleOptions

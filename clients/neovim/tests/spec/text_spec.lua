@@ -217,3 +217,45 @@ t.it(
     )
   end
 )
+
+t.it('the terminal is asked for a notice only while the person is elsewhere', function()
+  local notice = require('fileops.ui.notice')
+  t.eq(notice.is_away(), false)
+  vim.api.nvim_exec_autocmds('FocusLost', {})
+  t.eq(notice.is_away(), true)
+  vim.api.nvim_exec_autocmds('FocusGained', {})
+  t.eq(notice.is_away(), false)
+end)
+
+t.it('many reviews that come at once are announced once', function()
+  asking()
+  local opened, closed = {}, {}
+  for i = 1, 30 do
+    opened[i] = {
+      review_id = 'many-' .. i,
+      session = { session_id = 'codex:1', host = 'codex', label = 'Codex' },
+      title = 'Edit',
+      operation = 'modify',
+      file_path = ('/nowhere/%d.txt'):format(i),
+      original_text = 'a\n',
+      proposed_text = 'b\n',
+      revision = 1,
+      changes = {
+        {
+          id = '1',
+          old_start = 1,
+          old_lines = 1,
+          new_start = 1,
+          new_lines = 1,
+          diff = '@@ -1 +1 @@\n-a\n+b\n',
+        },
+      },
+    }
+    closed[i] = { review_id = 'many-' .. i, state = 'withdrawn' }
+  end
+  local listed = require('fileops.review.listed')
+  t.eq(#t.said(function() listed.changed({ opened = opened, closed = {} }) end), 0) -- the pane counts them
+  t.eq({ #review.waiting(), #world.own_windows() }, { 30, 1 })
+  listed.changed({ opened = {}, closed = closed })
+  t.eq({ #review.waiting(), #world.own_windows() }, { 0, 0 })
+end)

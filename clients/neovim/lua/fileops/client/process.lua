@@ -130,6 +130,7 @@ local function on_init(client, result)
   tell_private()
   require('fileops.client.sync').attach_all(client.id)
   local served = M.state.capabilities or {}
+  require('fileops.ui.notice') -- which hears from now on where the person looks
   require('fileops.review.listed').attached(client, served.requests or {})
   require('fileops.unkept.changes').attached(served.notifications or {})
   release(nil, client)

@@ -338,6 +338,7 @@ end
 ---@param review fileops.Review
 function M.arrived(review)
   require('fileops.review.countdown').watch()
+  require('fileops.ui.notice').waiting()
   local open = config.get().review.open
   if open == 'text' and review.kind == 'edit' and text.show(review) and text.is_visible(review) then
     redraw() -- of another one, which counts those that wait

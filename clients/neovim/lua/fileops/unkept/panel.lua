@@ -86,6 +86,8 @@ end
 local function spec_of(result)
   local keys = config.get().keys
   local title = ' %#FileopsTitle#Changes to keep%*'
+  local files = result.n_files == 1 and 'file' or 'files'
+  local where = ('%d in %d %s'):format(result.n_changes, result.n_files, files)
   return {
     name = 'changes',
     file_path = '',
@@ -93,7 +95,7 @@ local function spec_of(result)
     hunks = {},
     page = page_of(result),
     titles = {
-      title .. (' %%#FileopsMuted#· %d in %d files%%*'):format(result.n_changes, result.n_files),
+      title .. (' %%#FileopsMuted#· %s%%*'):format(where),
       title,
     },
     n_needed = 3,
