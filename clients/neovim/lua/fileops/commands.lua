@@ -122,6 +122,10 @@ M.subcommands = {
     run = function() require('fileops.unkept.changes').toggle_removed() end,
     desc = 'show the lines that agents removed, or do not',
   },
+  turns = {
+    run = from('unkept.turns', 'open'),
+    desc = 'what agents did by prompts, to restore to before one',
+  },
   changes = { run = from('unkept.panel', 'open'), desc = 'what is not kept, by session, turn and file' },
   quickfix = {
     run = from('unkept.changes', 'quickfix'),

@@ -170,3 +170,24 @@ t.it('the panel keeps and undoes sessions, turns, files and changes', function()
   keys('q')
   t.wait(function() return not vim.api.nvim_buf_is_valid(panel) end, 'the panel to close')
 end)
+
+t.it('all files go back to before a turn, as previewed', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  local offered = {}
+  local select = vim.ui.select
+  vim.ui.select = function(items, options, choose) -- luacheck: ignore 122
+    offered[#offered + 1] = options.format_item(items[1])
+    choose(items[1])
+  end
+  vim.cmd('Fileops turns')
+  marked(buf, {})
+  vim.ui.select = select -- luacheck: ignore 122
+  t.eq({ #offered, offered[2] }, { 2, 'Restore 1 file: demo.py +2 −2' })
+  t.eq(t.contents(path), TEXT)
+  t.wait(function() return world.text_of(buf) == TEXT end, 'the buffer to follow')
+  vim.cmd('Fileops redo')
+  marked(buf, { 2, 6, 10 })
+  vim.cmd('Fileops keep all')
+  marked(buf, {})
+end)

@@ -211,6 +211,14 @@ function M.undo_ids(ids)
   end)
 end
 
+--- Something was undone as a whole: `redo` is about that.
+---@param rewind_id? string
+function M.undone(rewind_id)
+  last_undo = rewind_id or last_undo
+  ask_all()
+  events.emit('unkept', {})
+end
+
 --- Undo these changes, after a question if they are in several files.
 ---@param ids string[]
 ---@param n_files? integer nil: not known
