@@ -1,6 +1,8 @@
 """Directory watches through watchdog's Observer, for systems without inotify."""
 
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fileops.model.internal_errors import WatchError
@@ -10,19 +12,22 @@ from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
-    from watchdog.observers.api import ObservedWatch
+    from watchdog.observers.api import BaseObserver, ObservedWatch
 
 
 class ObserverWatch:
     """Watches of directories by an Observer. `add` and `remove` may wait for its threads."""
 
-    def __init__(self, on_hint: OnHint, on_lost: OnLost) -> None:
+    def __init__(
+        self, on_hint: OnHint, on_lost: OnLost, make_observer: "Callable[[], BaseObserver] | None" = None
+    ) -> None:
+        """Args: make_observer: of watchdog; by default the one of this system (FSEvents or kqueue on macOS)."""
         from watchdog.observers import Observer
 
         self._on_hint = on_hint
         self._on_lost = on_lost
         self._watches: dict[str, tuple[Identity, ObservedWatch]] = {}
-        self._observer = Observer()
+        self._observer = (make_observer or Observer)()
         self._observer.start()
 
     def add(self, folder: str) -> None:
@@ -52,12 +57,22 @@ class ObserverWatch:
             if parent == folder and name:
                 self._on_hint(folder, name)
             elif os.fsdecode(path) == folder and event.event_type in {"deleted", "moved"}:
-                self._on_lost(folder)
+                self._lose(folder)
+
+    def _lose(self, folder: str) -> None:
+        entry = self._watches.pop(folder, None)
+        if entry is not None:  # else `remove` was called meanwhile, or it was lost before
+            self._end(entry[1])
+            self._on_lost(folder)
 
     def remove(self, folder: str) -> None:
         entry = self._watches.pop(folder, None)
-        if entry is not None and entry[1] in {emitter.watch for emitter in self._observer.emitters}:
-            self._observer.unschedule(entry[1])
+        if entry is not None:
+            self._end(entry[1])
+
+    def _end(self, watch: "ObservedWatch") -> None:
+        with suppress(KeyError):  # its emitter has ended, since the folder is gone
+            self._observer.unschedule(watch)
 
     def is_in_place(self, folder: str) -> bool:
         entry = self._watches.get(folder)

@@ -64,6 +64,7 @@ class LocalFileSystem:
 
     def stat(self, path: str) -> Stamp | None:
         try:
+            nofollow.require_not_special(path)
             fd = self._opener(path, nofollow.PATH_ONLY)
             try:
                 status = os.fstat(fd)

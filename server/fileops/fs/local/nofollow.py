@@ -127,6 +127,8 @@ def resolve(path: str, opener: Opener) -> str:
 
 def _spelled(path: str, opener: Opener) -> str:
     """Return the path of an existing file as its folders spell it. Raises: OSError."""
+    if not O_PATH and _is_special(os.lstat(path).st_mode):
+        return path
     fd = opener(path, PATH_ONLY)
     try:
         return spelled(path, fd)
@@ -230,11 +232,27 @@ def _open_leased(open_it: Callable[[], int]) -> int:
 
 def status_of(path: str, opener: Opener) -> os.stat_result:
     """Return the status of a file of any kind, without following links. Raises: OSError."""
+    if not O_PATH and _is_special((status := os.lstat(path)).st_mode):
+        return status  # to open a device would act on it
     fd = opener(path, PATH_ONLY)
     try:
         return os.fstat(fd)
     finally:
         descriptors.close(fd)
+
+
+def require_not_special(path: str) -> None:
+    """Where nothing can be opened for its status alone, refuse a device, a FIFO or a socket before it is opened.
+
+    Raises: OSError, NotRegularFile.
+    """
+    if not O_PATH and _is_special((status := os.lstat(path)).st_mode):
+        require_regular(status)
+
+
+def _is_special(mode: int) -> bool:
+    """Return whether it is a device, a FIFO or a socket."""
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
 
 
 def require_regular(status: os.stat_result, fd: int | None = None) -> None:

@@ -18,6 +18,7 @@ from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, FileMissing
 from fileops.model.internal_errors import Stale
 from fileops.platform import sync, syscalls
+from support.abilities import needs_exchange
 
 
 def after_call(name: str, then: Callable[[], None], patch: pytest.MonkeyPatch, module: ModuleType = os) -> None:
@@ -83,7 +84,7 @@ def test_external_store_without_a_new_stamp_is_not_lost(fs: LocalFileSystem, fol
     assert Path(path).read_bytes() == b"THEM"
 
 
-@pytest.mark.parametrize("how", ["rename", "exchange", "in place"])
+@pytest.mark.parametrize("how", ["rename", pytest.param("exchange", marks=needs_exchange), "in place"])
 def test_external_write_right_after_a_commit_is_not_attributed_to_it(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
@@ -108,6 +109,7 @@ def test_external_write_right_after_a_commit_is_not_attributed_to_it(
     assert not same_stamp(committed.snapshot.stamp, stands)
 
 
+@needs_exchange
 @pytest.mark.parametrize("how", ["swap", "in place", "removal", "hard link", "chmod"])
 def test_external_write_after_the_last_compare_is_not_lost(fs: LocalFileSystem, folder: str, how: str) -> None:
     """Of a file that changed lately: it is exchanged, and what came out is looked at."""
@@ -135,6 +137,7 @@ def test_external_write_after_the_last_compare_is_not_lost(fs: LocalFileSystem, 
         assert Path(path).read_bytes() == (b"seen" if how in {"hard link", "chmod"} else b"THEM")
 
 
+@needs_exchange
 @pytest.mark.parametrize("n_others", [1, 2, 3])
 def test_external_write_during_a_rollback_is_kept(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, n_others: int
@@ -159,6 +162,7 @@ def test_external_write_during_a_rollback_is_kept(
     assert os.listdir(folder) == ["f"]
 
 
+@needs_exchange
 @pytest.mark.parametrize("writes_both", [False, True])
 def test_write_through_an_open_descriptor_after_the_exchange_is_not_lost(
     fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch, writes_both: Any

@@ -26,6 +26,7 @@ from fileops.model.errors import (
 )
 from fileops.model.internal_errors import PathMoved
 from fileops.platform import syscalls
+from support.abilities import needs_proc
 from support.children import as_root, in_child, mount, own_mounts
 
 OLD = b"old content\n" * 500
@@ -343,6 +344,7 @@ def test_edit_without_free_descriptors_keeps_the_old_file(fs: LocalFileSystem, f
     assert os.listdir(folder) == ["f"]
 
 
+@needs_proc
 def test_worker_that_writes_many_files_keeps_few_open(fs: LocalFileSystem, folder: str) -> None:
     """As an undo does, in one go: what it replaces is let go of after the answer."""
     for n in range(100):

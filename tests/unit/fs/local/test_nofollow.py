@@ -19,6 +19,7 @@ from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing, FileOpsError, IsDirectory, NotRegularFile, OutsideRoots
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import syscalls
+from support.abilities import needs_proc
 from support.children import as_root, in_child
 
 VERBS = ["stat", "open", "read"]
@@ -87,6 +88,7 @@ def test_small_and_empty_files_are_no_kernel_streams(any_fs: LocalFileSystem, fo
     assert any_fs.read(f"{folder}/f").data == b"x" * size
 
 
+@needs_proc
 def test_other_names_of_a_file_resolve_to_its_canonical_path(any_fs: LocalFileSystem, folder: str) -> None:
     path = f"{folder}/f"
     Path(path).write_bytes(b"x")
@@ -248,6 +250,7 @@ def test_folders_and_devices_are_refused_by_replace_too(fs: LocalFileSystem, fol
         fs.replace(snapshot, [Splice(0, 0, b"y")], RecordingHooks())
 
 
+@needs_proc
 def test_descriptors_are_not_leaked(fs: LocalFileSystem, folder: str) -> None:
     def n_open() -> int:
         return len(os.listdir("/proc/self/fd"))

@@ -13,11 +13,12 @@ import pytest
 
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.files import CommitReport
+from support.abilities import HAS_ATTRIBUTES
 from support.children import NOBODY, as_root, in_child
 from support.metadata import NONE, SHARED_ACL, acl, edit, facts, flags_of
 
-if sys.platform != "linux":
-    raise pytest.skip.Exception("attributes and flags are set by Linux's calls here", allow_module_level=True)
+if sys.platform != "linux" or not HAS_ATTRIBUTES:
+    raise pytest.skip.Exception("attributes are set by Linux's calls here", allow_module_level=True)
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, call: str, number: int) -> None:

@@ -12,6 +12,7 @@ from contract.recording import RecordingHooks
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.local.nofollow import OPENERS, resolve
 from fileops.model.edits import Splice
+from support.abilities import needs_openat2
 from support.folding_disk import folding_disk
 
 pytestmark = pytest.mark.xdist_group("folding disk")
@@ -35,7 +36,7 @@ def disk(tmp_path: Path) -> LocalFileSystem:
     return LocalFileSystem(state_folder=str(tmp_path))
 
 
-@pytest.mark.parametrize("opener", ["openat2", "walk"])
+@pytest.mark.parametrize("opener", [pytest.param("openat2", marks=needs_openat2), "walk"])
 def test_every_spelling_of_a_file_is_one_canonical_path(place: str, opener: str) -> None:
     os.mkdir(f"{place}/Source")
     Path(f"{place}/Source/ReadMe.md").write_text("x")
