@@ -61,7 +61,7 @@ class ObserverWatch:
 
     def _lose(self, folder: str) -> None:
         entry = self._watches.pop(folder, None)
-        if entry is not None:  # else `remove` was called meanwhile, or it was lost before
+        if entry is not None:  # else it was removed or lost before
             self._end(entry[1])
             self._on_lost(folder)
 

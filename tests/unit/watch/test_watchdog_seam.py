@@ -13,6 +13,7 @@ if sys.platform != "linux":
 
 from watchdog.observers.inotify_c import CallbackId, InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 
+from support.abilities import needs_inotify
 from support.patience import PATIENCE_S
 
 
@@ -85,6 +86,7 @@ def test_watch_of_folder_without_permission_returns_no_descriptor(tmp_path: Path
         reader.join(PATIENCE_S)
 
 
+@needs_inotify
 def test_callback_is_called_for_events_and_for_the_end_of_its_watch(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -3,19 +3,17 @@
 import ctypes
 import os
 import struct
-import sys
 from pathlib import Path
-
-import pytest
 
 from contract.recording import RecordingHooks
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.edits import Splice
+from support.abilities import needs_inotify
 
 MOVED_FROM, MOVED_TO = 0x40, 0x80
 HEADER = struct.Struct("iIII")  # struct inotify_event
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
+pytestmark = needs_inotify
 
 
 def moves_of(watch_fd: int, name: str) -> list[int]:
