@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import datetime
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -268,11 +269,26 @@ async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: T
     if options.dry_run or preview.error is not None:
         return _print_rewind(options, preview)
     print_lines([*rewind_lines(preview, os.getcwd()), *_diffs(preview)])
-    sys.stdout.write("Undo this? [y/N] ")
-    sys.stdout.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+    if _asked("Undo this? [y/N] ") not in {"y", "yes"}:
         raise NotDone("Nothing was undone.")
     return _print_rewind(options, await rewind(preview.plan, dry_run=False))
+
+
+def _asked(question: str) -> str:
+    """The answer of the person at the terminal, in lower case; "" if they interrupt, or end the input.
+
+    asyncio's own handler of SIGINT only cancels the task, and a task that waits in readline() is not reached by that.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        sys.stdout.write(question)
+        sys.stdout.flush()
+        return sys.stdin.readline().strip().lower()
+    except KeyboardInterrupt:
+        sys.stdout.write("\n")
+        return ""
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _diffs(rewind: Rewind) -> list[Line]:

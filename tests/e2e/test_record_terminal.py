@@ -1,0 +1,163 @@
+"""The commands about the record at a terminal: colours, the pager, questions and their answers."""
+
+import asyncio
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fileops_client import FileOpsClient
+from support.daemon_process import FILEOPS, Place, place_of_test
+from support.patience import PATIENCE_S
+
+OLD = "one\ntwo\nthree\n"
+ROWS, COLUMNS = 12, 80
+QUESTION = "Undo this? [y/N] "
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    for name in ("NO_COLOR", "PAGER", "FILEOPS_PAGER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with place_of_test(monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    made.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=made, check=True)
+    (made / "a.txt").write_text(OLD)
+    return made
+
+
+@dataclass
+class Terminal:
+    """A command at a terminal of its own. shown: what it has printed so far."""
+
+    process: "subprocess.Popen[bytes]"
+    screen: int
+    shown: str = ""
+
+    def until(self, text: str) -> None:
+        """Read until the text is shown."""
+        while text not in self.shown:
+            assert self._read(), f"ended without {text!r}: {self.shown!r}"
+
+    def answer(self, keys: bytes) -> None:
+        os.write(self.screen, keys)
+
+    def end(self) -> int:
+        """Read to the end. Returns the exit status."""
+        while self._read():
+            pass
+        os.close(self.screen)
+        return self.process.wait(PATIENCE_S)
+
+    def _read(self) -> bool:
+        readable, _, _ = select.select([self.screen], [], [], PATIENCE_S)
+        assert readable, f"nothing more is shown: {self.shown!r}"
+        try:
+            data = os.read(self.screen, 4096)
+        except OSError:  # EIO: the command has closed the terminal
+            return False
+        self.shown += data.decode().replace("\r\n", "\n")
+        return bool(data)
+
+
+def at_terminal(shared: Place, folder: Path, *arguments: str, **environment: str) -> Terminal:
+    screen, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    process = subprocess.Popen(
+        ("setsid", "--ctty", *FILEOPS, *arguments), cwd=folder, env={**shared.process_env, **environment},
+        stdin=terminal, stdout=terminal, stderr=terminal,
+    )  # fmt: skip
+    os.close(terminal)
+    return Terminal(process, screen)
+
+
+async def edited(folder: Path, n_files: int = 0) -> None:
+    """An agent edits one file and creates some."""
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await agent.read(folder / "a.txt")
+        assert (await agent.edit(folder / "a.txt", "two", "2")).ok
+        for n in range(n_files):
+            assert (await agent.write(folder / f"n{n}.txt", "made\n")).ok
+
+
+async def shown(shared: Place, folder: Path, *arguments: str, **environment: str) -> str:
+    terminal = at_terminal(shared, folder, *arguments, **environment)
+    assert await asyncio.to_thread(terminal.end) == 0, terminal.shown
+    return terminal.shown
+
+
+async def test_log_has_colours_at_a_terminal_only_if_they_are_wanted(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    assert "\x1b[33me-" in await shown(shared, folder, "log")
+    assert "\x1b" not in await shown(shared, folder, "log", NO_COLOR="1")
+    assert "\x1b" not in await shown(shared, folder, "log", TERM="dumb")
+    assert b"\x1b" not in (await asyncio.to_thread(shared.run, "log", cwd=folder)).stdout
+
+
+async def test_long_log_is_shown_in_the_pager(shared: Place, folder: Path, tmp_path: Path) -> None:
+    await edited(folder, ROWS)
+    paged = tmp_path / "paged"
+    pager = f"tee {paged}"
+    assert "n11.txt" in await shown(shared, folder, "log", PAGER=pager)
+    assert len(paged.read_text().splitlines()) == ROWS + 1
+    paged.unlink()
+    assert "n11.txt" in await shown(shared, folder, "log", PAGER="false", FILEOPS_PAGER=pager)
+    assert paged.exists()
+    assert "n11.txt" in await shown(shared, folder, "log", PAGER=str(tmp_path / "no program"))
+
+
+async def test_pager_is_left_out_of_what_fits_and_of_pipes(shared: Place, folder: Path, tmp_path: Path) -> None:
+    await edited(folder, 2)
+    paged = tmp_path / "paged"
+    pager = {"PAGER": f"tee {paged}"}
+    assert "n1.txt" in await shown(shared, folder, "log", **pager)
+    await asyncio.to_thread(shared.run, "log", "-n", "50", cwd=folder, env=pager)
+    assert not paged.exists()
+
+
+@pytest.mark.parametrize(
+    ("keys", "status"), [(b"y\n", 0), (b"YES\n", 0), (b"n\n", 1), (b"\n", 1), (b"\x04", 1), (b"\x03", 1)],
+    ids=["y", "yes", "n", "enter", "end of input", "interrupt"],
+)  # fmt: skip
+async def test_question_is_answered_with_yes_or_nothing_is_undone(
+    shared: Place, folder: Path, keys: bytes, status: int
+) -> None:
+    """R-CLI-2."""
+    await edited(folder)
+    terminal = at_terminal(shared, folder, "rewind", "--agent", "codex", NO_COLOR="1")
+    await asyncio.to_thread(terminal.until, QUESTION)
+    assert "1 change in 1 file would be undone." in terminal.shown
+    assert "-2\n+two\n" in terminal.shown
+    assert (folder / "a.txt").read_text() == OLD.replace("two", "2")
+    terminal.answer(keys)
+    assert await asyncio.to_thread(terminal.end) == status
+    assert (folder / "a.txt").read_text() == (OLD if status == 0 else OLD.replace("two", "2"))
+    assert ("Nothing was undone." in terminal.shown) == bool(status)
+    assert "Traceback" not in terminal.shown
+
+
+async def test_reader_that_ends_early_is_no_error(shared: Place, folder: Path) -> None:
+    await edited(folder, 40)
+    line = f"{' '.join(FILEOPS)} log -n 100 | head -n 1"
+    done = await asyncio.to_thread(
+        subprocess.run, ["bash", "-o", "pipefail", "-c", line], cwd=folder, env=shared.process_env,
+        capture_output=True, check=False, timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert (done.stderr, done.stdout.count(b"\n")) == (b"", 1)
+    assert done.returncode in {0, 128 + signal.SIGPIPE}
