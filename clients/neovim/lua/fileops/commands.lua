@@ -128,8 +128,12 @@ M.subcommands = {
   },
   changes = { run = from('unkept.panel', 'open'), desc = 'what is not kept, by session, turn and file' },
   quickfix = {
-    run = from('unkept.changes', 'quickfix'),
+    run = function() require('fileops.unkept.changes').quickfix() end,
     desc = 'all changes that are not kept, as a list of places',
+  },
+  since = {
+    run = function() require('fileops.unkept.changes').since() end,
+    desc = 'the same, of what came since Neovim lost the focus',
   },
   dismiss = {
     run = function(args)

@@ -5,10 +5,15 @@ local config = require('fileops.config')
 local M = {}
 
 local has_focus = true
+local last_looked_s = os.time() -- when Neovim lost the focus last; until then, when this was loaded
 
 --- Whether the person looks at another window, as far as the terminal says so.
 ---@return boolean
 function M.is_away() return not has_focus end
+
+--- When the person looked away last.
+---@return integer seconds since the epoch
+function M.last_looked() return last_looked_s end
 
 ---@param n_waiting integer reviews
 ---@return string the terminal's control sequence
@@ -23,7 +28,12 @@ function M.waiting()
 end
 
 local group = vim.api.nvim_create_augroup('fileops.notice', {})
-vim.api.nvim_create_autocmd('FocusLost', { group = group, callback = function() has_focus = false end })
+vim.api.nvim_create_autocmd('FocusLost', {
+  group = group,
+  callback = function()
+    has_focus, last_looked_s = false, os.time()
+  end,
+})
 vim.api.nvim_create_autocmd('FocusGained', { group = group, callback = function() has_focus = true end })
 
 return M

@@ -256,27 +256,33 @@ function M.undo(level, range)
   end)
 end
 
---- What was marked as one line of the quickfix list for each change.
-function M.quickfix()
+--- All that is not kept, as one line of the quickfix list for each change.
+---@param since_s? integer seconds since the epoch: only what is newer
+function M.quickfix(since_s)
   if not is_served then return M.not_served() end
   require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
     if err then return messages.failure(err) end
     local items = {}
     for _, file in ipairs(result.files) do
       for _, change in ipairs(file.changes) do
-        items[#items + 1] = {
-          filename = file.file_path,
-          lnum = math.max(1, change.start_line),
-          end_lnum = math.max(1, change.start_line, change.end_line),
-          text = ('%s +%d −%d'):format(change.label, change.added, change.removed),
-        }
+        if not since_s or change.time >= since_s then
+          items[#items + 1] = {
+            filename = file.file_path,
+            lnum = math.max(1, change.start_line),
+            end_lnum = math.max(1, change.start_line, change.end_line),
+            text = ('%s +%d −%d'):format(change.label, change.added, change.removed),
+          }
+        end
       end
     end
-    if #items == 0 then return messages.info('all is kept') end
+    if #items == 0 then return messages.info(since_s and 'nothing since you last looked' or 'all is kept') end
     vim.fn.setqflist({}, ' ', { title = "Agents' changes that are not kept", items = items })
     vim.cmd('copen')
   end)
 end
+
+--- What agents changed since the person last looked.
+function M.since() M.quickfix(require('fileops.ui.notice').last_looked()) end
 
 M.toggle_removed = marks.toggle_removed
 
