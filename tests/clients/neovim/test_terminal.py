@@ -89,12 +89,12 @@ def test_review_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
 
         # what was changed stays marked until that is dismissed
         shop.terminal.command("Fileops close")
+        shop.terminal.shows("▎")
         shop.terminal.keys("g", "g")
         shop.terminal.command("Fileops next")
         # with a record, what the person has accepted counts as kept
         marked = "count: int = 0" if nvim.shares_daemon else "class Item"
         shop.terminal.until(f"getline('.') =~# '{marked}'")
-        shop.terminal.shows("▎")
         shop.terminal.command("Fileops dismiss")
         shop.terminal.shows_no("▎")
         shop.terminal.until(ONE_WINDOW)
