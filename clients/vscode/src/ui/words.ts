@@ -6,11 +6,14 @@ export type Words = readonly { text: string; isChanged: boolean }[];
 
 /** Where lines share less than this with the others, single words say nothing. */
 const MIN_SHARED = 0.3;
-const MAX_MS = 20; // for one change: what takes longer is marked as a whole
+/** Of longer changes no words are marked, and of those that differ in more words: the work for one change is bounded. */
+const MAX_CHARS = 20_000;
+const MAX_DIFFERENT = 400;
 
 /** The lines of both texts. Lines of which nothing is in the other text have no marked words. */
 export function changedWords(before: string, after: string): { before: Words[]; after: Words[] } {
-  const parts = before === '' || after === '' ? undefined : diffWordsWithSpace(before, after, { timeout: MAX_MS });
+  const isShort = before !== '' && after !== '' && before.length + after.length <= MAX_CHARS;
+  const parts = isShort ? diffWordsWithSpace(before, after, { maxEditLength: MAX_DIFFERENT }) : undefined;
   const shared = (parts ?? []).filter(part => !part.added && !part.removed).reduce((n, { value }) => n + value.trim().length, 0);
   const isClose = shared >= MIN_SHARED * Math.min(before.trim().length, after.trim().length);
   if (!parts || !isClose) return { before: whole(before), after: whole(after) };
