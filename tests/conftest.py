@@ -1,6 +1,7 @@
 """Settings that hold for every test, and what is started once for all of them."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Generator
 
@@ -49,6 +50,13 @@ def pytest_runtest_makereport(
     if report.failed and call.duration >= FULL_S and not item.nodeid.startswith(tuple(EDITORS)):
         shrink_patience()
     return report
+
+
+@pytest.fixture(autouse=True)
+def no_record_of_earlier_tests() -> Generator[None]:
+    """The record of a shared daemon outlives it, with its history of edits: the next test's daemon begins without."""
+    yield
+    shutil.rmtree(os.path.join(_STATE.name, "fileops-server", "record"), ignore_errors=True)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fs.encoded": {*DISK_MAY_IMPORT, "core.legacy_text", "core.globs"},
     "watch": {"model", "ports"},
     "tracking": {"model", "ports", "core"},
-    "history": {"model", "ports", "core", "platform"},
+    "history": {"model", "ports", "core"},
     "record": {"model", "ports", "core", "platform"},
     "wire": {"model", "core.presentation", "core.matching", "core.globs", "core.legacy_text", "rpc.decode"},
     "service": {

@@ -314,6 +314,40 @@ async def test_undo_of_an_edit_is_another_entry(daemon: SharedDaemon, folder: Pa
     assert (second["undoes"], second["by"]["kind"], second["by"]["label"]) == ([first["entry_id"]], "person", "Neovim")
 
 
+async def test_history_and_log_are_the_same_after_a_restart(folder: Path) -> None:
+    """R-UNDO-7: without any option."""
+    async with shared_daemon() as daemon:
+        editor, agent = await daemon.editor(folder), await daemon.agent(folder, session="night")
+        await recording(editor, folder)
+        for name in ("a.py", "b.py"):
+            await agent.read(folder / name)
+            await agent.edit(folder / name, "one", "1")
+        (first, second) = [entry["edit_id"] for entry in await entries(editor)]
+        await editor.call("fileops/undo", {"edit_id": second, "approved": True})
+        history, log = await editor.call("fileops/history", {}), await entries(editor)
+    async with shared_daemon() as daemon:
+        editor, agent = await daemon.editor(folder), await daemon.agent(folder, session="night")
+        assert await editor.call("fileops/history", {}) == history
+        assert await entries(editor) == log
+        assert [edit["edit_id"] for edit in history["edits"]] == [entry["edit_id"] for entry in log][::-1]
+        (folder / "a.py").write_text("above\n" + (folder / "a.py").read_text())
+        await agent.call("fileops/undo", {"session_id": "default"})
+        assert (folder / "a.py").read_text() == "above\na.py\none\ntwo\n"
+        assert next(entry for entry in await entries(editor) if entry["edit_id"] == first)["undone_by"] is not None
+
+
+async def test_history_in_memory_ends_with_the_daemon_and_the_log_does_not(folder: Path) -> None:
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(folder, history="memory")
+        await editor.read(folder / "a.py")
+        await editor.edit(folder / "a.py", "one", "1")
+        assert len((await editor.call("fileops/history", {}))["edits"]) == 1
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(folder)
+        assert (await editor.call("fileops/history", {}))["edits"] == []
+        assert len(await entries(editor)) == 1
+
+
 async def test_rename_is_two_entries_that_name_each_other(daemon: SharedDaemon, folder: Path) -> None:
     editor = await daemon.editor(folder)
     await recording(editor, folder)

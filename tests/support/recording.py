@@ -30,7 +30,7 @@ class Recording:
     def __init__(self) -> None:
         self.store = RecordStore(None)
         brackets, turns = Brackets(), TurnRegistry()
-        recorder = Recorder(self.store, brackets, turns, NoDocuments(), watches=False)
+        recorder = Recorder(lambda: self.store, brackets, turns, NoDocuments(), watches=False)
         recorder.start()
         self.bench = Workbench(recorder=recorder)
         self.settle = recorder.settle

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fileops.history.journal import History
     from fileops.model.sessions import SessionName
     from fileops.model.settings import EncodingRule, FreshnessRule
-    from fileops.ports import EventSink, FileSystem, HistoryStore, RuleFiles
+    from fileops.ports import EventSink, FileSystem, RuleFiles
     from fileops.record.recorder import Recorder
     from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
@@ -119,13 +119,6 @@ def mapped_filesystems(filesystems: "Sequence[FilesystemOptions]", disk: "FileSy
 def recover_in_background(recover: "Callable[[Sequence[str]], None]", folders: "Sequence[str]") -> None:
     """Settle what dead processes left in these folders."""
     threading.Thread(target=recover, args=(folders,), name="fileops-recovery", daemon=True).start()
-
-
-def persistent_store(warn: "Callable[[str], None]") -> "HistoryStore":
-    """Return the persistent store. Args: warn: gets a sentence when it fails; called on any thread."""
-    from fileops.history.store import DiskHistoryStore, default_folder
-
-    return DiskHistoryStore(default_folder(), tell=warn)
 
 
 class SystemClock:

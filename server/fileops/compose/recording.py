@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.model.record import ByPerson, Entry
+    from fileops.ports import HistoryStore
     from fileops.record.recorder import Recorder, TypedDocument
     from fileops.record.store import RecordStore
     from fileops.service.fileops import FileOps
@@ -22,39 +23,44 @@ def start_recorder(
     files: "OverlayFileSystem",
     person_of: "Callable[[str], ByPerson]",
     warn: Callable[[str], None],
+    recorded: "RecordFeed",
+    unkept: "UnkeptFeed",
     *,
     watches: bool,
 ) -> "Recorder":
-    """Start the record. Args: person_of: the user of an editor, by the name of its connection. watches: see Recorder.
+    """Start the record, and notify editors of what is recorded.
 
-    warn: gets a sentence if the record cannot be kept.
+    Args: person_of: the user of an editor, by the name of its connection. warn: gets a sentence if the record cannot be
+    kept. watches: see Recorder.
     """
     from fileops.model.sessions import has_host_id
     from fileops.record.brackets import Brackets
     from fileops.record.recorder import Recorder
     from fileops.record.turns import TurnRegistry
 
-    store = _open_store(warn)
     brackets, turns = Brackets(), TurnRegistry()
-    recorder = Recorder(store, brackets, turns, _Documents(files, person_of), watches=watches, warn=warn)
-    # The name of a session without an id of its host means another one in each daemon.
-    store.named_since = time.time()
-    turns.resume(counted.turn for counted in store.turns(limit=1000) if has_host_id(counted.turn.session_id))
-    files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
-    files.on_closed = lambda editor, path: recorder.closed(path, person_of(editor))
-    return recorder
+    began = time.time()
 
-
-def feed(recorder: "Recorder", recorded: "RecordFeed", unkept: "UnkeptFeed") -> None:
-    """Notify editors of what is recorded from now on."""
-    unkept.resume(recorder.store.unkept_paths())
+    def open_store() -> "RecordStore":
+        store = open_record(warn)
+        # The name of a session without an id of its host means another one in each daemon.
+        store.named_since = began
+        unkept.resume(store.unkept_paths())
+        turns.resume(counted.turn for counted in store.turns(limit=1000) if has_host_id(counted.turn.session_id))
+        return store
 
     def publish(entries: "Sequence[Entry]") -> None:
         recorded.publish(entries)
         unkept.note_entries(entries)
 
-    recorder.writer.on_entries = publish
+    recorder = Recorder(
+        open_store, brackets, turns, _Documents(files, person_of), watches=watches, warn=warn, on_entries=publish
+    )
     recorder.on_turn = unkept.note_turn
+    recorder.start()
+    files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
+    files.on_closed = lambda editor, path: recorder.closed(path, person_of(editor))
+    return recorder
 
 
 def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> None:
@@ -91,6 +97,39 @@ class _Documents:
             )
             for document in self._files.last_open_at(path)
         ]
+
+
+def open_history(recorder: "Recorder | None", warn: Callable[[str], None]) -> "HistoryStore":
+    """The history of edits that outlives the daemon: in the record. Nothing is opened here. Args: warn: see above."""
+    from fileops.record.history import RecordedHistory
+
+    if recorder is not None:
+        return RecordedHistory(lambda: recorder.store, recorder.keep_edit, warn=warn)
+    return RecordedHistory(_Lazily(lambda: open_record(warn)), warn=warn)
+
+
+class _Lazily:
+    """Opens a record when it is used first, on any thread."""
+
+    def __init__(self, open_it: "Callable[[], RecordStore]") -> None:
+        self._open_it = open_it
+        self._lock = threading.Lock()
+        self._store: RecordStore | None = None
+
+    def __call__(self) -> "RecordStore":
+        with self._lock:
+            if self._store is None:
+                self._store = self._open_it()
+            return self._store
+
+
+def open_record(warn: Callable[[str], None]) -> "RecordStore":
+    """Open the record, with the history of earlier versions moved into it. Blocks for the disk."""
+    from fileops.record import migration
+
+    store = _open_store(warn)
+    migration.migrate(migration.default_folder(), store, warn)
+    return store
 
 
 def _open_store(warn: Callable[[str], None]) -> "RecordStore":

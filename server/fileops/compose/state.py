@@ -228,7 +228,6 @@ class SharedParts:
         self._telemetry = files.telemetry()
         self.sinks: tuple[Sink, ...] = tuple(map(BorrowedSink, self._telemetry))  # for each client
         self._filesystems = [] if options is None else options.filesystems or []
-        self._history = "memory" if options is None else options.history or "memory"
         self.remote: RouterFileSystem | None = None
         if self._filesystems:
             self.remote = files.mapped_filesystems(self._filesystems, state.disk)
@@ -239,10 +238,12 @@ class SharedParts:
         self._record = "on" if options is None else options.record or "on"
         self._keeps_titles = options is None or options.record_titles is not False
         self.recorder = self._start_recorder(state, warn)
+        wanted = None if options is None else options.history
+        self._history = wanted or ("memory" if self.recorder is None else "persistent")
         self.workspace: Workspace = files.build_workspace(
             self.files,
             events,
-            History(files.persistent_store(warn) if self._history == "persistent" else None),
+            History(recording.open_history(self.recorder, warn) if self._history == "persistent" else None),
             freshness_mode=freshness,
             remote=self.remote,
             is_on_disk=state.is_on_disk,
@@ -273,14 +274,12 @@ class SharedParts:
         if state.hub is None or self._record == "off" or not state.is_on_disk:
             return None
         try:
-            recorder = recording.start_recorder(self.files, state.hub.person_of, warn, watches=self._record == "on")
-            recording.feed(recorder, state.hub.recorded, state.hub.unkept)
-            recorder.start()
+            hub, watches = state.hub, self._record == "on"
+            return recording.start_recorder(self.files, hub.person_of, warn, hub.recorded, hub.unkept, watches=watches)
         except Exception as fault:  # the boundary of an optional part: without it everything else works
             log.exception("nothing is recorded")
             warn(f"Changes are not recorded: {fault}. Everything else works.")
             return None
-        return recorder
 
     def close_sinks(self) -> None:
         for sink in self._telemetry:
@@ -297,7 +296,7 @@ class SharedParts:
             raise InvalidParams(advice, ".initializationOptions.filesystems")
         if options.encodings is not None and options.encodings != self._encodings:
             raise InvalidParams(advice, ".initializationOptions.encodings")
-        if options.history is not None and options.history != self._history:
+        if options.history == "persistent" != self._history:  # one that outlives the daemon is in memory, too
             raise InvalidParams(advice, ".initializationOptions.history")
         if options.record is not None and options.record != self._record:
             raise InvalidParams(advice, ".initializationOptions.record")

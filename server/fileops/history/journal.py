@@ -2,13 +2,15 @@
 
 An edit is kept as reverse splices. The content after the newest edit of a file is kept whole. Those after earlier edits
 follow from it splice by splice; they are kept themselves (compressed) only if another program wrote in between.
-Thread-safe.
+
+With a store the first query loads the edits of earlier processes, and their contents are read when they are needed. So
+no start and no edit waits for the store; queries may, and belong to worker threads. Thread-safe.
 """
 
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -49,10 +51,8 @@ class History:
         self._edits: OrderedDict[str, AppliedEdit] = OrderedDict()  # oldest first
         self._n_bytes = 0
         self._earlier: set[str] = set()  # edits of earlier processes
-        if store is not None:
-            for edit, content in store.load():
-                self._add(edit, None, content)
-            self._earlier = set(self._edits)
+        self._load_lock = threading.Lock()
+        self._is_loaded = store is None  # guarded by _load_lock
 
     # --- keeping -----------------------------------------------------------------------------------------------
 
@@ -99,24 +99,51 @@ class History:
         )
         content = after.data if after.exists and len(after.data) <= MAX_CONTENT_BYTES else None
         with self._lock:
-            self._add(edit, content, None)
+            self._add(edit, content)
         if self._store is not None:
             self._store.append(edit, content)
 
-    def _add(self, edit: AppliedEdit, content: bytes | None, compressed: bytes | None) -> None:
-        """Add an edit, and the content after it, plain or compressed."""
+    def _load(self) -> None:
+        """Put the edits of earlier processes before those of this one, at the first query."""
+        with self._load_lock:  # not _lock, for which edits wait
+            if self._is_loaded or self._store is None:
+                return
+            loaded = list(self._store.load())
+            with self._lock:
+                self._put_before(loaded)
+            self._is_loaded = True
+
+    def _put_before(self, loaded: Iterable[AppliedEdit]) -> None:
+        """The lock is held."""
+        own_files, own_edits = self._files, self._edits
+        self._files, self._edits = {}, OrderedDict()
+        for edit in loaded:
+            if edit.edit_id not in own_edits:
+                self._add(edit, None)
+        self._earlier = set(self._edits)
+        for path, own in own_files.items():
+            history = self._files.setdefault(path, _FileHistory())
+            history.edits.update(own.edits)
+            history.contents.update(own.contents)
+            history.latest = own.latest
+        self._edits.update(own_edits)
+        self._forget_surplus()
+
+    def _add(self, edit: AppliedEdit, content: bytes | None) -> None:
+        """Add an edit, and the content after it, if that is known."""
         history = self._files.setdefault(edit.path, _FileHistory())
         last = next(reversed(history.edits.values()), None)
         if last is not None and history.latest is not None and last.after != edit.before:
             self._keep(history, last.edit_id, zlib.compress(history.latest, 1))
         self._n_bytes += len(content or b"") - len(history.latest or b"")
         history.latest = content
-        if compressed is not None:
-            self._keep(history, edit.edit_id, compressed)
         history.edits[edit.edit_id] = edit
         self._edits[edit.edit_id] = edit
         self._n_bytes += _cost(edit)
         self._link_undo(edit)
+        self._forget_surplus()
+
+    def _forget_surplus(self) -> None:
         while self._n_bytes > self._max_bytes and len(self._edits) > 1:
             self._forget_oldest()
 
@@ -147,10 +174,6 @@ class History:
             self._n_bytes -= len(history.latest or b"")
             del self._files[edit.path]
 
-    def close(self) -> None:
-        if self._store is not None:
-            self._store.close()
-
     # --- queries -----------------------------------------------------------------------------------------------
 
     @property
@@ -158,12 +181,15 @@ class History:
         return self._n_bytes
 
     def edit(self, edit_id: str) -> AppliedEdit | None:
+        self._load()
         with self._lock:
             return self._edits.get(edit_id)
 
     def is_earlier(self, edit: AppliedEdit) -> bool:
         """Whether the edit was made by an earlier process."""
-        return edit.edit_id in self._earlier
+        self._load()
+        with self._lock:
+            return edit.edit_id in self._earlier
 
     def edits(
         self,
@@ -174,6 +200,7 @@ class History:
         limit: int | None = None,
     ) -> tuple[AppliedEdit, ...]:
         """Newest first. path: canonical."""
+        self._load()
         with self._lock:
             history = self._files.get(path) if path is not None else None
             known: Iterable[AppliedEdit] = (
@@ -188,9 +215,11 @@ class History:
 
     def contents(self, path: str) -> "Contents":
         """The contents after the edits of a file, as far as they are known now. path: canonical."""
+        self._load()
         with self._lock:
             history = self._files.get(path) or _FileHistory()
-            return Contents(tuple(history.edits.values()), history.latest, dict(history.contents))
+            stored = None if self._store is None else self._store.content
+            return Contents(tuple(history.edits.values()), history.latest, dict(history.contents), stored)
 
     def content_after(self, edit_id: str) -> bytes | None:
         """The content after the edit; None if it is not known (any more)."""
@@ -201,10 +230,20 @@ class History:
 class Contents:
     """The contents after the edits of one file. Queries from the newest to the oldest cost one walk together."""
 
-    def __init__(self, edits: Sequence[AppliedEdit], latest: bytes | None, kept: Mapping[str, bytes]) -> None:
-        """Take edits, oldest first, the content after the newest, and (`kept`) compressed contents by edit id."""
+    def __init__(
+        self,
+        edits: Sequence[AppliedEdit],
+        latest: bytes | None,
+        kept: Mapping[str, bytes],
+        stored: Callable[[bytes], bytes | None] | None = None,
+    ) -> None:
+        """Take edits, oldest first, the content after the newest, and (`kept`) compressed contents by edit id.
+
+        Args: stored: returns the content with a digest, if there is a store and it has that.
+        """
         self._edits = edits
         self._kept = kept
+        self._stored = stored
         self._numbers = {edit.edit_id: number for number, edit in enumerate(edits)}
         self._start = (len(edits) - 1, latest)
         self._at, self._content = self._start
@@ -237,13 +276,11 @@ class Contents:
         self._content = None if content is None else splicing.apply(content, splicing.compose_all(steps))
 
     def _kept_after(self, number: int) -> bytes | None:
-        compressed = self._kept.get(self._edits[number].edit_id)
-        if compressed is None:
-            return None
-        try:
-            return zlib.decompressobj().decompress(compressed, MAX_CONTENT_BYTES)
-        except zlib.error:  # it was read from a damaged file
-            return None
+        edit = self._edits[number]
+        compressed = self._kept.get(edit.edit_id)
+        if compressed is not None:
+            return zlib.decompress(compressed)
+        return None if self._stored is None or edit.after is None else self._stored(edit.after)
 
 
 def _reverse(kind: EditKind, before: Snapshot, after: Snapshot, splices: tuple[Splice, ...]) -> tuple[Splice, ...]:

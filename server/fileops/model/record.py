@@ -194,6 +194,18 @@ class RecordedEdit(Struct, frozen=True, kw_only=True):
     is_kept: bool = False
 
 
+class KeptEdit(Struct, frozen=True, kw_only=True):
+    """An edit through the daemon as the history keeps it, beside its entry. body: see record.edit_rows.
+
+    time: seconds since the epoch. path: canonical.
+    """
+
+    edit_id: str
+    time: float
+    path: str
+    body: bytes
+
+
 class RecordedFolder(Struct, frozen=True, kw_only=True):
     """A folder whose changes are recorded, and how far the recording is."""
 

@@ -49,12 +49,14 @@ class EditRecorder(Protocol):
 class HistoryStore(Protocol):
     """Keeps the history of edits beyond the life of the process."""
 
-    def load(self) -> Iterable[tuple[AppliedEdit, bytes | None]]:
-        """Return the edits, oldest first, each with the content after it, zlib-compressed, if that was kept."""
+    def load(self) -> Iterable[AppliedEdit]:
+        """Return the edits of all processes, oldest first. May block for a disk. Must not raise."""
+        ...
+
+    def content(self, digest: bytes) -> bytes | None:
+        """Return the content after an edit that was loaded, by its digest, if it is kept. Must not raise."""
         ...
 
     def append(self, edit: AppliedEdit, content: bytes | None) -> None:
-        """Append an edit. Must not raise. Args: content: after the edit, not compressed."""
+        """Append an edit. Must not raise. Args: content: after the edit."""
         ...
-
-    def close(self) -> None: ...

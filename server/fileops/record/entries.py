@@ -77,8 +77,14 @@ class _Unsettled(Struct):
 class EntryWriter:
     """See the module. on_entries: called with the entries that were added or changed."""
 
-    def __init__(self, store: RecordStore, brackets: Brackets, turns: TurnRegistry) -> None:
-        self.on_entries: Callable[[Sequence[Entry]], None] = lambda _entries: None
+    def __init__(
+        self,
+        store: RecordStore,
+        brackets: Brackets,
+        turns: TurnRegistry,
+        on_entries: Callable[[Sequence[Entry]], None],
+    ) -> None:
+        self._on_entries = on_entries
         self._store, self._brackets, self._turns = store, brackets, turns
         self._saves: dict[str, list[Save]] = {}
         self._unsettled: deque[_Unsettled] = deque()
@@ -100,7 +106,7 @@ class EntryWriter:
         kept = [entry for entry in written if entry is not None]
         if not is_settled or change.is_open:
             self._unsettled.extend(_Unsettled(entry.entry_id, change, is_settled) for entry in kept[-1:])
-        self.on_entries(kept)
+        self._on_entries(kept)
 
     def save(self, path: str, save: Save) -> None:
         """An editor has saved this text."""
@@ -174,7 +180,7 @@ class EntryWriter:
             entry = replace(entry, kept=entry.kept or was_accepted)
             self._store.replace(entry)
             merged = self._merged(entry)
-        self.on_entries([*changed, *([] if merged is None else [merged])])
+        self._on_entries([*changed, *([] if merged is None else [merged])])
 
     def _divided(self, entry: Entry, change: Observed, part: Part) -> tuple[Entry, Contents, Entry] | None:
         """The entry up to a text between its two contents, that text as content, and the rest of the entry."""
@@ -271,7 +277,7 @@ class EntryWriter:
             self._store.append(entry, contents)
             self._store.undo(entry.undoes, entry.entry_id)
         self._recent.append(entry)
-        self.on_entries([entry])
+        self._on_entries([entry])
         return entry
 
     # --- one entry for several changes -------------------------------------------------------------------------

@@ -25,6 +25,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from itertools import islice
 from typing import Protocol, TypeVar
 
@@ -35,7 +36,18 @@ from fileops.core.roots import is_inside
 from fileops.core.text import decode, detect_format
 from fileops.model.digest import content_digest
 from fileops.model.files import Snapshot
-from fileops.model.record import ByPerson, Command, Found, GapKind, Known, RecordedEdit, RecordedFolder, Turn
+from fileops.model.record import (
+    ByPerson,
+    Command,
+    Entry,
+    Found,
+    GapKind,
+    KeptEdit,
+    Known,
+    RecordedEdit,
+    RecordedFolder,
+    Turn,
+)
 from fileops.platform.inotify import EventsLost, Inotify
 from fileops.record import git
 from fileops.record.attribution import Save
@@ -83,6 +95,10 @@ class OpenDocuments(Protocol):
     def documents_at(self, path: str) -> Sequence[TypedDocument]: ...
 
 
+class RecorderFailed(Exception):
+    """The store could not be opened, so nothing is recorded. The message is the reason."""
+
+
 class _Touch(Struct):
     """A file that may have changed. commands: open at an event of it, by id."""
 
@@ -98,21 +114,25 @@ class Recorder:
 
     def __init__(
         self,
-        store: RecordStore,
+        open_store: Callable[[], RecordStore],
         brackets: Brackets,
         turns: TurnRegistry,
         documents: OpenDocuments,
         *,
         watches: bool = True,
         warn: Callable[[str], None] = log.warning,
+        on_entries: Callable[[Sequence[Entry]], None] = lambda _entries: None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Args: watches: whether folders are recorded, and not only the daemon's own edits.
+        """Take what the thread needs.
 
-        warn: gets a sentence, once, if the record cannot be written any more.
+        Args: open_store: called in the thread, because a disk may be slow. watches: whether folders are recorded, and
+        not only the daemon's own edits. warn: gets a sentence, once, if the record cannot be written any more.
+        on_entries: see EntryWriter.
         """
-        self.store, self.brackets, self.turns = store, brackets, turns
-        self.writer = EntryWriter(store, brackets, turns)
+        self.brackets, self.turns = brackets, turns
+        self._open_store, self._on_entries = open_store, on_entries
+        self._opened: Future[RecordStore] = Future()
         brackets.on_change, turns.on_change = self._keep_command, self._keep_turn
         self.on_turn: Callable[[Turn], None] = lambda _turn: None  # called with each turn that begins or ends
         self._documents, self._warn, self._now = documents, warn, now
@@ -131,6 +151,7 @@ class Recorder:
         self._n_unsettled = 0  # as the recorder's thread has counted last
         self._thread = threading.Thread(target=self._run, name="fileops-record", daemon=True)
         # Of the recorder's thread:
+        self._writer: EntryWriter
         self._folders: dict[str, Folder] = {}
         self._touched: dict[str, _Touch] = {}
         self._read: deque[tuple[Folder, Observed]] = deque()
@@ -142,6 +163,18 @@ class Recorder:
         self._blobs: dict[bytes, bytes] = {}  # that the next changes replaced, by object id
         self._scanned_at = time.monotonic()
         self._pruned_at = time.monotonic() - PRUNE_EVERY_S + SCAN_EVERY_S
+
+    @property
+    def store(self) -> RecordStore:
+        """The store, once the thread has opened it. May block: for worker threads. Raises: RecorderFailed."""
+        return self._opened.result()
+
+    async def opened(self) -> RecordStore | None:
+        """Wait until the thread has opened the store. None if it failed."""
+        with contextlib.suppress(RecorderFailed):
+            # A request that is cancelled in the meantime must not cancel the future, for which others wait.
+            return await asyncio.shield(asyncio.wrap_future(self._opened))
+        return None
 
     def start(self) -> None:
         self._thread.start()
@@ -156,13 +189,14 @@ class Recorder:
             if self._thread.is_alive():  # it waits for a disk; the daemon thread ends with the process
                 log.error("the record was not closed: a disk does not answer; its last entries may be missing")
                 return
-        self.store.close()
+        if self._opened.done() and self._opened.exception() is None:
+            self.store.close()
 
     def _stop(self) -> None:
         self._read_events()
         self._observe_all()
         self._write(len(self._read))
-        self.writer.settle(float("inf"))
+        self._writer.settle(float("inf"))
         self._is_closing = True
 
     # --- messages (any thread) ---------------------------------------------------------------------------------
@@ -213,10 +247,21 @@ class Recorder:
         # The event of the commit wakes the thread, later: the edit is not delayed by it.
         self._send(lambda: self._note_commit(path, edit), is_urgent=not is_watched)
 
+    def keep_edit(self, path: str, edit: Callable[[], KeptEdit]) -> None:
+        """Keep what the history needs of an edit. Args: path: canonical. edit: called in the recorder's thread."""
+        # Not urgent: the end of the commit follows, which wakes the thread.
+        self._send(lambda: self._keep_edit(path, edit), is_urgent=False)
+
+    def _keep_edit(self, path: str, edit: Callable[[], KeptEdit]) -> None:
+        folder = self._folder_of(path)
+        if not is_secret(path, "" if folder is None else folder.root):
+            kept = edit()
+            self._safely(lambda: self.store.put_edit(kept))
+
     def saved(self, path: str, person: ByPerson, text: str) -> None:
         """An editor has reported that its user saved the text of a document."""
         save = Save(person=person, time=self._now(), text=text)
-        self._send(lambda: self.writer.save(path, save))
+        self._send(lambda: self._writer.save(path, save))
 
     def closed(self, path: str, person: ByPerson) -> None:
         """A document was closed, perhaps with changes that its user dropped."""
@@ -328,6 +373,29 @@ class Recorder:
     # --- the thread --------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        try:
+            store = self._open_store()
+            self._writer = EntryWriter(store, self.brackets, self.turns, self._on_entries)
+            self._opened.set_result(store)
+        except Exception as fault:  # the boundary of the thread: what waits for it must be answered
+            log.exception("the record could not be opened; everything else continues")
+            self._opened.set_exception(RecorderFailed(str(fault)))
+            self._warn(f"Changes are not recorded: {fault}. Everything else works.")
+        else:
+            self._record_all()
+        with self._lock:
+            self._is_closed = True  # from now on no message is left, and nothing waits
+        while self._messages:
+            with contextlib.suppress(OSError, sqlite3.Error, RecorderFailed):
+                self._messages.popleft()()
+        self._end_flushes()
+        os.close(self._wake_fd)
+        os.close(self._waker_fd)
+        if self._inotify is not None:
+            self._inotify.close()
+
+    def _record_all(self) -> None:
+        """Record until the end."""
         poll = select.poll()
         poll.register(self._wake_fd, select.POLLIN)
         if self._inotify is not None:
@@ -350,16 +418,6 @@ class Recorder:
                     "The record of changes has ended by a fault; see the daemon's log. Later changes are not recorded."
                 )
                 break
-        with self._lock:
-            self._is_closed = True  # from now on no message is left, and nothing waits
-        while self._messages:
-            with contextlib.suppress(OSError, sqlite3.Error):
-                self._messages.popleft()()
-        self._end_flushes()
-        os.close(self._wake_fd)
-        os.close(self._waker_fd)
-        if self._inotify is not None:
-            self._inotify.close()
 
     def _wait_for_quiet(self, urgent: "select.poll") -> None:
         """Let what caused an event go on first, unless there is a message.
@@ -383,8 +441,8 @@ class Recorder:
         due = [path for path, touch in self._touched.items() if touch.is_complete or now - touch.since >= DEBOUNCE_S]
         self._observe(due)
         self._write(_WRITTEN_AT_ONCE)
-        self._safely(lambda: self.writer.settle(self._now()))
-        self._n_unsettled = self.writer.n_unsettled
+        self._safely(lambda: self._writer.settle(self._now()))
+        self._n_unsettled = self._writer.n_unsettled
         if not self._read:
             self._end_flushes()
         self._look_at_indexes()
@@ -402,7 +460,7 @@ class Recorder:
             return 0
         if self._touched:
             return DEBOUNCE_S * 1000
-        if self.writer.n_unsettled:
+        if self._writer.n_unsettled:
             return 100
         return _INDEX_EVERY_S * 1000 if self._folders else SCAN_EVERY_S * 1000
 
@@ -426,7 +484,7 @@ class Recorder:
         self._read_events()
         self._observe_all()
         self._write(len(self._read))
-        self._n_unsettled = self.writer.n_unsettled
+        self._n_unsettled = self._writer.n_unsettled
 
     # --- folders -----------------------------------------------------------------------------------------------
 
@@ -660,7 +718,7 @@ class Recorder:
             for folder, observed in batch:
                 change = self._with_blob(folder, observed, blobs)
                 if change is not None:
-                    self.writer.write(change)
+                    self._writer.write(change)
                 # It is the content before the next change, also if this one made no entry with contents.
                 if observed.after_data is not None:
                     self.store.put(observed.after_data)
@@ -716,7 +774,7 @@ class Recorder:
             if folder is not None and folder.is_recorded(path):
                 self._note_before(folder, edit, before)
                 self._remember(folder, path, after)
-            self.writer.own(edit, before, after)
+            self._writer.own(edit, before, after)
             if after is not None and after.digest is not None:
                 self.store.put(edit.after.data)
 
@@ -741,7 +799,7 @@ class Recorder:
         )  # fmt: skip
         found = self._with_blob(folder, change, _blobs_before([(folder, change)]))
         if found is not None and (found.before is None or found.before.digest is not None):
-            self.writer.write(found)
+            self._writer.write(found)
 
     def _drop_unsaved(self, path: str, person: ByPerson) -> None:
         folder = self._folder_of(path)

@@ -4,11 +4,9 @@ Thread-safe: one connection, guarded by one lock. A method is one transaction; `
 how many entries are written at once. With WAL and `synchronous=normal` a transaction is whole after a crash of the
 process or of the machine; a loss of power may lose the last ones.
 
-This is one module because all of it is about one connection and one schema: what a statement touches is seen here.
-
 Contents are kept by their digest, each once, as deltas (record.blobs). Paths are bytes, because a name need not be
-UTF-8. Nothing in this module decides what is recorded. It is one module because every table is guarded by
-one lock, and each change of one is a transaction with others.
+UTF-8. Nothing in this module decides what is recorded. It is one module because every table is guarded by one lock, and
+each change of one is a transaction with others.
 """
 
 import logging
@@ -16,8 +14,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -30,6 +30,7 @@ from fileops.model.record import (
     CountedTurn,
     Entry,
     FileVersion,
+    KeptEdit,
     Known,
     LogQuery,
     Turn,
@@ -43,14 +44,17 @@ from fileops.record import blobs
 log = logging.getLogger(__name__)
 
 FILE_NAME = "record.db"
-VERSION = 1
+VERSION = 2
 MAX_AGE_S = 30 * 24 * 3600.0
 MAX_BYTES = 1 << 30
 MAX_MEMORY_BYTES = 64 << 20  # while the file cannot be written
 _STEP = 500  # entries or contents that one step of a pruning removes
 _BUSY_MS = 2000  # another daemon of this user writes for milliseconds
+MAX_EDITS_BYTES = 16 << 20  # of the edits that are listed at once: some 10,000
 
-_SCHEMA = """
+# What makes a database of each version one of the next; the first makes an empty one.
+_UPGRADES = (
+    """
 CREATE TABLE entry (
     seq REAL PRIMARY KEY, entry_id TEXT NOT NULL UNIQUE, time REAL NOT NULL, path BLOB NOT NULL, by TEXT NOT NULL,
     session_id TEXT, turn_id TEXT, command_id TEXT, edit_id TEXT, rewind_id TEXT, undone_by TEXT,
@@ -73,7 +77,13 @@ CREATE TABLE known (
 CREATE TABLE kept_place (change_id TEXT PRIMARY KEY, entry_id TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX kept_place_entry ON kept_place (entry_id);
 CREATE INDEX known_digest ON known (digest) WHERE digest IS NOT NULL;
-"""
+""",
+    """
+CREATE TABLE edit (edit_id TEXT PRIMARY KEY, time REAL NOT NULL, path BLOB NOT NULL, body BLOB NOT NULL);
+CREATE INDEX edit_time ON edit (time);
+CREATE INDEX edit_path ON edit (path);
+""",
+)
 # See model.sessions.has_host_id.
 _HAS_HOST_ID = "instr(substr({0}, 1, instr({0} || '/', '/') - 1), ':') > 0"
 _COLUMNS = "seq, path, moved_from, moved_to, body"
@@ -135,9 +145,10 @@ class RecordStore:
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
                 raise NewerRecord(f"it was written by a newer version ({version})")
-            if version < VERSION:
-                for statement in _SCHEMA.split(";"):
+            for upgrade in _UPGRADES[version:]:
+                for statement in upgrade.split(";"):
                     self._db.execute(statement)
+            if version < VERSION:
                 self._db.execute(f"PRAGMA user_version = {VERSION}")
 
     @contextmanager
@@ -161,6 +172,11 @@ class RecordStore:
     def is_known_by_name(self, session_id: SessionName, at: float) -> bool:
         """Whether the session that had this name then has it now. A number of a connection is given again."""
         return has_host_id(session_id) or at >= self.named_since
+
+    def sync(self) -> bool:
+        """Write all to the disk itself. False if another daemon was in the way. Raises: sqlite3.Error."""
+        ((is_busy, _, _),) = self._rows("PRAGMA wal_checkpoint(FULL)")
+        return not is_busy
 
     def close(self) -> None:
         with self._lock:
@@ -206,6 +222,31 @@ class RecordStore:
             self._put_contents(entry, contents)
             seq = self._next_seq() if earlier_than is None else self._seq_before(earlier_than)
             self._write(seq, entry)
+
+    def append_by_time(self, additions: Sequence[tuple[Entry, Contents]]) -> None:
+        """Add earlier entries, oldest first, with contents as in `append`, each before the first that is newer."""
+        with self.transaction():
+            times = [time for (time,) in self._rows("SELECT time FROM entry ORDER BY seq")]
+            newest = list(accumulate(times, max))  # an entry that was extended is newer than those after it
+            places = [bisect_right(newest, entry.time) for entry, _ in additions]
+            first = self._next_seq()
+            if any(place < len(times) for place in places):
+                self._spread(places, first)
+            else:
+                first -= len(times)
+            for n, ((entry, contents), place) in enumerate(zip(additions, places, strict=True)):
+                self._put_contents(entry, contents)
+                self._write(first + n + place, entry)
+
+    def _spread(self, places: Sequence[int], first: float) -> None:
+        """Number all entries again from `first`, which is unused, with a gap before each of these ascending places."""
+        n_gaps = 0
+        rows: list[tuple[float, float]] = []
+        for n, (seq,) in enumerate(self._rows("SELECT seq FROM entry ORDER BY seq")):
+            while n_gaps < len(places) and places[n_gaps] <= n:
+                n_gaps += 1
+            rows.append((first + n + n_gaps, seq))
+        self._db.executemany("UPDATE entry SET seq = ? WHERE seq = ?", rows)
 
     def replace(self, entry: Entry, contents: Contents | None = None) -> None:
         """Change an entry. Raises: UnknownId. Args: contents: as in `append`, if they changed."""
@@ -410,6 +451,31 @@ class RecordStore:
             before = contents.before if contents.before is not None else self._content_of(entry.before)
             self.put(contents.after, base=before)
 
+    # --- edits through the daemon ------------------------------------------------------------------------------
+
+    def put_edit(self, edit: KeptEdit) -> None:
+        """Keep what the history needs of an edit beside its entry, unless it is kept already."""
+        row = (edit.edit_id, edit.time, os.fsencode(edit.path), edit.body)
+        with self.transaction():
+            self._db.execute("INSERT OR IGNORE INTO edit VALUES (?, ?, ?, ?)", row)
+
+    def has_edit(self, edit_id: str) -> bool:
+        return bool(self._rows("SELECT 1 FROM edit WHERE edit_id = ?", edit_id))
+
+    def edits(self, since: float, *, max_bytes: int = MAX_EDITS_BYTES) -> list[KeptEdit]:
+        """The newest edits since a time, oldest first, as many as are this large together."""
+        found: list[KeptEdit] = []
+        n_bytes = 0
+        with self._lock:
+            for edit_id, at, path, body in self._db.execute(
+                "SELECT edit_id, time, path, body FROM edit WHERE time >= ? ORDER BY time DESC, rowid DESC", (since,)
+            ):
+                n_bytes += len(body)
+                if n_bytes > max_bytes and found:
+                    break
+                found.append(KeptEdit(edit_id=edit_id, time=at, path=os.fsdecode(path), body=body))
+        return found[::-1]
+
     # --- turns and commands ------------------------------------------------------------------------------------
 
     def put_turn(self, turn: Turn) -> None:
@@ -505,9 +571,11 @@ class RecordStore:
         with self.transaction():
             before = self._db.total_changes
             old = now - max_age_s
-            self._db.execute(
-                "DELETE FROM entry WHERE seq IN (SELECT seq FROM entry WHERE time < ? LIMIT ?)", (old, _STEP)
-            )
+            for table, key in (("entry", "seq"), ("edit", "edit_id")):
+                self._db.execute(
+                    f"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE time < ? LIMIT ?)",
+                    (old, _STEP),
+                )
             for table, column in (("turn", "turn_id"), ("command", "command_id")):
                 self._db.execute(
                     f"DELETE FROM {table} WHERE began < ? AND {column} NOT IN "
@@ -534,6 +602,8 @@ class RecordStore:
 
     def _drop_contents(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
+            if entry.edit_id is not None:
+                self._db.execute("DELETE FROM edit WHERE edit_id = ?", (entry.edit_id,))
             if entry.content == "kept":
                 self.replace(replace(entry, content="gone", before=_without(entry.before), after=_without(entry.after)))
 
@@ -544,8 +614,8 @@ class RecordStore:
             with self.transaction():
                 where, values = self._conditions(LogQuery(path=path), is_file=False)
                 n_entries: int = self._db.execute(f"DELETE FROM entry WHERE {where}", values).rowcount
-                where, values = self._conditions(LogQuery(path=path), is_file=False)
                 self._db.execute(f"DELETE FROM known WHERE {where}", values)
+                self._db.execute(f"DELETE FROM edit WHERE {where}", values)
                 while self._remove_unused_blobs():
                     pass
             self._db.execute("PRAGMA secure_delete = OFF")

@@ -104,6 +104,17 @@ class Committer(Struct, frozen=True, kw_only=True):
                 recorder.end_commit(path, None)
             raise
         timestamp = self.clock.time_ns() / 1e9
+        # Before the end of the commit, which wakes the recorder: it keeps the edit together with its entry.
+        self.journal.append(
+            edit_id=edit_id,
+            session_id=session_id,
+            given_path=file_path,
+            plan=plan,
+            committed=committed,
+            timestamp=timestamp,
+            undoes=undoes,
+            set_id=set_id,
+        )
         if recorder is not None:
             recorded = RecordedEdit(
                 edit_id=edit_id,
@@ -117,16 +128,6 @@ class Committer(Struct, frozen=True, kw_only=True):
                 is_kept=marks.is_kept,
             )
             recorder.end_commit(path, None if committed.report.method == "none" else recorded)
-        self.journal.append(
-            edit_id=edit_id,
-            session_id=session_id,
-            given_path=file_path,
-            plan=plan,
-            committed=committed,
-            timestamp=timestamp,
-            undoes=undoes,
-            set_id=set_id,
-        )
         did_edit = DidEdit(
             file_path=file_path,
             session_id=session_id,
@@ -183,6 +184,17 @@ class Committer(Struct, frozen=True, kw_only=True):
         self, change: SetChange, committed: Committed, *, session_id: SessionName, set_id: str, timestamp: float
     ) -> CommittedEdit:
         edit_id = os.urandom(16).hex()
+        self.journal.append(
+            edit_id=edit_id,
+            session_id=session_id,
+            given_path=change.given_path,
+            plan=change.plan,
+            committed=committed,
+            timestamp=timestamp,
+            undoes=change.undoes,
+            set_id=set_id,
+            changes_mode=change.mode is not None or change.is_executable is not None,
+        )
         if self.recorder is not None:
             # For the record a rename is a removal at the old path and a creation at the new one.
             marks, before, after = change.marks or RecordMarks(), change.plan.snapshot, committed.snapshot
@@ -202,17 +214,6 @@ class Committer(Struct, frozen=True, kw_only=True):
                     is_kept=marks.is_kept,
                 )
                 self.recorder.end_commit(old.path, recorded)
-        self.journal.append(
-            edit_id=edit_id,
-            session_id=session_id,
-            given_path=change.given_path,
-            plan=change.plan,
-            committed=committed,
-            timestamp=timestamp,
-            undoes=change.undoes,
-            set_id=set_id,
-            changes_mode=change.mode is not None or change.is_executable is not None,
-        )
         did_edit = DidEdit(
             file_path=change.given_path,
             session_id=session_id,

@@ -136,7 +136,7 @@ class FileOps:
             self.names,
             client.asker.info_of,
             lambda: self.folders,
-            lambda: workspace.record,
+            workspace.record,
             self.run_on_disk,
             is_agent=client.is_agent,
         )

@@ -71,9 +71,12 @@ class Workspace:
         self.on_session_end: Callable[[SessionName], None] = lambda _session_id: None
         # Called, on any thread, with canonical paths of files of which something was kept, or undone.
         self.on_keeping: Callable[[Iterable[str]], None] = lambda _paths: None
-        # The record of a shared daemon, and what waits until all that was written so far is in it.
-        self.record: RecordStore | None = None if recorder is None else recorder.store
+        # Waits until all that was written so far is in the record of a shared daemon.
         self.settle_record: Callable[[], None] = _nothing if recorder is None else recorder.settle
+
+    async def record(self) -> "RecordStore | None":
+        """The record of a shared daemon, which its own thread opens; None if nothing is recorded."""
+        return None if self.recorder is None else await self.recorder.opened()
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -103,7 +106,6 @@ class Workspace:
         if self.recorder is not None:
             self.recorder.close()
         self.freshness.close()
-        self.history.close()
 
 
 def _nothing() -> None: ...

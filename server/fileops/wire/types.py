@@ -261,7 +261,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     review_grace_s: Annotated[float, Meta(ge=0, le=600)] | None = None
     """In a shared daemon: seconds that a review waits for another view after the last one has left."""
     history: Literal["memory", "persistent"] | None = None
-    """Where applied edits are kept."""
+    """Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes."""
     record: Literal["on", "edits", "off"] | None = None
     """In a shared daemon: what its record has; every change, edits through the daemon only, or nothing."""
     record_titles: bool | None = None

@@ -28,7 +28,7 @@ class Documents:
 
 def recorder_of(folder: Path, documents: Documents, warn: Callable[[str], None]) -> Recorder:
     """A recorder, limited to memory, that has seen a file, so that it asks for the documents."""
-    recorder = Recorder(RecordStore(None), Brackets(), TurnRegistry(), documents, warn=warn)
+    recorder = Recorder(lambda: RecordStore(None), Brackets(), TurnRegistry(), documents, warn=warn)
     recorder.start()
     recorder.record(str(folder.resolve()), "editor")
     wait_until(lambda: [status.state for status in recorder.status()] == ["limited"])

@@ -14,7 +14,7 @@ export function initializationOptions(): InitializationOptions {
     approval_mode: config.get('approval.mode', 'default'),
     approval_timeout_s: config.get('approval.timeoutSeconds', 600),
     review_grace_s: config.get('review.graceSeconds', 30),
-    history: config.get('history', 'memory'),
+    history: config.get<'memory' | 'persistent' | null>('history', null),
     code_lens: config.get('codeLens', false),
     bash: config.get('bash', false),
     correction: config.get('correction', false),

@@ -1314,7 +1314,7 @@ export interface InitializationOptions {
   agents_approval?: ('auto_edit' | 'default' | 'yolo') | null;
   /** In a shared daemon: seconds that a review waits for another view after the last one has left. */
   review_grace_s?: number | null;
-  /** Where applied edits are kept. */
+  /** Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes. */
   history?: ('memory' | 'persistent') | null;
   /** In a shared daemon: what its record has; every change, edits through the daemon only, or nothing. */
   record?: ('edits' | 'off' | 'on') | null;

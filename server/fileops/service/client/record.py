@@ -139,6 +139,9 @@ class ClientRecord:
             return path
 
     async def _run(self, work: Callable[[], T]) -> T:
+        """Raises: NotRecorded."""
+        if await self.recorder.opened() is None:
+            raise NotRecorded("Nothing is recorded, because the record could not be opened; see the daemon's log.")
         return await self._workers.run(CancelToken(), work)
 
 

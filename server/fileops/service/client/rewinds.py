@@ -35,6 +35,7 @@ from fileops.service.workspace import Workspace
 from fileops.telemetry.calls import note_outcome
 
 if TYPE_CHECKING:
+    from fileops.record.store import RecordStore
     from fileops.service.rewind.operation import RewindOperation
     from fileops.service.rewind.unkept import PlacesCache, UnkeptPlaces
 
@@ -65,7 +66,7 @@ class ClientRewinds:
 
     async def rewind(self, request: RewindRequest) -> RewindResult:
         """Rewind, and ask the user before if that is due. Failures are results; only cancellation is raised."""
-        rewinder = self._operation()
+        rewinder = await self._operation()
         if rewinder is None:
             error = NotRecorded()
             return RewindResult(output=failure_text(error, "edit", ""), error=error, dry_run=request.dry_run)
@@ -106,7 +107,7 @@ class ClientRewinds:
         A turn that only undid others is passed over, unless it is the present one: what was undone in it is all that
         its prompt asked for, and a repeated call must not go further back.
         """
-        store = self._workspace.record
+        store = await self._workspace.record()
         if store is None:
             return None
 
@@ -178,7 +179,7 @@ class ClientRewinds:
         """
         from fileops.service.rewind.unkept import UnkeptPlaces
 
-        store = self._workspace.record
+        store = await self._workspace.record()
         if store is None:
             raise NotRecorded
         places = UnkeptPlaces(store, self._workspace.fs, self._client.version_of, self._places)
@@ -192,23 +193,24 @@ class ClientRewinds:
 
     # --- helpers -----------------------------------------------------------------------------------------------
 
-    def _operation(self) -> "RewindOperation | None":
+    async def _operation(self) -> "RewindOperation | None":
         from fileops.service.rewind.operation import RewindOperation
 
         workspace = self._workspace
-        if workspace.record is None:
+        store = await workspace.record()
+        if store is None:
             return None
         return RewindOperation(
             fs=self._undoer.fs, freshness=workspace.freshness, events=self._client.events,
-            committer=workspace.committer, settings=self._settings, history=workspace.history, store=workspace.record,
-            may_rewind=self._may_rewind, settle=workspace.settle_record,
+            committer=workspace.committer, settings=self._settings, history=workspace.history, store=store,
+            may_rewind=partial(self._may_rewind, store), settle=workspace.settle_record,
             person=self._client.person,
             revert=lambda edit, policy: self._undoer.plan_of([edit], policy),
         )  # fmt: skip
 
-    def _may_rewind(self, entry: Entry) -> bool:
-        session_id, store = session_of(entry.by), self._workspace.record
-        if not self._client.is_agent or session_id is None or store is None:
+    def _may_rewind(self, store: "RecordStore", entry: Entry) -> bool:
+        session_id = session_of(entry.by)
+        if not self._client.is_agent or session_id is None:
             return not self._client.is_agent
         return self._client.names.is_own(session_id) and store.is_known_by_name(session_id, entry.time)
 

@@ -39,7 +39,7 @@ class ClientWork:
         names: SessionNames,
         info_of: Callable[[SessionName], SessionInfo],
         folders: Callable[[], tuple[str, ...]],
-        store: Callable[[], "RecordStore | None"],
+        store: Callable[[], Awaitable["RecordStore | None"]],
         run_on_disk: "RunOnDisk",
         *,
         is_agent: bool,
@@ -77,7 +77,7 @@ class ClientWork:
             return None
         await self._work.end_command(command.command_id)
         await self._work.flush()
-        store = self._store()
+        store = await self._store()
         query = LogQuery(command_id=command.command_id)
         entries = [] if store is None else await self._run_on_disk(lambda: store.entries(query)[0])
         return EndedCommand(
@@ -87,7 +87,7 @@ class ClientWork:
 
     async def list(self, session_id: SessionName | None, root: str | None, limit: int | None) -> Sequence[CountedTurn]:
         """The turns that this client may know of, the newest first, of one session or of all."""
-        store, names = self._store(), self._names
+        store, names = await self._store(), self._names
         if store is None:
             return []
         await self._work.flush()

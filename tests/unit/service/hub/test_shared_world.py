@@ -74,7 +74,7 @@ async def test_daemon_continues_after_a_client_disconnects(daemon: SharedDaemon,
 async def test_filesystems_other_than_the_first_clients_are_refused_by_name(
     daemon: SharedDaemon, tmp_path: Path
 ) -> None:
-    await daemon.agent(tmp_path)
+    await daemon.agent(tmp_path, history="memory")
     late = await daemon.lsp("agent", "bot")
     with pytest.raises(Refused) as refused:
         await late.initialize(tmp_path, options={"filesystems": [{"prefix": "/far", "url": "memory://x"}]})
@@ -84,6 +84,14 @@ async def test_filesystems_other_than_the_first_clients_are_refused_by_name(
         await late.initialize(tmp_path, options={"history": "persistent"})
     assert "initializationOptions.history" in str(refused.value.args)
     await late.initialize(tmp_path, options={"history": "memory", "filesystems": []})
+
+
+async def test_client_that_wants_its_history_in_memory_joins_one_that_outlives_the_daemon(
+    daemon: SharedDaemon, tmp_path: Path
+) -> None:
+    await daemon.agent(tmp_path)
+    await daemon.agent(tmp_path, history="memory")
+    await daemon.agent(tmp_path, history="persistent")
 
 
 async def test_status_describes_each_connection(daemon: SharedDaemon, file: Path) -> None:

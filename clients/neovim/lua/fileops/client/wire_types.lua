@@ -578,7 +578,7 @@
 ---@field approval_fallback? 'message'|'none' How a client is asked that does not handle `fileops/confirmEdit`.
 ---@field agents_approval? 'auto_edit'|'default'|'yolo' In a shared daemon: for agents' sessions in files of this editor.
 ---@field review_grace_s? number In a shared daemon: seconds that a review waits for another view after the last one has left.
----@field history? 'memory'|'persistent' Where applied edits are kept.
+---@field history? 'memory'|'persistent' Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes.
 ---@field record? 'edits'|'off'|'on' In a shared daemon: what its record has; every change, edits through the daemon only, or nothing.
 ---@field record_titles? boolean Whether turns in the record have the beginnings of prompts as titles.
 ---@field code_lens? boolean Whether agents' edits get code lenses.

@@ -1,33 +1,43 @@
-"""Records of applied edits in the history on disk: bytes after their length and checksum.
+"""Applied edits as bytes: rows of the record, and the files in which earlier versions kept the history.
 
-What is read here may come from a daemon of another version, or from another program. A record is an edit only if every
-field has a value that an edit can have.
+What is read here may come from a daemon of another version, or from another program. It is an edit only if every field
+has a value that an edit can have.
 """
 
 import math
 import struct
 import zlib
-from collections.abc import Iterator
 from typing import BinaryIO
 
 import msgspec
+from msgspec import Struct
 
 from fileops.model.edits import Splice
 from fileops.model.history import AppliedEdit, EditKind
+from fileops.model.record import KeptEdit
 from fileops.model.sessions import SessionName
 
 MAX_RECORD_BYTES = 64 << 20
 _HEAD = struct.Struct("<II")  # length and crc32 of the payload
+MAX_CONTENT_BYTES = 8 << 20  # of the content that such a record has
 _DIGEST_BYTES = 16
 _KINDS: dict[str, EditKind] = {"create": "create", "modify": "modify", "delete": "delete"}
 
 
-class DamagedRecord(Exception):
-    """A record with a valid checksum that is not an edit: no crash produces one."""
+class EarlierFile(Struct, frozen=True, kw_only=True):
+    """What could be read of a file of an earlier version: edits, oldest first, each with the content after it.
+
+    is_whole: nothing follows them. reason: the end of a sentence that begins with "it", if the rest is no edit, which
+    no crash produces.
+    """
+
+    edits: tuple[tuple[AppliedEdit, bytes | None], ...]
+    is_whole: bool
+    reason: str | None = None
 
 
-class _Record(msgspec.Struct, frozen=True, array_like=True):
-    """The fields of AppliedEdit, and the content after it, zlib-compressed. Appended to only at its end."""
+class _Record(Struct, frozen=True, array_like=True):
+    """The fields of AppliedEdit. Appended to only at its end. content: only in files of earlier versions."""
 
     edit_id: str
     session_id: SessionName
@@ -51,32 +61,44 @@ class _Record(msgspec.Struct, frozen=True, array_like=True):
     mode: int | None = None
 
 
-def packed(edit: AppliedEdit, content: bytes | None) -> bytes:
-    """The record of the edit and of the content after it."""
-    compressed = None if content is None else zlib.compress(content, 1)
-    payload = msgspec.msgpack.encode(_record_of(edit, compressed))
-    return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
+_DECODER = msgspec.msgpack.Decoder(_Record)
 
 
-def unpacked(file: BinaryIO) -> Iterator[tuple[AppliedEdit, bytes | None]]:
-    """Edits and contents (compressed), up to the first incomplete record, which a crash has cut off.
+def packed_edit(edit: AppliedEdit) -> KeptEdit:
+    """The row of an edit."""
+    body = msgspec.msgpack.encode(_record_of(edit))
+    return KeptEdit(edit_id=edit.edit_id, time=edit.timestamp, path=edit.path, body=body)
 
-    Raises: DamagedRecord, OSError.
-    """
-    decoder = msgspec.msgpack.Decoder(_Record)
-    while len(head := file.read(_HEAD.size)) == _HEAD.size:
-        length, checksum = _HEAD.unpack(head)
+
+def unpacked_edit(body: bytes) -> AppliedEdit:
+    """The edit of a row. Raises: msgspec.DecodeError, ValueError."""
+    return _edit_of(_DECODER.decode(body))
+
+
+def read_file(file: BinaryIO) -> EarlierFile:
+    """Read a file of an earlier version: records after their length and checksum. Raises: OSError."""
+    edits: list[tuple[AppliedEdit, bytes | None]] = []
+    while head := file.read(_HEAD.size):
+        length, checksum = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0)
         payload = file.read(min(length, MAX_RECORD_BYTES))
-        if len(payload) != length or zlib.crc32(payload) != checksum:
-            return
+        if not length or len(payload) != length or zlib.crc32(payload) != checksum:
+            return EarlierFile(edits=tuple(edits), is_whole=False)
         try:
-            record = decoder.decode(payload)
-            yield _edit_of(record), record.content
-        except (msgspec.DecodeError, ValueError) as error:  # a ValueError: a path that is no UTF-8
-            raise DamagedRecord(str(error)) from error
+            record = _DECODER.decode(payload)
+            edits.append((_edit_of(record), _decompressed(record.content)))
+        except (msgspec.DecodeError, ValueError):  # a ValueError: a path that is no UTF-8
+            return EarlierFile(edits=tuple(edits), is_whole=False, reason="has a record that is no edit")
+    return EarlierFile(edits=tuple(edits), is_whole=True)
 
 
-def _record_of(edit: AppliedEdit, content: bytes | None) -> _Record:
+def _decompressed(content: bytes | None) -> bytes | None:
+    try:
+        return None if content is None else zlib.decompressobj().decompress(content, MAX_CONTENT_BYTES)
+    except zlib.error:
+        return None
+
+
+def _record_of(edit: AppliedEdit) -> _Record:
     return _Record(
         edit_id=edit.edit_id,
         session_id=SessionName(_kept(edit.session_id)),
@@ -92,7 +114,7 @@ def _record_of(edit: AppliedEdit, content: bytes | None) -> _Record:
         n_added=edit.n_added,
         n_removed=edit.n_removed,
         undoes=list(edit.undoes),
-        content=content,
+        content=None,
         n_foreign_hunks=edit.n_foreign_hunks,
         changed_by=None if edit.changed_by is None else _kept(edit.changed_by),
         set_id=edit.set_id,
