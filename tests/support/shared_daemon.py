@@ -291,11 +291,12 @@ class SharedDaemon:
         return client
 
     async def close(self) -> None:
-        for client in self._clients:
-            await client.close()
+        """End it, unless it was ended before."""
+        while self._clients:
+            await self._clients.pop(0).close()
         await asyncio.to_thread(self.state.close)
-        for descriptor in self._descriptors:
-            os.close(descriptor)
+        while self._descriptors:
+            os.close(self._descriptors.pop())
 
     def _kept(self, client: C) -> C:
         self._clients.append(client)
