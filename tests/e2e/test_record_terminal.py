@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 @dataclass
 class Terminal:
-    """A command at a terminal of its own. shown: what it has printed so far."""
+    """A command at its own terminal. shown: what it has printed so far."""
 
     process: "subprocess.Popen[bytes]"
     screen: int
