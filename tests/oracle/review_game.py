@@ -32,7 +32,7 @@ N_LINES = 24
 MAX_VIEWS, MAX_AGENTS, MAX_WAITING = 4, 5, 12
 LONG_GRACE_S = 600.0  # a game ends long before
 INVALID_PARAMS = -32602
-CHANGED = "fileops/didChangeReviews"
+CHANGED, ELICIT = "fileops/didChangeReviews", "elicitation/create"
 LISTS = {"experimental": {"fileops": {"reviews": True}}}
 BAD_DECISIONS: tuple[dict[str, Any], ...] = (
     {}, {"outcome": "yes"}, {"outcome": True}, {"outcome": "modify"}, {"outcome": "proceed_once", "text": "x"},
@@ -241,7 +241,10 @@ class ReviewGame:
             self._over(asked, "undecided")
             return
         asked.is_asked_of_host = True
-        await asked.agent.client.until(lambda: any(not question.answer.done() for question in asked.agent.questions))
+        agent = asked.agent
+        n_answered = sum(question.answer.done() for question in agent.questions)
+        # What the client was asked is known with its message; `questions` has it a turn of the event loop later.
+        await agent.client.until(lambda: sum(method == ELICIT for method, _ in agent.client.asked) > n_answered)
 
     # --- who is there ------------------------------------------------------------------------------------------------
 
@@ -301,7 +304,7 @@ class ReviewGame:
             agent.questions.append(Question(params["message"], asyncio.get_running_loop().create_future()))
             return await agent.questions[-1].answer
 
-        client.answers["elicitation/create"] = elicit
+        client.answers[ELICIT] = elicit
         await client.begin(name, {"elicitation": {}})
         return agent
 
