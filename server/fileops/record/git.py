@@ -179,14 +179,6 @@ def read_blobs(repository: Repository, oids: Iterable[bytes]) -> dict[bytes, byt
     return blobs
 
 
-def is_ignored(root: str, path: str) -> bool:
-    """Whether git ignores an untracked path. Raises: GitFailed."""
-    done = _started(root, "check-ignore", "--quiet", "--no-index", "--", path)
-    if done.returncode not in {0, 1}:
-        raise GitFailed(_last_line(done.stderr))
-    return done.returncode == 0
-
-
 def excludes_file(root: str) -> str:
     """The path of the user's own file of ignore rules (`core.excludesFile`)."""
     try:
