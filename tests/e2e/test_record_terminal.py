@@ -138,7 +138,6 @@ async def test_pager_is_left_out_of_what_fits_and_of_pipes(shared: Place, folder
 async def test_question_is_answered_with_yes_or_nothing_is_undone(
     shared: Place, folder: Path, keys: bytes, status: int
 ) -> None:
-    """R-CLI-2."""
     await edited(folder)
     terminal = at_terminal(shared, folder, "rewind", "--agent", "codex", NO_COLOR="1")
     await asyncio.to_thread(terminal.until, QUESTION)

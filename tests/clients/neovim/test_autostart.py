@@ -159,7 +159,7 @@ async def test_edit_before_the_daemon_answers_is_in_the_buffer_that_is_typed_int
     nvim = neovim("new", tmp_path)
     command, gate = gated(tmp_path)
     cart = project / "cart.py"
-    more = {"cmd": command, "server": {"agents_approval": "default"}, "review": {"open": "pane"}}
+    more: dict[str, object] = {"cmd": command, "server": {"agents_approval": "default"}, "review": {"open": "pane"}}
     with opened(nvim, project, *settings(nvim, more), "cart.py") as running:
         running.until(f"{STATUS} ==# 'starting'")
         async with FileOpsClient.start(AGENT, root=project) as agent:
