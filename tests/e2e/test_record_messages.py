@@ -21,7 +21,7 @@ from support.lsp_client import SUITE, FileOpsClient, serving
 from support.patience import PATIENCE_S
 
 pytestmark = SUITE
-HEARS = types.ClientCapabilities(experimental={"fileops": {"record": True}})
+HEARS = types.ClientCapabilities(experimental={"fileops": {"record": True, "unkept": True}})
 CONFIRMS = types.ClientCapabilities(experimental={"fileops": {"confirm_edit": True, "confirm_changes": True}})
 
 
@@ -67,6 +67,7 @@ async def test_edit_is_logged_kept_and_undone(folder: Path) -> None:
         assert [line["entry_id"] for line in (await client.call("blame", file_path=path))["lines"]] == [
             None, entry["entry_id"], None,
         ]  # fmt: skip
+        assert await client.hear("didChangeUnkept") == {"file_path": path}
         (file,) = (await client.call("unkept"))["files"]
         assert [change["entry_ids"] for change in file["changes"]] == [[entry["entry_id"]]]
         assert (await client.call("keep", turn_id=turn_id))["n_entries"] == 1
