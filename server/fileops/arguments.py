@@ -245,6 +245,7 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     rewind.add_argument("--fail-on-conflict", action="store_true", help="undo nothing if something would be left")
     rewind.add_argument("--plan", metavar="ID", help="only if it does what the preview with this plan showed")
     for command in (undo, rewind):
+        command.add_argument("--reason", metavar="TEXT", help="why, in one line, for the agent whose changes they are")
         command.add_argument("--dry-run", action="store_true", help="only show what would be done")
         command.add_argument("--yes", action="store_true", help="do not ask; needed without a terminal")
     blame = add("blame", "show who wrote each line of a file", ABOUT_IDS)

@@ -129,6 +129,27 @@ def test_hook_of_a_prompt_of_opencode_takes_no_report(here: Place, file: Path) -
         assert "+2" in context(report(here, {**BASH, "tool_name": "bash"}, "ses_1", "opencode"))
 
 
+def rewind(here: Place, file: Path, reason: str) -> None:
+    done = here.run("rewind", "--agent", "claude", "--yes", "--reason", reason, cwd=file.parent)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_reason_of_a_rewind_is_read_once_by_a_hook_or_with_the_next_result(
+    here: Place, file: Path, agent: McpClient
+) -> None:
+    """R-REW-8."""
+    sentence = "A person took back 1 change of Claude Code. Their reason: keep the \u201cold\u201d name"
+    for takes_hook in (True, False):
+        assert not agent.tool("Edit", file_path=str(file), old_string="two", new_string="2").get("isError")
+        rewind(here, file, " keep the\n\u201cold\u201d\x1b  name ")
+        assert file.read_text() == "one\ntwo\n"
+        if takes_hook:
+            assert sentence in context(report(here, BASH)).splitlines()
+        again = texts_of(agent.tool("Read", file_path=str(file)))
+        assert any(sentence in text.splitlines() for text in again) is not takes_hook
+        assert not any("A person took back" in text for text in texts_of(agent.tool("Read", file_path=str(file))))
+
+
 def test_hook_with_notices_off_prints_nothing(here: Place, file: Path) -> None:
     env = {**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}
     with mcp_client(file.parent, "--notices", "off", env=env) as agent:

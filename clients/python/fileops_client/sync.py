@@ -928,14 +928,15 @@ class FileOpsClient(Requests):
         include: Iterable[Literal["unsure"]] | None = None,
         by_session: str | None = None,
         approved: bool | None = None,
+        reason: str | None = None,
         timeout_s: float | None = None,
     ) -> Rewind:
         """Undo what one author did, in all files, and keep what others wrote; of a rewind: redo.
 
         Name exactly one target, an id or several. since: only changes made since then, in seconds since the epoch.
         plan: of a preview (`dry_run`), which must be as it was. on_conflict: "fail" undoes nothing if something would
-        be left. by_session: the session that asks. approved: your user has requested or confirmed it. Failures are in
-        the result's `error`.
+        be left. by_session: the session that asks. approved: your user has requested or confirmed it. reason: of
+        your user, in one line, for the agents whose changes are undone. Failures are in the result's `error`.
         """
         return self._portal.call(
             self._async.rewind(
@@ -955,6 +956,7 @@ class FileOpsClient(Requests):
                 include=include,
                 by_session=by_session,
                 approved=approved,
+                reason=reason,
                 timeout_s=timeout_s,
             )
         )

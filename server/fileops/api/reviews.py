@@ -1,12 +1,12 @@
 """Handlers of the requests about reviews, and the wire shapes of reviews."""
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fileops.core.presentation.failures import failure_message
+from fileops.core.presentation.phrases import cleaned_reason
 from fileops.model.approval import (
     ApprovalRequest,
     Decision,
@@ -30,7 +30,6 @@ from fileops.wire.types import AskingSession, ErrorInfo
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
 
-MAX_REASON_CHARS = 1000
 MAX_TEXTS_CHARS = 16_000_000  # of all texts in one answer; those of further reviews are left out
 DID_CHANGE_REVIEWS = "fileops/didChangeReviews"  # to clients with the capability `reviews`
 
@@ -193,12 +192,6 @@ def _file_decision(file: wire.DecidedFile, asked: ApprovalRequest, outcome: wire
     return FileDecision(
         file_path=file.file_path, change_ids=tuple(change_id for change_id in known if change_id in file.change_ids)
     )
-
-
-def cleaned_reason(reason: str | None) -> str:
-    """A person's reason as the model reads it: without control characters but newlines; "" if it is blank."""
-    kept = "".join(char for char in reason or "" if char == "\n" or unicodedata.category(char) != "Cc")
-    return kept[:MAX_REASON_CHARS] if kept.strip() else ""
 
 
 # --- shapes on the wire ------------------------------------------------------------------------------------------

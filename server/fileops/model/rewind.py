@@ -47,7 +47,8 @@ class RewindRequest(Struct, frozen=True, kw_only=True):
     paths: only in these files and folders, if there are any. since: only what was changed since then, in seconds since
     the epoch. plan: of a preview that has to be as it was.
     includes_unsure: entries that may be of the target, too. fails_on_conflict: undo all or nothing. by_session: the
-    session that asks, None for a person. is_approved: the person has confirmed it.
+    session that asks, None for a person. is_approved: the person has confirmed it. reason: of the person, in one line,
+    for the sessions whose changes are undone; "" for none.
     """
 
     target: RewindTarget
@@ -59,6 +60,7 @@ class RewindRequest(Struct, frozen=True, kw_only=True):
     includes_unsure: bool = False
     by_session: SessionName | None = None
     is_approved: bool = False
+    reason: str = ""
 
 
 class RewoundFile(Struct, frozen=True, kw_only=True):

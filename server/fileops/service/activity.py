@@ -14,6 +14,7 @@ from fileops.model.sessions import SessionName
 
 MAX_FILES = 10_000  # of one session; the least recently touched is dropped first
 MAX_UNANSWERED = 100  # of one session; later ones are not noted: its client takes no answers
+MAX_REASONS = 20  # of one session; undos for further ones are counted without a reason
 
 
 class ActivityLog:
@@ -21,7 +22,8 @@ class ActivityLog:
         self._sessions: dict[SessionName, LruDict[str, SessionFile]] = {}
         # Of each session, the files of applied edits that it was not answered.
         self._unanswered: dict[SessionName, list[str]] = {}
-        self._rewound: dict[SessionName, int] = {}  # changes that a person undid
+        # Of each session, how many of its changes a person undid, by the reason that they gave ("" for none).
+        self._rewound: dict[SessionName, dict[str, int]] = {}
 
     def note_read(self, session_id: SessionName, file_path: str, at: float) -> None:
         known = self._known(session_id, file_path)
@@ -44,13 +46,16 @@ class ActivityLog:
     def take_unanswered(self, session_id: SessionName) -> list[str]:
         return self._unanswered.pop(session_id, [])
 
-    def note_rewound(self, session_id: SessionName, n_changes: int) -> None:
-        """Note that a person undid changes of the session."""
-        self._rewound[session_id] = self._rewound.get(session_id, 0) + n_changes
+    def note_rewound(self, session_id: SessionName, n_changes: int, reason: str) -> None:
+        """Note that a person undid changes of the session, for this reason ("" for none)."""
+        by_reason = self._rewound.setdefault(session_id, {})
+        if reason not in by_reason and len(by_reason) >= MAX_REASONS:
+            reason = ""
+        by_reason[reason] = by_reason.get(reason, 0) + n_changes
 
-    def take_rewound(self, session_id: SessionName) -> int:
-        """How many changes of the session a person has undone since this was asked last."""
-        return self._rewound.pop(session_id, 0)
+    def take_rewound(self, session_id: SessionName) -> dict[str, int]:
+        """How many changes of the session a person has undone since this was asked last, by the reason given."""
+        return self._rewound.pop(session_id, {})
 
     def files(self, session_id: SessionName) -> tuple[SessionFile, ...]:
         """The least recently touched first."""

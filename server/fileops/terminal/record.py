@@ -260,7 +260,7 @@ async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: T
     async def rewind(plan: str | None, *, dry_run: bool) -> Rewind:
         return await client.rewind(
             **target, paths=paths, include=include, on_conflict=on_conflict, plan=plan, dry_run=dry_run, approved=True,
-            timeout_s=REWIND_S,
+            reason=options.reason, timeout_s=REWIND_S,
         )  # fmt: skip
 
     if options.yes and not options.dry_run:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from fileops.core.presentation.phrases import one_line_reason
 from fileops.model.record import By, CountedTurn
 from fileops.model.rewind import (
     BlamedLines,
@@ -65,6 +66,8 @@ class RewindParams(Params, frozen=True, kw_only=True):
     """`unsure`: entries of which the target is one of several possible authors, too."""
     approved: bool | None = None
     """The user asked for it or has confirmed it: no further question is asked."""
+    reason: str | None = None
+    """Why the user undoes it, for the agents whose changes they are; of one line, and up to 1,000 characters."""
 
 
 _TARGETS: tuple[TargetKind, ...] = (
@@ -214,6 +217,7 @@ def rewind_request(params: RewindParams, *, of: SessionName | None, by: SessionN
         includes_unsure="unsure" in (params.include or ()),
         by_session=None if is_by_user and params.by_session is None else by,
         is_approved=is_by_user,
+        reason=one_line_reason(params.reason),
     )
 
 

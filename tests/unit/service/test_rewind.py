@@ -21,6 +21,7 @@ from fileops.model.record import (
 from fileops.model.requests import HistoryRequest
 from fileops.model.rewind import RewindRequest, RewindTarget, TargetKind
 from fileops.model.sessions import SessionName
+from fileops.service.activity import MAX_REASONS
 from support.in_process import Workbench
 from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording, version_of
 
@@ -353,3 +354,19 @@ async def test_rewind_by_the_user_is_reported_to_the_session_once(recording: Rec
     rewinds = recording.bench.service.rewinds
     assert rewinds.take_notices(SessionName("agent")) == ["A person took back 2 changes of agent."]
     assert rewinds.take_notices(SessionName("agent")) == []
+
+
+async def test_reasons_of_rewinds_are_a_sentence_each_and_bounded(recording: Recording) -> None:
+    n_reasons = MAX_REASONS + 2
+    for number in range(n_reasons):
+        recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+        assert (await recording.rewind("session_id", "agent", reason=f"reason {number}")).error is None
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    assert (await recording.rewind("session_id", "agent", reason="reason 0")).error is None
+    assert (await recording.rewind("session_id", "agent", reason="of nothing")).error is not None
+    sentence = "A person took back 1 change of agent."
+    assert recording.bench.service.rewinds.take_notices(SessionName("agent")) == [
+        "A person took back 2 changes of agent. Their reason: reason 0",
+        *(f"{sentence} Their reason: reason {number}" for number in range(1, MAX_REASONS)),
+        "A person took back 2 changes of agent.",
+    ]

@@ -122,14 +122,15 @@ class RecordRequests(Sender):
         include: Iterable[Literal["unsure"]] | None = None,
         by_session: str | None = None,
         approved: bool | None = None,
+        reason: str | None = None,
         timeout_s: float | None = None,
     ) -> Rewind:
         """Undo what one author did, in all files, and keep what others wrote; of a rewind: redo.
 
         Name exactly one target, an id or several. since: only changes made since then, in seconds since the epoch.
         plan: of a preview (`dry_run`), which must be as it was. on_conflict: "fail" undoes nothing if something would
-        be left. by_session: the session that asks. approved: your user has requested or confirmed it. Failures are in
-        the result's `error`.
+        be left. by_session: the session that asks. approved: your user has requested or confirmed it. reason: of
+        your user, in one line, for the agents whose changes are undone. Failures are in the result's `error`.
         """
         params = given(
             entry_id=entry_id,
@@ -148,6 +149,7 @@ class RecordRequests(Sender):
             include=None if include is None else list(include),
             by_session=by_session,
             approved=approved,
+            reason=reason,
         )
         answer = await self.request("fileops/rewind", params, timeout_s=timeout_s)
         return msgspec.convert({**answer["details"], "output": answer["output"], "error": answer.get("error")}, Rewind)

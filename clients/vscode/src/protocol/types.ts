@@ -2083,6 +2083,8 @@ export interface RewindParams {
   include?: 'unsure'[] | null;
   /** The user asked for it or has confirmed it: no further question is asked. */
   approved?: boolean | null;
+  /** Why the user undoes it, for the agents whose changes they are; of one line, and up to 1,000 characters. */
+  reason?: string | null;
 }
 /** What every tool answers, whether it succeeded or failed. */
 export interface RewindResult {

@@ -3,8 +3,11 @@
 A separate module, because a client of the wire (`terminal`) may import nothing else of the core.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from typing import Protocol
+
+MAX_REASON_CHARS = 1000
 
 
 class Lines(Protocol):
@@ -29,3 +32,14 @@ def lines_named(ranges: Sequence[Lines]) -> str:
         for lines in ranges
     )
     return f"line {named}" if named.isdecimal() else f"lines {named}"
+
+
+def cleaned_reason(reason: str | None) -> str:
+    """Return a person's reason as a model reads it: without control characters but newlines; "" if it is blank."""
+    kept = "".join(char for char in reason or "" if char == "\n" or unicodedata.category(char) != "Cc")
+    return kept[:MAX_REASON_CHARS] if kept.strip() else ""
+
+
+def one_line_reason(reason: str | None) -> str:
+    """Return the same in one line: every run of blanks and line breaks becomes a space."""
+    return cleaned_reason(" ".join((reason or "").split()))

@@ -27,9 +27,10 @@ def rewind_text(files: Sequence[RewoundFile], conflicts: Sequence[RewindConflict
     return "\n".join([*lines, *map(left_line, conflicts[:MAX_NAMED])])
 
 
-def rewound_text(n_changes: int, session: str) -> str:
-    """Return the notice for a session whose changes a person has undone."""
-    return f"A person took back {counted(n_changes, 'change')} of {session}."
+def rewound_text(n_changes: int, session: str, reason: str) -> str:
+    """Return the notice for a session whose changes a person has undone. reason: of that person, "" for none."""
+    sentence = f"A person took back {counted(n_changes, 'change')} of {session}."
+    return f"{sentence} Their reason: {reason}" if reason else sentence
 
 
 def left_line(conflict: RewindConflict) -> str:

@@ -93,13 +93,14 @@ class ClientRewinds:
             self._files.note_undo(by_session, result.files)
         elif result.rewind_id is not None:
             for session_id, n_changes in result.sessions:
-                self._workspace.activity.note_rewound(session_id, n_changes)
+                self._workspace.activity.note_rewound(session_id, n_changes, request.reason)
         return result
 
     def take_notices(self, session_id: SessionName) -> list[str]:
         """What a session is to know of rewinds by people, once."""
-        n_changes = self._workspace.activity.take_rewound(session_id)
-        return [rewound_text(n_changes, self._workspace.committer.label_of(session_id))] if n_changes else []
+        by_reason = self._workspace.activity.take_rewound(session_id)
+        label = self._workspace.committer.label_of(session_id)
+        return [rewound_text(n_changes, label, reason) for reason, n_changes in by_reason.items()]
 
     async def newest_turn(self, session_id: SessionName) -> str | None:
         """The newest turn of a session with changes to undo, None if there is none or nothing is recorded.

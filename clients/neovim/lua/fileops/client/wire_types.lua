@@ -910,6 +910,7 @@
 ---@field on_conflict? 'fail'|'leave' `fail` undoes nothing if something would be left.
 ---@field include? 'unsure'[] `unsure`: entries of which the target is one of several possible authors, too.
 ---@field approved? boolean The user asked for it or has confirmed it: no further question is asked.
+---@field reason? string Why the user undoes it, for the agents whose changes they are; of one line, and up to 1,000 characters.
 
 ---@class (exact) fileops.wire.RewindResult What every tool answers, whether it succeeded or failed.
 ---@field status 'error'|'success' Whether it succeeded.
