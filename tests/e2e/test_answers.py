@@ -197,3 +197,29 @@ def test_edit_of_a_file_that_is_too_large_to_read_names_the_part_to_read(client:
     )
     assert client.tool("Read", file_path=str(file), offset=59997, limit=7)["isError"] is False
     assert edit(client, file, "line 60000 of many", "new")["isError"] is False
+
+
+TO_READ = "The file is too large to read whole. Use Read with offset 59997 and limit 7: the place of the edit is there."
+
+
+def test_read_of_a_file_that_is_too_large_names_the_part_that_a_refused_edit_is_about(
+    client: McpClient, file: Path
+) -> None:
+    """R-ANS-5."""
+    lines = [f"line {i} of many\n" for i in range(1, 70_000)]
+    file.write_text("".join(lines))
+    before = texts_of(client.tool("Read", file_path=str(file)))
+    assert len(before) == 1
+    edit(client, file, "line 60000 of many", "new")
+    assert texts_of(client.tool("Read", file_path=str(file))) == [*before, TO_READ]
+    file.write_text("".join(lines[30_000:]) + "".join(lines[:30_000]) + "another size\n")
+    (_,) = texts_of(client.tool("Read", file_path=str(file)))  # the place may be elsewhere now
+
+
+def test_read_names_the_part_also_where_lines_of_it_were_shown(client: McpClient, file: Path) -> None:
+    """R-ANS-5."""
+    file.write_text("".join(f"line {i} of many\n" for i in range(1, 30_000)))  # 500 kB
+    (_, shown) = texts_of(edit(client, file, "line 20000 of many", "new"))
+    assert shown.startswith(SEEN)
+    (_, advice) = texts_of(client.tool("Read", file_path=str(file)))
+    assert "offset 19997 and limit 7" in advice

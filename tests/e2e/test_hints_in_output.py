@@ -22,3 +22,31 @@ async def test_hints_are_where_the_client_asks_for_them(
     assert result.error is not None
     assert result.output.endswith(f"\n\n{ADVICE}") == (mode == "output")
     assert (result.details.get("hints") == [ADVICE]) == (mode == "details")
+
+
+TO_READ = "The file is too large to read whole. Use Read with offset 19997 and limit 7: the place of the edit is there."
+
+
+@pytest.mark.parametrize("mode", ["output", "details", "off"])
+async def test_read_names_the_lines_of_an_edit_that_the_session_was_refused(
+    tmp_path: Path, mode: Literal["off", "details", "output"]
+) -> None:
+    """R-ANS-5."""
+    file = tmp_path / "a.txt"
+    file.write_text("".join(f"line {i} of many\n" for i in range(1, 30_000)))
+    async with FileOpsClient.start(root=tmp_path, initialization_options={"hints": mode}) as client:
+        plain = await client.read(file, session_id="a")
+        await client.edit(file, "line 20000 of many", "new", session_id="a", dry_run=True)
+        assert await client.read(file, session_id="a") == plain
+        await client.edit(file, "line 20000 of many", "new", session_id="a")
+        named = await client.read(file, session_id="a")
+        assert await client.read(file, session_id="b") == plain
+        await client.close_session("a")
+        assert await client.read(file, session_id="a") == plain
+        await client.edit(file, "line 20000 of many", "new", session_id="b")
+        await client.reset_session(session_id="b")
+        assert await client.read(file, session_id="b") == plain
+    assert named.error is not None
+    assert named.error.code == "too_large"
+    assert named.output == (f"{plain.output}\n\n{TO_READ}" if mode == "output" else plain.output)
+    assert named.details == ({"hints": [TO_READ]} if mode == "details" else {})

@@ -257,6 +257,6 @@ class Details(TypedDict, total=False):
     failures: list[FailedStep]
     shown: ShownLines
     syntax: SyntaxReport
-    hints: list[str]  # the texts for the model, unless they are in `output`
+    hints: list[str]  # the texts for the model, unless they are in `output`; also of a read that is too large
     # of any result, with the option `notices`
     notices: list[Notice]

@@ -49,12 +49,17 @@ def with_notices(serve: "Callable[..., Awaitable[Answer]]") -> Callable[..., Awa
         result, texts = answer.result, list[str]()
         if service.settings.notices != "off":
             result, texts = await _with_notices(service, answer)
-        hints = answer.hints.texts(texts)
-        if not hints or service.settings.hints == "output":
-            return _with_texts(result, [*hints, *texts])
-        return _with_texts(replace(result, details={**result.details, "hints": hints}), texts)
+        return with_hints(service, replace(answer, result=result), texts)
 
     return handle
+
+
+def with_hints(service: "FileOps", answer: "Answer", texts: Sequence[str] = ()) -> ToolResult:
+    """Return the result with the hints where the client wants them. texts: of notices, for its output."""
+    result, hints = answer.result, answer.hints.texts(texts)
+    if not hints or service.settings.hints == "output":
+        return _with_texts(result, [*hints, *texts])
+    return _with_texts(replace(result, details={**result.details, "hints": hints}), texts)
 
 
 async def _with_notices(service: "FileOps", answer: "Answer") -> tuple[ToolResult, list[str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from msgspec.structs import replace
 
 from fileops.api import record, reviews, rewinds, sessions, tools, turns, views
-from fileops.api.notices import with_notices
+from fileops.api.notices import with_hints, with_notices
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
@@ -62,7 +62,7 @@ def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | N
     if service.settings.notices != "off":
         return None
     answer = tools.try_read(service, params)
-    return None if answer is None else answer.result
+    return None if answer is None else with_hints(service, answer)
 
 
 async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:

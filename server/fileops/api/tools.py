@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fileops.core.presentation.advice import NO_HINTS, Hints, hints_of, hints_of_set
+from fileops.core.presentation.advice import NO_HINTS, Hints, hints_of, hints_of_read, hints_of_set
 from fileops.model.changes import ChangeSetResult
 from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.results import CommandResult, EditResult, ReadResult, UndoResult
@@ -49,11 +49,13 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     @property
     def hints(self) -> Hints:
-        """What is said beside the result of an edit, so that the next one succeeds."""
+        """What is said beside the result, so that the next call succeeds."""
         if isinstance(self.outcome, EditResult) and self.edited is not None:
             return hints_of(self.outcome, self.edited)
         if isinstance(self.outcome, ChangeSetResult):
             return hints_of_set(self.outcome)
+        if isinstance(self.outcome, ReadResult):
+            return hints_of_read(self.outcome)
         return NO_HINTS
 
     @property

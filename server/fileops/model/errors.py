@@ -99,9 +99,15 @@ class NotebookFile(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class TooLarge(FileOpsError):
+    """The file, or the selection of a raw read, is over the limit.
+
+    to_read: the lines around the place of the session's last refused edit of the file.
+    """
+
     code: ClassVar[str] = "too_large"
     size_bytes: int
     max_kb: int
+    to_read: "LineRange | None" = None
 
 
 @dataclass(eq=False, kw_only=True)

@@ -9,7 +9,7 @@ from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, NewlineStyle, Sighting, Snapshot, Source, StaleReason, Stamp, TextFormat
 from fileops.model.history import AppliedEdit
-from fileops.model.suggestions import Advice, SyntaxReport
+from fileops.model.suggestions import Advice, RefusedPlace, SyntaxReport
 
 
 class Window(Struct, frozen=True, kw_only=True):
@@ -187,7 +187,8 @@ class EditResult(Struct, frozen=True, kw_only=True):
     history. did_edit: the event to publish once the caller has the response. rebased: if others had changed the file
     since it was read. texts: None unless requested. needs_approval: whether a user would be asked; None unless it was a
     dry run. shown_path: the canonical path of the file, if it was written. advice: what is added to a
-    failure; sighting: what counts as read once the result was sent. syntax: the errors of a file that parsed before.
+    failure; sighting: what counts as read once the result was sent. refused: what a read of the file is to be of.
+    syntax: the errors of a file that parsed before.
     """
 
     output: str
@@ -212,6 +213,7 @@ class EditResult(Struct, frozen=True, kw_only=True):
     shown_path: str | None = None
     advice: Advice | None = None
     sighting: Sighting | None = None
+    refused: RefusedPlace | None = None
     syntax: SyntaxReport | None = None
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.model.edits import DiffersIn, LineRange
+from fileops.model.files import Stamp
 
 SuggestionKind = Literal["nearest", "unique", "already_there", "seen_now"]
 
@@ -75,3 +76,14 @@ class Advice(Struct, frozen=True, kw_only=True):
     failures: tuple[FailedStep, ...] = ()
     shown: ShownLines | None = None
     to_read: LineRange | None = None
+
+
+class RefusedPlace(Struct, frozen=True, kw_only=True):
+    """The lines around the places of a refused edit, of a file that is too large to be read whole.
+
+    path: canonical. stamp: of the content that has these lines there.
+    """
+
+    path: str
+    stamp: Stamp
+    lines: LineRange

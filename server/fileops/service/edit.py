@@ -159,6 +159,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             dry_run=request.dry_run,
             advice=advised.advice,
             sighting=advised.sighting,
+            refused=advised.refused,
         )
         if policy.can_correct and reported is error and isinstance(advised.error, NoMatch):
             return unmatched(request, advised.error, failed) or failed

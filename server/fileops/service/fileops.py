@@ -78,7 +78,9 @@ class FileOps:
         if not client.is_editor:
             self._unreadable = Unreadable(workspace.rules, settings.unreadable, client.globs_at, lambda: self.folders)
             fs = GuardedFileSystem(fs, self._unreadable)
-        self._reader = ReadOperation(fs, freshness, settings, client.image_detector)
+        self._reader = ReadOperation(
+            fs, freshness, settings, client.image_detector, refused_places=workspace.refused_places
+        )
         self._editor = EditOperation(
             fs=fs,
             freshness=freshness,
@@ -102,6 +104,7 @@ class FileOps:
             is_hidden=self._is_hidden,
             sessions=workspace.sessions,
             in_flight=workspace.in_flight,
+            refused=workspace.refused_places,
         )
         self._folders = WorkspaceFolders(
             workspace.fs, self._workers, client.warn, may_wait=not workspace.has_many_clients

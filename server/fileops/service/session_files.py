@@ -28,6 +28,7 @@ from fileops.ports import FileSystem
 from fileops.service.activity import ActivityLog, by_relevance, merged
 from fileops.service.in_flight import RequestsInFlight
 from fileops.service.paths import canonical_path, with_canonical_path
+from fileops.service.reading.refused_places import RefusedPlaces
 from fileops.service.sessions import OpenSessions
 from fileops.tracking.content_cache import MAX_BASE_BYTES
 from fileops.tracking.freshness import Freshness
@@ -44,6 +45,7 @@ class SessionFiles:
     is_hidden: IsHidden
     sessions: OpenSessions
     in_flight: RequestsInFlight
+    refused: RefusedPlaces
 
     # --- what the tools did ----------------------------------------------------------------------------------
 
@@ -52,6 +54,8 @@ class SessionFiles:
             self.activity.note_edit(request.session_id, request.file_path, at)
         elif isinstance(outcome.error, ModifiedExternally) and not request.dry_run:
             self.activity.note_conflict(request.session_id, request.file_path, at)
+        if outcome.refused is not None and not request.dry_run:
+            self.refused.note(request.session_id, outcome.refused)
 
     def note_commit(self, request: EditRequest, result: EditResult) -> None:
         """Have the edit reported to the session later if this answer is not sent. Call it with the path's lock.
@@ -168,6 +172,7 @@ class SessionFiles:
         self.sessions.get(session_id).n_resets += 1
         self.freshness.close_session(session_id)
         self.activity.drop_session(session_id)
+        self.refused.drop_session(session_id)
 
     def _canonical(self, file_path: str) -> str:
         """The canonical path; the given one if no file can have it."""

@@ -18,6 +18,7 @@ from fileops.service.commit import Committer
 from fileops.service.edit_history import EditHistory
 from fileops.service.hub.modes import SessionModes
 from fileops.service.in_flight import RequestsInFlight
+from fileops.service.reading.refused_places import RefusedPlaces
 from fileops.service.session_work import SessionWork
 from fileops.service.sessions import OpenSessions
 from fileops.telemetry.stats import Statistics
@@ -62,6 +63,7 @@ class Workspace:
         self.modes = SessionModes()
         self.in_flight = RequestsInFlight()
         self.activity = ActivityLog()
+        self.refused_places = RefusedPlaces()
         self.work = (
             SessionWork()
             if recorder is None
@@ -88,6 +90,7 @@ class Workspace:
         self.modes.drop(session_id)
         self.freshness.close_session(session_id)
         self.activity.drop_session(session_id)
+        self.refused_places.drop_session(session_id)
         self.stats.drop_session(session_id)
         self.work.session_ended(session_id)
         self.on_session_end(session_id)

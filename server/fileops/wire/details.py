@@ -33,7 +33,7 @@ class Noticing(TypedDict, total=False):
 
 
 class ReadDetails(Noticing, total=False):
-    """Of a read. The keys from `mime_type` on are those of an image."""
+    """Of a read. The keys from `mime_type` to `n_frames` are those of an image."""
 
     start_line: int
     """1-based, as `end_line`."""
@@ -69,6 +69,8 @@ class ReadDetails(Noticing, total=False):
     """Pixels of the image in the file."""
     n_frames: int
     """Images in the file; only the first is shown."""
+    hints: list[str]
+    """On `too_large`, after a refused edit of the file: the text for the model about the lines to read."""
 
 
 class RelevanceDetails(TypedDict):

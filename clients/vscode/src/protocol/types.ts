@@ -1598,7 +1598,7 @@ export interface Range {
   /** The position after it. */
   end: Position;
 }
-/** Of a read. The keys from `mime_type` on are those of an image. */
+/** Of a read. The keys from `mime_type` to `n_frames` are those of an image. */
 export interface ReadDetails {
   /** Whether the file begins with a byte order mark. */
   bom?: boolean;
@@ -1610,6 +1610,8 @@ export interface ReadDetails {
   end_line?: number;
   /** Pixels of the image in the file. */
   height?: number;
+  /** On `too_large`, after a refused edit of the file: the text for the model about the lines to read. */
+  hints?: string[];
   /** Of the file. */
   mime_type?: string;
   /** Seconds since the epoch. */

@@ -9,7 +9,8 @@ from msgspec import Struct
 from fileops.core.presentation.diffs import cut_diff
 from fileops.model.changes import ChangeSetResult
 from fileops.model.edits import DiffersIn, LineRange
-from fileops.model.results import EditResult
+from fileops.model.errors import TooLarge
+from fileops.model.results import EditResult, ReadResult
 from fileops.model.suggestions import Advice, FailedStep, ShownLines, Suggestion, SyntaxReport
 
 MAX_CHARS = 6000  # of all that is added to one answer, with the notices
@@ -118,6 +119,12 @@ def hints_of(result: EditResult, file_path: str) -> Hints:
     if result.syntax is not None:
         texts.append(syntax_text(file_path.rpartition("/")[2], result.syntax))
     return Hints(tuple(filter(None, texts)))
+
+
+def hints_of_read(result: ReadResult) -> Hints:
+    """Return what is added to a read that is refused because the file is too large."""
+    error = result.error
+    return Hints((to_read_text(error.to_read),)) if isinstance(error, TooLarge) and error.to_read else NO_HINTS
 
 
 def hints_of_set(result: ChangeSetResult) -> Hints:

@@ -30,7 +30,7 @@ from fileops.model.files import Sighting, Snapshot, Text
 from fileops.model.internal_errors import OutOfTime, PathMoved
 from fileops.model.requests import EditRequest
 from fileops.model.settings import Settings
-from fileops.model.suggestions import Advice, ShownLines, Suggestion
+from fileops.model.suggestions import Advice, RefusedPlace, ShownLines, Suggestion
 from fileops.ports import FileSystem
 from fileops.service.edit_history import EditHistory
 from fileops.service.paths import canonical_path
@@ -51,6 +51,7 @@ class Advised(Struct, frozen=True, kw_only=True):
     error: FileOpsError
     advice: Advice | None = None
     sighting: Sighting | None = None
+    refused: RefusedPlace | None = None
 
 
 class Adviser(Struct, frozen=True, kw_only=True):
@@ -97,21 +98,29 @@ class Adviser(Struct, frozen=True, kw_only=True):
         advice = Advice(suggestions=examined.suggestions, failures=examined.failures)
         if not isinstance(error, NotRead | ModifiedExternally):
             return Advised(error=error, advice=advice)
-        if len(snapshot.data) > self.settings.limits.max_file_kb * 1024:
-            advice = replace(advice, to_read=_lines_to_read(content, examined))
+        refused = self._refused_place(snapshot, content, examined)
+        to_read = None if refused is None else refused.lines
+        unshown = Advised(error=error, advice=replace(advice, to_read=to_read), refused=refused)
         if not self.settings.shows_lines or request.dry_run or len(snapshot.data) > MAX_SHOWN_BYTES:
-            return Advised(error=error, advice=advice)
+            return unshown
         room = MAX_SHOWN_CHARS if isinstance(error, NotRead) else MAX_SHOWN_CHARS_OF_CHANGED
         shown = _shown(content, examined, self.settings.limits.max_line_chars, room)
         if shown is None or snapshot.stamp is None:
-            return Advised(error=error, advice=advice)
+            return unshown
+        suggestions = (*_seen_now(edits, examined), *advice.suggestions)
         return Advised(
             error=error,
-            advice=replace(
-                advice, shown=shown, to_read=None, suggestions=(*_seen_now(edits, examined), *advice.suggestions)
-            ),
+            advice=replace(advice, shown=shown, suggestions=suggestions),
             sighting=_sighting_of(request, snapshot),
+            refused=refused,
         )
+
+    def _refused_place(self, snapshot: Snapshot, content: Text, examined: Examination) -> RefusedPlace | None:
+        """The lines to read of a file that is too large to be read whole."""
+        if snapshot.stamp is None or len(snapshot.data) <= self.settings.limits.max_file_kb * 1024:
+            return None
+        lines = _lines_to_read(content, examined)
+        return None if lines is None else RefusedPlace(path=snapshot.path, stamp=snapshot.stamp, lines=lines)
 
     def _own_edits(self, request: EditRequest, snapshot: Snapshot) -> list[OwnEdit]:
         """The newest edits of the session in this file that are in force."""

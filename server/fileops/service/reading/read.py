@@ -33,6 +33,7 @@ from fileops.ports import ContentStream, FileSystem, ImageDetector
 from fileops.service.paths import with_canonical_path
 from fileops.service.reading import images
 from fileops.service.reading.line_index import LineIndex, LineIndexes
+from fileops.service.reading.refused_places import RefusedPlaces
 from fileops.tracking.content_cache import MAX_BASE_BYTES
 from fileops.tracking.freshness import Freshness
 
@@ -44,6 +45,7 @@ class ReadOperation:
     settings: Settings
     detector: ImageDetector = images.ContentDetector()  # noqa: RUF009 - it has no state
     line_indexes: LineIndexes = field(default_factory=LineIndexes)
+    refused_places: RefusedPlaces = field(default_factory=RefusedPlaces)
 
     def read(self, request: ReadRequest, roots: Roots | None, token: CancelToken) -> ReadResult:
         """Raises: Cancelled. A failure of the read is a result, not an exception."""
@@ -98,7 +100,8 @@ class ReadOperation:
         ):
             return self._read_image(canonical, stream, chunk, file_type, request, token)
         if whole and stamp.size_bytes > limits.max_file_kb * 1024:
-            raise TooLarge(size_bytes=stamp.size_bytes, max_kb=limits.max_file_kb)
+            to_read = self.refused_places.lines_in(request.session_id, canonical, stamp)
+            raise TooLarge(size_bytes=stamp.size_bytes, max_kb=limits.max_file_kb, to_read=to_read)
         if is_binary:
             raise BinaryFile
         window, digest, content = self._window(stream, chunk, fmt, request, token)

@@ -670,12 +670,13 @@
 ---@field reason 'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large'|'another_file'|'created'|'deleted' Why that could not be merged.
 ---@field ranges fileops.wire.LineRange[] Lines of the present file that others have changed since.
 
----@class (exact) fileops.wire.ReadDetails Of a read. The keys from `mime_type` on are those of an image.
+---@class (exact) fileops.wire.ReadDetails Of a read. The keys from `mime_type` to `n_frames` are those of an image.
 ---@field bom? boolean Whether the file begins with a byte order mark.
 ---@field document_version? integer Of the document in the editor.
 ---@field encoding? string Of the file.
 ---@field end_line? integer The last line shown.
 ---@field height? integer Pixels of the image in the file.
+---@field hints? string[] On `too_large`, after a refused edit of the file: the text for the model about the lines to read.
 ---@field mime_type? string Of the file.
 ---@field mtime? number Seconds since the epoch.
 ---@field n_frames? integer Images in the file; only the first is shown.
