@@ -11,6 +11,7 @@ import pytest
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, opened, scene
 from clients.neovim.world import Neovim, neovim
 from fileops_client import FileOpsClient
+from support.mcp_client import mcp_client, texts_of
 
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
 
@@ -53,6 +54,23 @@ async def test_unkept_changes_are_kept_and_undone_by_keys_and_survive_a_restart(
                 second.keys("dydu")  # they do nothing else where nothing is left to decide
                 second.until("mode(1) ==# 'n' && !&modified")
         assert shop.cart.read_text() == "# typed beside it\n" + CART.replace(*NO_FLOATS)
+
+
+async def test_reason_of_an_undo_is_read_by_the_agent_once_the_file_is_as_it_was(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
+        env = {"CLAUDE_CODE_SESSION_ID": "c1", "FILEOPS_SOCKET": nvim.environment["FILEOPS_SOCKET"]}
+        with mcp_client(shop.cart.parent, env=env) as agent:
+            agent.begin(host="claude-code")
+            agent.tool("Read", file_path=str(shop.cart))
+            old, new = NO_FLOATS
+            assert not agent.tool("Edit", file_path=str(shop.cart), old_string=old, new_string=new).get("isError")
+            shop.terminal.until(f"{MARKED} ==# '25'")
+            shop.terminal.command("Fileops undo file Prices  are floats; keep them.")
+            shop.terminal.until(f"{MARKED} ==# ''")
+            assert shop.cart.read_text() == CART
+            texts = texts_of(agent.tool("Read", file_path=str(shop.cart)))
+    sentence = "A person took back 1 change of Claude Code. Their reason: Prices are floats; keep them."
+    assert any(sentence in text.splitlines() for text in texts)
 
 
 async def test_first_edit_without_a_question_is_explained_once(nvim: Neovim, tmp_path: Path) -> None:

@@ -22,18 +22,12 @@ end
 
 local LEVELS = { 'change', 'file', 'turn', 'session', 'all' }
 
----@param action 'keep'|'undo'
----@return fun(args: string, range?: { first: integer, last: integer })
-local function at_level(action)
-  return function(args, range)
-    local level = args ~= '' and args or 'change'
-    if not vim.list_contains(LEVELS, level) then
-      return require('fileops.ui.messages').error(
-        ('%s is none of %s'):format(level, table.concat(LEVELS, ', '))
-      )
-    end
-    require('fileops.unkept.changes')[action](level, range)
-  end
+---@param level string
+---@return string? level nil after a message, if there is none of this name
+local function checked_level(level)
+  if level == '' then return 'change' end
+  if vim.list_contains(LEVELS, level) then return level end
+  require('fileops.ui.messages').error(('%s is none of %s'):format(level, table.concat(LEVELS, ', ')))
 end
 
 --- What marks the changes of agents: what is not kept, if the daemon knows that, else single edits.
@@ -113,7 +107,10 @@ M.subcommands = {
   diff = { run = from('ui.last_edit', 'enter'), desc = "the last edit's diff" },
   close = { run = from('ui.last_edit', 'close'), desc = 'close that diff' },
   keep = {
-    run = at_level('keep'),
+    run = function(args, range)
+      local level = checked_level(args)
+      if level then require('fileops.unkept.changes').keep(level, range) end
+    end,
     desc = "keep agents' changes: under the cursor or in a range, or of the file, turn, session, all",
     complete = function() return LEVELS end,
   },
@@ -159,10 +156,14 @@ M.subcommands = {
   },
   undo = {
     run = function(args, range)
-      if range or vim.list_contains(LEVELS, args) then return at_level('undo')(args, range) end
-      require('fileops.history').undo_last(args)
+      local word, reason = args:match('^(%S*)%s*(.*)$')
+      if not range and not vim.list_contains(LEVELS, word) then
+        return require('fileops.history').undo_last(args)
+      end
+      local level = checked_level(word)
+      if level then require('fileops.unkept.changes').undo(level, range, reason ~= '' and reason or nil) end
     end,
-    desc = "undo the last agent's edit of this file, or agents' changes as `keep` keeps them",
+    desc = "undo the last agent's edit of this file, or agents' changes as `keep` keeps them; a reason may follow",
     complete = function() return LEVELS end,
   },
   ['undo-session'] = {

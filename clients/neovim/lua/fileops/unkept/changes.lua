@@ -200,8 +200,9 @@ end
 
 --- Undo these changes. Other text stays; what others wrote into a change leaves it as it is, and is named.
 ---@param ids string[]
-function M.undo_ids(ids)
-  rewind({ change_ids = ids }, function(details)
+---@param reason? string for the agents whose changes they are
+function M.undo_ids(ids, reason)
+  rewind({ change_ids = ids, reason = reason }, function(details)
     last_undo = details.rewind_id or last_undo
     local n_left = #(details.conflicts or {})
     if n_left > 0 then
@@ -222,13 +223,14 @@ end
 --- Undo these changes, after a question if they are in several files.
 ---@param ids string[]
 ---@param n_files? integer nil: not known
-function M.undo_asked(ids, n_files)
-  if n_files == 1 and #ids == 1 then return M.undo_ids(ids) end
+---@param reason? string for the agents whose changes they are
+function M.undo_asked(ids, n_files, reason)
+  if n_files == 1 and #ids == 1 then return M.undo_ids(ids, reason) end
   local where = n_files and (' in %d %s'):format(n_files, n_files == 1 and 'file' or 'files') or ''
   local what = ('Undo %s%s'):format(counted(#ids), where)
   local options = { prompt = 'Undo', kind = 'fileops.undo', format_item = tostring }
   vim.ui.select({ what, 'Leave them' }, options, function(choice)
-    if choice == what then M.undo_ids(ids) end
+    if choice == what then M.undo_ids(ids, reason) end
   end)
 end
 
@@ -249,10 +251,11 @@ end
 
 ---@param level 'change'|'file'|'turn'|'session'|'all'
 ---@param range? { first: integer, last: integer } lines, with "change"
-function M.undo(level, range)
+---@param reason? string for the agents whose changes they are
+function M.undo(level, range, reason)
   with_changes(level, range, function(ids, n_files)
-    if level == 'change' or level == 'file' then return M.undo_ids(ids) end
-    M.undo_asked(ids, n_files)
+    if level == 'change' or level == 'file' then return M.undo_ids(ids, reason) end
+    M.undo_asked(ids, n_files, reason)
   end)
 end
 
