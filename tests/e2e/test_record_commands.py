@@ -166,6 +166,22 @@ async def test_blame_names_the_author_of_each_line(shared: Place, folder: Path) 
     assert [part["by"] and part["by"]["label"] for part in blamed["lines"]] == [None, "Codex", None]
 
 
+async def test_blame_leaves_no_reader_of_the_file(shared: Place, folder: Path) -> None:
+    """Editors warn of each reader whose knowledge of a file is stale, and list each as an agent."""
+    await edited(folder)
+    lines_of(await run(shared, folder, "blame", "a.txt"))
+    async with FileOpsClient.attach(root=folder, host="editor", role="editor") as editor:
+        sessions = (await editor.request("fileops/sessions"))["sessions"]
+        assert {session["host"] for session in sessions if session["n_reads"] > 0} == {"codex"}
+
+
+async def test_blame_of_a_missing_file_is_refused_in_plain_words(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    done = await run(shared, folder, "blame", "missing.txt")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"fileops-server blame: missing.txt: The file does not exist.\n"
+
+
 async def test_keep_accepts_what_agents_changed(shared: Place, folder: Path) -> None:
     await edited(folder)
     assert lines_of(await run(shared, folder, "keep", "a.txt")) == ["1 change is kept."]

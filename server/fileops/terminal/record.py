@@ -199,8 +199,11 @@ async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target 
 async def _blame(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: NotDone, UNREACHABLE."""
     path = _path(options.path) or ""
+    if not _exists(path):
+        raise NotDone(f"{visible(options.path)}: The file does not exist.")
     parts = await client.blame(path)
     reading = await client.read(path, raw=True)  # the text in an editor counts, if it is not saved
+    await client.close_session(client.own_session_id)  # else editors show it as an agent that has read the file
     text = reading.details.get("text")
     if text is None:
         raise NotDone(reading.error.message if reading.error is not None else "The file cannot be read.")

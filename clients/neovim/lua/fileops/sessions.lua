@@ -57,7 +57,7 @@ end
 --- label that the daemon gave it.
 ---@param session { session_id: string, label: string }
 ---@return string
-function M.label(session) return M.is_own(session.session_id) and session.session_id or session.label end
+function M.label(session) return M.is_own(session.session_id) and M.name(session.session_id) or session.label end
 
 --- The program that a session's id begins with: of one that a shared daemon does not list, or does not list yet. In a
 --- daemon of this Neovim alone an id is what the agent calls itself.

@@ -44,6 +44,12 @@ t.it('removed and added lines stand beside each other', function()
   t.eq({ rows[5].old_line, rows[5].new_line }, { 5, 6 })
 end)
 
+t.it('rows begin without the byte order mark of the file, and keep one of a later line', function()
+  local mark = '\239\187\191'
+  local rows = hunks.rows(parse(('@@ -1,2 +1,2 @@\n-%sone\n+%s1\n %stwo\n'):format(mark, mark, mark))[1])
+  t.eq({ rows[1].old, rows[1].new, rows[2].old, rows[2].new }, { 'one', '1', mark .. 'two', mark .. 'two' })
+end)
+
 t.it('regions say what changed in the new text', function()
   t.eq(
     hunks.regions(parse(DIFF)[1]),

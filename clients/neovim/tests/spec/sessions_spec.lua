@@ -14,6 +14,11 @@ local function told(...)
   return all
 end
 
+t.it(
+  "the person's own session is named in the list of agents",
+  function() t.eq(sessions.label({ session_id = '', label = 'Neovim' }), 'you') end
+)
+
 t.it('a session is named by its label, and never by its id', function()
   told(
     { session_id = 'codex:0199', label = 'Codex' },

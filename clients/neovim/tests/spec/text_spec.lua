@@ -65,6 +65,31 @@ t.it('each change is decided under the cursor, and the last decision hands the r
   t.eq(t.contents(path), (TEXT:gsub('two', 'TWO')))
 end)
 
+t.it('the reason of one change is the reason of the review if the others are rejected by a key', function()
+  local path, agent = asking()
+  local answer = propose(agent, path)
+  read()
+  keys('gg]c')
+  vim.cmd('Fileops reject-change use a constant')
+  keys(']cdr')
+  local output = settled(answer).output
+  assert(output:find('rejected: use a constant', 1, true), output)
+end)
+
+t.it('the user is told that a reason is not sent with the changes that were accepted', function()
+  local path, agent = asking()
+  local answer = propose(agent, path)
+  read()
+  keys('gg]c')
+  vim.cmd('Fileops reject-change use a constant')
+  local said = t.said(function() keys(']cdo') end)
+  t.eq(
+    said,
+    { 'fileops: the agent reads what was written, and not the reason: only a rejection of all carries one' }
+  )
+  t.eq(settled(answer).details.modified_by_user, true)
+end)
+
 t.it('a range of lines decides the changes that it touches', function()
   local path, agent = asking()
   local answer = propose(agent, path)

@@ -2,7 +2,11 @@
 -- Plain functions over plain values; no buffer, no window.
 local M = {}
 
---- Removed and added lines of one run are beside each other.
+---@param text string?
+---@return string?
+local function without_bom(text) return text and (text:gsub('^\239\187\191', '')) end
+
+--- Removed and added lines of one run are beside each other. The first line of a file is without its byte order mark.
 ---@param hunk fileops.wire.Hunk
 ---@return fileops.Row[]
 function M.rows(hunk)
@@ -48,6 +52,10 @@ function M.rows(hunk)
     end
   end
   flush()
+  local first = rows[1]
+  if first and (first.old_line or first.new_line) == 1 then -- a buffer has the file's mark as 'bomb'
+    first.old, first.new = without_bom(first.old), without_bom(first.new)
+  end
   return rows
 end
 

@@ -208,7 +208,7 @@ function M.undo_ids(ids, reason)
     if n_left > 0 then
       return messages.warn(('%d left as they are: others changed them since'):format(n_left))
     end
-    messages.info(counted(#ids) .. ' undone (:Fileops redo brings them back)')
+    messages.info(counted(#ids) .. ' undone (:Fileops redo takes that back)')
   end)
 end
 
