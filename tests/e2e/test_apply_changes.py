@@ -463,6 +463,12 @@ def test_client_that_knows_single_edits_is_asked_about_each_before_anything_is_w
     assert contents(folder) == AFTER
 
 
+def test_deletion_for_which_the_user_sends_another_text_rejects_the_set(folder: Path) -> None:
+    result, _ = ask(folder, {"confirm_edit": True}, {"b": {"outcome": "modify", "text": "kept\n"}})
+    assert code_of(result) == "rejected"
+    assert contents(folder) == BEFORE
+
+
 @pytest.mark.parametrize(
     "answer",
     [

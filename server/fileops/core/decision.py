@@ -57,7 +57,8 @@ def decision_about(
 def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Limits, removes: bool = False) -> Plan:
     """The plan that the decision leaves: `plan` itself if it was approved as proposed.
 
-    A plan that removes its file (`removes`) can only be approved or rejected as a whole.
+    A plan that removes its file (`removes`) can only be approved or rejected as a whole; where the user may keep the
+    file with another text, the caller does not say `removes`.
     Raises: Rejected, NobodyDecided, ConsentUnavailable, TooManyReviews, ApprovalTimedOut, NotEncodable.
     """
     decision = simplified(decision, plan)

@@ -408,6 +408,7 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
             raise FileMissing
         if not file.removes:
             return DecidedPlan(self._unchanged(snapshot), file.by_user)  # a rename of the present file
+        apply_decision(asked, decision, file_path=file.file_path, limits=self.editor.settings.limits, removes=True)
         if snapshot.data == asked.snapshot.data:
             return DecidedPlan(replace(asked, snapshot=snapshot))
         plan = self._deletion(snapshot, file.file_path)

@@ -110,18 +110,23 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         """Raises: UndoFailed."""
         if decision is None:
             return replace(asked, is_decided=True, is_left_out=True)
-        has_text = bool(asked.plan.splices) or asked.plan.creates or isinstance(decision, Modify)
+        # A text of the user's is written, also to a file that the undo would remove.
+        may_change = isinstance(decision, Modify) or (
+            not asked.removes and (bool(asked.plan.splices) or asked.plan.creates)
+        )
         try:
             plan = apply_decision(
                 asked.plan,
                 decision,
                 file_path=asked.file_path,
                 limits=self.settings.limits,
-                removes=asked.removes or not has_text,
+                removes=not may_change,
             )
         except FileOpsError as error:
             raise UndoFailed(error=error, file_path=asked.file_path, n_files=n_files) from error
-        return replace(asked, is_decided=True, modified_by_user=plan is not asked.plan, plan=plan)
+        is_other = plan is not asked.plan
+        removes = asked.removes and not is_other
+        return replace(asked, is_decided=True, modified_by_user=is_other, removes=removes, plan=plan)
 
     def _guarded(self, request: UndoRequest, work: Callable[[], UndoStep]) -> UndoStep:
         try:

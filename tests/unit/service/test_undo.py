@@ -403,6 +403,32 @@ async def test_undo_is_approved_like_any_edit(bench: Workbench):
     assert bench.on_disk(PATH) == b"one\n2\nthree\n"
 
 
+# R-UNDO-4
+async def test_file_that_the_user_keeps_with_another_text_is_not_removed(bench: Workbench):
+    edit_id = await bench.applied("/w/new", "", "text\n")
+    bench.person.can_ask = True
+    bench.person.answer = lambda question: Modify("kept\n")
+    outcome = await bench.undo(edit_id)
+    assert (outcome.error, outcome.files[0].outcome, outcome.files[0].modified_by_user) == (None, "modified", True)
+    assert bench.on_disk("/w/new") == b"kept\n"
+    bench.person.can_ask = False
+    assert outcome.files[0].edit_id is not None
+    await bench.undo(outcome.files[0].edit_id)
+    assert bench.on_disk("/w/new") == b"text\n"
+
+
+# R-APPROVE-4 and R-APPROVE-5
+@pytest.mark.parametrize(("text", "left"), [("", None), ("text\n", b"text\n")])
+async def test_removal_is_made_for_an_empty_text_and_rejected_for_the_present_one(
+    bench: Workbench, text: str, left: bytes | None
+):
+    edit_id = await bench.applied("/w/new", "", "text\n")
+    bench.person.can_ask = True
+    bench.person.answer = lambda question: Modify(text)
+    assert isinstance((await bench.undo(edit_id)).error, Rejected) == (left is not None)
+    assert bench.on_disk("/w/new") == left
+
+
 async def test_hunks_of_an_undo_can_be_chosen(bench: Workbench):
     filler = "".join(f"{n}\n" for n in range(20))
     bench.disk.put(PATH, f"x\n{filler}x\n".encode())
