@@ -772,7 +772,8 @@ class Recorder:
         path = edit.before.path
         with self.store.transaction():
             if folder is not None and folder.is_recorded(path):
-                self._note_before(folder, edit, before)
+                if not _is_result(folder.files.get(path), after):
+                    self._note_before(folder, edit, before)
                 self._remember(folder, path, after)
             self._writer.own(edit, before, after)
             if after is not None and after.digest is not None:
@@ -867,6 +868,16 @@ def _known_of_snapshot(snapshot: Snapshot, root: str) -> Known | None:
         is_executable=stamp is not None and bool(stamp.mode & 0o100),
         is_unsaved=snapshot.source == "buffer",
     )
+
+
+def _is_result(known: Known | None, after: Known | None) -> bool:
+    """Whether what is known of a file is what a commit made: it was listed, at the start, before the commit was noted.
+
+    What was there before it, in the time of the record, is then not known to be another's.
+    """
+    if known is None or after is None or not after.mtime_ns:
+        return False
+    return (known.mtime_ns, known.size_bytes, known.inode) == (after.mtime_ns, after.size_bytes, after.inode)
 
 
 def _is_unchanged(before: Known, after: Known) -> bool:

@@ -1,0 +1,53 @@
+"""What the recorder notes of commits, in its own thread."""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.model.files import Snapshot
+from fileops.model.record import BySession, LogQuery, RecordedEdit
+from fileops.model.sessions import SessionName
+from fileops.record.brackets import Brackets
+from fileops.record.recorder import Recorder, TypedDocument
+from fileops.record.store import RecordStore
+from fileops.record.turns import TurnRegistry
+from support.core_models import missing_snapshot, snapshot_of
+from support.patience import wait_until
+
+
+class NoDocuments:
+    def documents_at(self, path: str) -> Sequence[TypedDocument]:
+        del path
+        return ()
+
+
+@pytest.mark.parametrize("before", [None, b"old\n"], ids=["creation", "change"])
+async def test_commit_that_was_listed_before_it_was_noted_is_the_sessions_alone(
+    tmp_path: Path, before: bytes | None
+) -> None:
+    """The recording of the folder begins between the commit and the note of it."""
+    path = os.path.realpath(tmp_path / "a.txt")
+    Path(path).write_bytes(b"new\n")
+    after: Snapshot = LocalFileSystem().read(path)
+    recorder = Recorder(lambda: RecordStore(None), Brackets(), TurnRegistry(), NoDocuments())
+    recorder.start()
+    recorder.begin_commit(path)
+    recorder.record(str(Path(path).parent), "editor")
+    wait_until(lambda: [status.state for status in recorder.status()] == ["limited"])
+    edit = RecordedEdit(
+        edit_id="e-1",
+        by=BySession(session_id=SessionName("codex"), label="Codex"),
+        before=missing_snapshot(path) if before is None else snapshot_of(before, path),
+        after=after,
+        time=time.time(),
+    )
+    recorder.end_commit(path, edit)
+    await recorder.drain()
+    await recorder.flush()
+    entries, _ = recorder.store.entries(LogQuery())
+    recorder.close()
+    assert [entry.edit_id for entry in entries] == ["e-1"]
