@@ -53,10 +53,15 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture(autouse=True)
-def no_record_of_earlier_tests() -> Generator[None]:
-    """The record of a shared daemon outlives it, with its history of edits: the next test's daemon begins without."""
+def state_of_this_test(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """The record of a shared daemon outlives it, with its history of edits: the next test's daemon begins without.
+
+    A recorder that is slow to end may write into the folder of its test afterwards.
+    """
+    folder = tempfile.mkdtemp(dir=_STATE.name)
+    monkeypatch.setenv("XDG_STATE_HOME", folder)
     yield
-    shutil.rmtree(os.path.join(_STATE.name, "fileops-server", "record"), ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -26,7 +26,7 @@ QUESTION = "Undo this? [y/N] "
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    for name in ("NO_COLOR", "PAGER", "FILEOPS_PAGER"):
+    for name in ("NO_COLOR", "PAGER", "FILEOPS_PAGER", "LINES", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     with place_of_test(monkeypatch) as made:

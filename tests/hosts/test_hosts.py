@@ -207,7 +207,7 @@ def test_edit_that_was_made_is_already_there(story: Story) -> None:
 
 
 def test_ambiguous_edit_names_its_places_and_an_extension_of_each(story: Story) -> None:
-    text = story.results["ambiguous edit"].text
+    text = story.results["ambiguous edit"].text.replace("\\n", "\n")  # Gemini CLI encodes some answers once more
     assert "It is at lines 2, 6." in text
     assert "def first():" in text and "    return 1" in text
     assert "def g():\n    return 1" in text
