@@ -873,7 +873,7 @@ def _known_of_snapshot(snapshot: Snapshot, root: str) -> Known | None:
 def _is_result(known: Known | None, after: Known | None) -> bool:
     """Whether what is known of a file is what a commit made: it was listed, at the start, before the commit was noted.
 
-    What was there before it, in the time of the record, is then not known to be another's.
+    The content before the commit was never listed then, so no change by another program can be concluded from it.
     """
     if known is None or after is None or not after.mtime_ns:
         return False

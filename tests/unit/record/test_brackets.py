@@ -6,19 +6,7 @@ from msgspec.structs import replace
 from fileops.model.record import Command
 from fileops.model.sessions import SessionName
 from fileops.record.brackets import LINGERING_S, MAX_OPEN, MAX_OPEN_S, REMEMBERED_S, Brackets
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+from support.clock import Clock
 
 
 @pytest.fixture

@@ -6,21 +6,9 @@ from msgspec.structs import replace
 from fileops.model.record import Turn
 from fileops.model.sessions import SessionName
 from fileops.record.turns import PAUSE_S, TurnRegistry
+from support.clock import Clock
 
 A, LABEL = "codex:1", "Codex"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
