@@ -121,7 +121,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     (`gap="baseline"`). gap "away": made while no daemon recorded the folder. found: by a watch event, or by comparing
     stamps. evidence: why `by` is believed. settled: False while `by` may still change. during: turns that were open.
     edit_id: of an edit through the daemon, its id in the history of edits. undone_by, undoes: ids of entries.
-    rewind_id: of the rewind that made the entry. kept: whether a person has accepted the change.
+    rewind_id: of the rewind that made the entry. kept: whether a person has accepted the change. recorder: the run of a
+    daemon that made the entry.
     """
 
     entry_id: str
@@ -148,6 +149,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     undoes: tuple[str, ...] = ()
     rewind_id: str | None = None
     kept: bool = True
+    recorder: str = ""
 
     @property
     def is_undoable(self) -> bool:

@@ -1,4 +1,4 @@
-"""The diff of an entry of the record. Pure: contents are given."""
+"""The diff of an entry of the record, and how many lines it changed. Pure: contents are given."""
 
 from fileops.core import text
 from fileops.core.diff.contents import splices_between
@@ -6,6 +6,8 @@ from fileops.core.diff.unified import change_of, unified_diff
 from fileops.model.edits import Splice
 from fileops.model.record import Contents, Entry
 from fileops.model.settings import Limits
+
+MAX_COUNTED_BYTES = 200_000  # of a content whose changed lines are counted by comparison
 
 
 def diff_of(entry: Entry, contents: Contents) -> str:
@@ -25,3 +27,18 @@ def diff_of(entry: Entry, contents: Contents) -> str:
     if entry.after is None:
         return unified_diff(change.hunks, file_path=entry.path, removes=True)
     return change.unified
+
+
+def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
+    """How many lines were added and removed."""
+    fmt = text.detect_format(before or after)
+    if not before or not after or len(before) + len(after) > MAX_COUNTED_BYTES:
+        n_before, n_after = (text.count_lines(data, fmt) if data else 0 for data in (before, after))
+        if not before or not after:
+            return n_after, n_before
+        return max(n_after - n_before, 0), max(n_before - n_after, 0)
+    change = change_of(
+        before, fmt, splices_between(before, after, fmt), file_path="", operation="modify", limits=Limits(),
+        with_snippet=False,
+    )  # fmt: skip
+    return change.n_added, change.n_removed

@@ -12,8 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import text
-from fileops.core.diff.contents import splices_between
-from fileops.core.diff.unified import change_of
 from fileops.model.digest import content_digest
 from fileops.model.record import (
     By,
@@ -33,16 +31,15 @@ from fileops.model.record import (
     RecordedEdit,
     is_by_agent,
 )
-from fileops.model.settings import Limits
 from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
 from fileops.record.brackets import Brackets
+from fileops.record.diffs import count_lines
+from fileops.record.other_daemons import Relation, joined, put_own, relation
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 
 SAME_WRITER_S = 2.0  # of an unknown writer, between two changes that are one
-MAX_COUNTED_BYTES = 200_000  # of a content whose changed lines are counted by comparison
 _N_RECENT = 200  # entries among which the other half of a rename is searched
-_COUNTED = Limits()
 
 
 class Observed(Struct, frozen=True, kw_only=True):
@@ -67,11 +64,15 @@ class Observed(Struct, frozen=True, kw_only=True):
 
 
 class _Unsettled(Struct):
-    """An entry whose author may change. has_author: it is certain before the time is over."""
+    """An entry whose author may change. has_author: it is certain before the time is over. by: its author until then.
+
+    Another author in the store is what another daemon knows.
+    """
 
     entry_id: str
     observed: Observed
     has_author: bool
+    by: By
 
 
 class EntryWriter:
@@ -100,13 +101,42 @@ class EntryWriter:
         is_settled = is_certain or not (change.is_open or saves)
         if not is_settled:
             parts = parts[-1:]  # a save between two contents divides the change once that is certain
-        entries = self._entries_of(change, parts, is_settled=is_settled)
         with self._store.transaction():
-            written = [self._append(entry, contents) for entry, contents in entries]
+            other = self._by_another_daemon(change)
+            related = None if other is None else self._relation(other, change)
+            if other is not None and related == "same":
+                joint = self._joined(other, change, parts[-1])
+                written = [replace(joint, settled=joint.settled and is_settled)]
+                self._store.replace(written[0])
+                self._recent.append(written[0])
+            elif related == "later":
+                return
+            else:
+                if other is not None and related == "before":
+                    change = _following(other, change)
+                entries = self._entries_of(change, parts, is_settled=is_settled)
+                written = [self._append(entry, contents) for entry, contents in entries]
         kept = [entry for entry in written if entry is not None]
         if not is_settled or change.is_open:
-            self._unsettled.extend(_Unsettled(entry.entry_id, change, is_settled) for entry in kept[-1:])
+            self._unsettled.extend(_Unsettled(entry.entry_id, change, is_settled, entry.by) for entry in kept[-1:])
         self._on_entries(kept)
+
+    def _by_another_daemon(self, change: Observed) -> Entry | None:
+        """The newest entry of the file, if this daemon has not made it."""
+        newest = self._store.newest(change.path)
+        return None if newest is None or newest.recorder == self._store.recorder else newest
+
+    def _relation(self, other: Entry, change: Observed) -> Relation | None:
+        written = 0.0 if change.after is None else change.after.mtime_ns / 1e9
+        after = _version(change.after, _content_kind(change.before, change.after))
+        return relation(other, after, began=change.began, read=change.read, written=written)
+
+    def _joined(self, entry: Entry, change: Observed, part: Part) -> Entry:
+        """An entry with what this daemon knows of its author, beside what another daemon knows."""
+        by, evidence = joined(entry.by, entry.evidence, part.by, part.evidence)
+        during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began, change.read))
+        entry = replace(entry, evidence=evidence, during=tuple(dict.fromkeys((*entry.during, *during))))
+        return entry if by == entry.by else self._authored(entry, by)
 
     def save(self, path: str, save: Save) -> None:
         """An editor has saved this text."""
@@ -175,9 +205,11 @@ class EntryWriter:
                     self._store.append(first, contents, earlier_than=entry.entry_id)
                     changed.append(first)
             was_accepted = entry.kept and is_by_agent(entry.by)  # by a person, who was faster
-            entry = replace(entry, evidence=last.evidence, settled=True)
-            entry = self._with_author(entry, last.by, change)
-            entry = replace(entry, kept=entry.kept or was_accepted)
+            if entry.by == unsettled.by and entry.recorder == self._store.recorder:
+                entry = self._with_author(replace(entry, evidence=last.evidence), last.by, change)
+            else:
+                entry = self._joined(entry, change, last)
+            entry = replace(entry, settled=True, kept=entry.kept or was_accepted)
             self._store.replace(entry)
             merged = self._merged(entry)
         self._on_entries([*changed, *([] if merged is None else [merged])])
@@ -274,7 +306,7 @@ class EntryWriter:
             undone += [found for entry_id in edit.undone if (found := self._store.entry(entry_id)) is not None]
             entry = replace(entry, undoes=tuple(dict.fromkeys(found.entry_id for found in undone)))
             entry = replace(entry, kept=entry.kept or edit.is_kept or _is_withdrawal(undone))
-            self._store.append(entry, contents)
+            entry = put_own(self._store, entry, contents)
             self._store.undo(entry.undoes, entry.entry_id)
         self._recent.append(entry)
         self._on_entries([entry])
@@ -341,21 +373,6 @@ class EntryWriter:
         return replace(entry, added=added, removed=removed)
 
 
-def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
-    """How many lines were added and removed."""
-    fmt = text.detect_format(before or after)
-    if not before or not after or len(before) + len(after) > MAX_COUNTED_BYTES:
-        n_before, n_after = (text.count_lines(data, fmt) if data else 0 for data in (before, after))
-        if not before or not after:
-            return n_after, n_before
-        return max(n_after - n_before, 0), max(n_before - n_after, 0)
-    change = change_of(
-        before, fmt, splices_between(before, after, fmt), file_path="", operation="modify", limits=_COUNTED,
-        with_snippet=False,
-    )  # fmt: skip
-    return change.n_added, change.n_removed
-
-
 def _is_same_writer(previous: Entry, entry: Entry) -> bool:
     """Whether both are one change: by one command, or by an unknown writer within a moment."""
     if previous.by != entry.by or not isinstance(entry.by, ByCommand | ByOutside):
@@ -372,6 +389,15 @@ def _is_same_writer(previous: Entry, entry: Entry) -> bool:
         and not previous.undoes
         and previous.kept == entry.kept
     )
+
+
+def _following(other: Entry, change: Observed) -> Observed:
+    """The change as one from the content that another daemon has recorded last. R-REC-2: no entry is missing."""
+    version = other.after
+    before = (
+        None if version is None else Known(content="kept", digest=version.digest, is_executable=version.is_executable)
+    )
+    return replace(change, before=before, before_data=None, gap=None if change.gap == "baseline" else change.gap)
 
 
 def _is_withdrawal(undone: Sequence[Entry]) -> bool:

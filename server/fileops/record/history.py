@@ -18,6 +18,7 @@ from fileops.model.record import KeptEdit
 from fileops.record.content import is_secret
 from fileops.record.edit_entries import link_undos, recorded
 from fileops.record.edit_rows import packed_edit, unpacked_edit
+from fileops.record.other_daemons import put_own
 from fileops.record.store import MAX_AGE_S, RecordStore
 
 log = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class RecordedHistory:
             if not is_secret(edit.path, ""):
                 store.put_edit(packed_edit(edit))
             for entry, contents in recorded(edit, content):
-                store.append(entry, contents)
+                put_own(store, entry, contents)
             link_undos(store, [edit])
 
 

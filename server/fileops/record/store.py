@@ -14,6 +14,7 @@ import os
 import sqlite3
 import threading
 import time
+import uuid
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
@@ -127,6 +128,7 @@ class RecordStore:
     def __init__(self, folder: str | None) -> None:
         # The name of a session without an id of its host means another session before this time, in an earlier daemon.
         self.named_since = 0.0
+        self.recorder = uuid.uuid4().hex[:8]  # of the entries that are added; another one in each process
         self._lock = threading.RLock()
         self._n_open = 0  # depth of transactions
         self.path = ":memory:" if folder is None else _private_file(folder)
@@ -221,7 +223,7 @@ class RecordStore:
         with self.transaction():
             self._put_contents(entry, contents)
             seq = self._next_seq() if earlier_than is None else self._seq_before(earlier_than)
-            self._write(seq, entry)
+            self._write(seq, replace(entry, recorder=entry.recorder or self.recorder))
 
     def append_by_time(self, additions: Sequence[tuple[Entry, Contents]]) -> None:
         """Add earlier entries, oldest first, with contents as in `append`, each before the first that is newer."""

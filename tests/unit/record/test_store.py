@@ -58,6 +58,7 @@ def entry_of(
         before=version(before),
         after=version(after),
         kept=not is_by_agent(by),
+        recorder="a daemon",
     )
 
 

@@ -1,0 +1,132 @@
+"""One change, one entry, where several daemons of a user record the same folder in one record.
+
+Two shared daemons (of two sockets) may watch one folder, and a private daemon that keeps its history writes its edits
+beside a shared daemon. Each of them reports each change, and may know an author that the others do not know.
+
+The store's transaction is the lock between the daemons: who asks here is in one, so the newest entry stays the newest
+until its own is written. That entry is the whole argument. It has the content that another daemon read last, and the
+time of that reading, so an observed change is one of these:
+
+- The other daemon read the same content: it is the same change, and both say what they know of its author.
+- The other daemon read the file later than this one: what this one saw is a part of the other's entry.
+- The other daemon read the file earlier, and another content: this change follows that one, from its content.
+
+An entry of another daemon counts only if it is as new as the change: that daemon may have ended since an older one.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec.structs import replace
+
+from fileops.model.record import (
+    By,
+    ByOutside,
+    ByUnsure,
+    Contents,
+    Entry,
+    Evidence,
+    FileVersion,
+    LogQuery,
+    unsure,
+)
+from fileops.record.diffs import count_lines
+from fileops.record.store import RecordStore
+
+SAME_CHANGE_S = 5.0  # between the readings of two daemons: one of them may wait for a processor or a disk
+_N_LOOKED_AT = 20  # entries of a file, for one that is an edit of this daemon
+_CLOCK_S = 0.01  # the stamp of a file has the time of the kernel's last tick
+
+Relation = Literal["same", "later", "before"]
+
+
+def relation(other: Entry, after: FileVersion | None, *, began: float, read: float, written: float) -> Relation | None:
+    """What the newest entry of a file, if another daemon made it, is to a change that this daemon observed.
+
+    "same": it is that change. "later": it contains that change. "before": the change follows it. None: it has nothing
+    to do with it. Args: after: what the change left; None where no file is. began, read: see attribution.Observation.
+    written: the time in the file's stamp, which may be any; 0 without one.
+    """
+    has_read_since = 0 < written <= other.time + _CLOCK_S
+    if other.time < began - SAME_CHANGE_S and not has_read_since:
+        return None
+    if (other.after is None) == (after is None) and not (_is_known(other.after) and _is_known(after)):
+        return "same" if after is None or has_read_since else None
+    if other.after == after:
+        return "same"
+    if not _is_known(other.after) or not _is_known(after):
+        return None
+    return "later" if other.time >= read else "before"
+
+
+def joined(by: By, evidence: Evidence, other_by: By, other_evidence: Evidence) -> tuple[By, Evidence]:
+    """The author of a change of which two daemons know something, with the evidence."""
+    if by == other_by or isinstance(other_by, ByOutside):
+        return by, evidence
+    if isinstance(by, ByOutside):
+        return other_by, other_evidence
+    for certain in ("commit", "save"):  # one of them has seen the change itself
+        if evidence == certain:
+            return by, evidence
+        if other_evidence == certain:
+            return other_by, other_evidence
+    candidates = [
+        candidate
+        for known in (by, other_by)
+        for candidate in (known.candidates if isinstance(known, ByUnsure) else (known,))
+    ]
+    return unsure(*dict.fromkeys(candidates)), "bracket"
+
+
+def put_own(store: RecordStore, entry: Entry, contents: Contents) -> Entry:
+    """Add the entry of an edit that this daemon made, in place of what other daemons observed of it. Returns it.
+
+    An observation may contain the edit and a change before or after it: then that part remains.
+    """
+    with store.transaction():
+        for other in _observed_by_others(store, entry):
+            if _is_one_state(other.before, entry.before) and _is_one_state(other.after, entry.after):
+                entry = replace(entry, entry_id=other.entry_id, recorder=store.recorder)
+                store.replace(entry, contents)
+                return entry
+            if not _is_known(entry.before) or not _is_known(entry.after):
+                continue
+            if other.after == entry.after:
+                store.replace(_rest(store, other, other.before, entry.before))
+                break
+            if other.before == entry.before:
+                store.append(entry, contents, earlier_than=other.entry_id)
+                store.replace(_rest(store, other, entry.after, other.after))
+                return entry
+        store.append(entry, contents)
+    return entry
+
+
+def _observed_by_others(store: RecordStore, entry: Entry) -> Sequence[Entry]:
+    """The newest entries of the file that may be observations of an edit of this daemon, the newest first."""
+    newest, _ = store.entries(LogQuery(path=entry.path, limit=_N_LOOKED_AT), is_file=True)
+    for n, other in enumerate(newest):
+        is_observed = other.evidence != "commit" and not other.undoes and other.undone_by is None
+        if other.recorder == store.recorder or not is_observed or other.time < entry.time - SAME_CHANGE_S:
+            return newest[:n]
+    return newest
+
+
+def _rest(store: RecordStore, observed: Entry, before: FileVersion | None, after: FileVersion | None) -> Entry:
+    """An observation without the edit that it contained."""
+    kind = "create" if before is None else "delete" if after is None else "modify"
+    rest = replace(observed, before=before, after=after, kind=kind)
+    contents = store.contents(rest)
+    added, removed = count_lines(contents.before or b"", contents.after or b"")
+    return replace(rest, added=added, removed=removed)
+
+
+def _is_known(version: FileVersion | None) -> bool:
+    return version is None or version.digest is not None
+
+
+def _is_one_state(observed: FileVersion | None, version: FileVersion | None) -> bool:
+    """Whether both are the same content, as far as contents are known."""
+    if _is_known(observed) and _is_known(version):
+        return observed == version
+    return (observed is None) == (version is None)
