@@ -88,7 +88,7 @@ class RewindResult(Struct, frozen=True, kw_only=True):
     """What a rewind did, or would do (`dry_run`), or why it did nothing (`error`). n_left: entries that are left.
 
     file_path: the file that could not be written. still_undone: files that could not be restored after that.
-    sessions: whose entries are undone, and how many of each. needs_approval: None unless it was a dry run.
+    sessions: whose entries or changes are undone, and how many of each. needs_approval: None unless it was a dry run.
     """
 
     output: str

@@ -150,6 +150,18 @@ async def test_undone_text_is_shown_until_the_next_turn(recording: Recording) ->
     assert (await _listed(recording)).files == ()
 
 
+async def test_undo_of_a_change_of_several_is_reported_to_its_session_with_its_reason(recording: Recording) -> None:
+    """R-REW-8."""
+    recording.write(A, MINE, AGENT)
+    first, second = (await _file(recording, A)).changes
+    await recording.rewind("change_ids", first.change_id, reason="keep the 2")
+    await recording.rewind("change_ids", second.change_id)
+    assert recording.bench.service.rewinds.take_notices(SessionName("agent")) == [
+        "A person took back 1 change of agent. Their reason: keep the 2",
+        "A person took back 1 change of agent.",
+    ]
+
+
 async def test_undo_that_is_undone_makes_the_place_listed_again(recording: Recording) -> None:
     recording.write(A, MINE, AGENT)
     first, _ = (await _file(recording, A)).changes

@@ -16,11 +16,16 @@ MAX_CONTENT_BYTES = 64 << 20
 
 
 class FileRewind(Struct, frozen=True, kw_only=True):
-    """The plan for one file. content: None if no file remains. undone: entries that are undone whole, newest first."""
+    """The plan for one file.
+
+    content: None if no file remains. undone: entries that are undone whole, newest first. authors: of each entry, or of
+    each single change, that is undone.
+    """
 
     path: str
     content: bytes | None
     undone: tuple[Entry, ...]
+    authors: tuple[By, ...]
     conflicts: tuple[RewindConflict, ...]
 
 
@@ -50,10 +55,12 @@ def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], prese
         )
         for reason, ranges in left.items()
     ]
+    undone_entries = tuple(entry for entry_id, entry in usable.items() if entry_id in undone)
     return FileRewind(
         path=path,
         content=rewound.content,
-        undone=tuple(entry for entry_id, entry in usable.items() if entry_id in undone),
+        undone=undone_entries,
+        authors=tuple(entry.by for entry in undone_entries),
         conflicts=tuple(conflicts),
     )
 

@@ -83,6 +83,10 @@ class PlannedRewind(Struct, frozen=True, kw_only=True):
         return [entry for file in self.files for entry in file.rewind.undone]
 
     @property
+    def authors(self) -> list[By]:
+        return [by for file in self.files for by in file.rewind.authors]
+
+    @property
     def n_left(self) -> int:
         return len({entry_id for conflict in self.conflicts for entry_id in conflict.entries})
 
@@ -386,5 +390,5 @@ def _result(
         n_undone=len(planned.undone),
         n_left=planned.n_left,
         needs_approval=needs_approval,
-        sessions=tuple(Counter(session for entry in planned.undone if (session := session_of(entry.by))).items()),
+        sessions=tuple(Counter(session for by in planned.authors if (session := session_of(by))).items()),
     )

@@ -358,7 +358,8 @@ class UnkeptPlaces(Struct, frozen=True):
         is_created = any(entry.kind == "create" for entry in undone)
         if (not snapshot.exists and not with_lines) or (snapshot.exists and not content and is_created):
             content = None
-        return FileRewind(path=path, content=content, undone=tuple(undone), conflicts=tuple(conflicts))
+        authors = tuple(found.change.by for found in with_lines)
+        return FileRewind(path=path, content=content, undone=tuple(undone), authors=authors, conflicts=tuple(conflicts))
 
     def _read(self, path: str) -> Snapshot | None:
         """The present content, of the unsaved document if there is one; None if it cannot be read."""
