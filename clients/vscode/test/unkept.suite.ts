@@ -2,6 +2,7 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { FileopsApi, FileopsSession } from '../src/api';
 import type { Insides } from '../src/extension';
+import { targetOfChange } from '../src/unkept/actions';
 import { colorOf } from '../src/unkept/colors';
 import { without } from '../src/unkept/view';
 import { closeAll, disk, file, isShared, open, until, world } from './world';
@@ -69,11 +70,38 @@ export function unkeptSuite(): void {
       await until(() => editor.document.getText() === disk(path), 'the document shows it');
     });
 
+    it('is undone with a reason by the same steps as a rejection: Escape, or a decision elsewhere, undoes nothing', async () => {
+      const { path, editor } = await changed();
+      editor.selection = new vscode.Selection(2, 0, 2, 0);
+      const after = disk(path);
+      const escaped = run('undo.because', 'change');
+      await until(async () => {
+        await vscode.commands.executeCommand('workbench.action.closeQuickOpen');
+        return Promise.race([escaped.then(() => true), new Promise(resolve => setTimeout(() => resolve(false), 20))]);
+      }, 'the box is closed');
+      assert.equal(disk(path), after);
+
+      const [first] = insides.unkept.of(path)!.changes;
+      const asked = run('undo.because', targetOfChange(first!));
+      await run('keep.change', targetOfChange(first!));
+      assert.equal(await asked, undefined, 'nothing is left to undo: the box went away');
+      assert.equal(disk(path), after);
+
+      editor.selection = new vscode.Selection(8, 0, 8, 0);
+      const undone = run('undo.because', 'change');
+      await until(async () => {
+        await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem'); // the reason, left empty
+        return disk(path) === after.replace('line 8b\n', '');
+      }, 'it is undone');
+      await undone;
+    });
+
     it('has Keep and Undo above each change and for the file', async () => {
       const { path } = await changed();
       const lenses = await lensesOf(path);
       assert.ok(lenses.includes('0 $(check-all) Keep all 3') && lenses.includes('0 $(discard) Undo all'), lenses.join());
       assert.equal(lenses.filter(lens => lens.endsWith('$(check) Keep')).length, 3);
+      assert.equal(lenses.filter(lens => lens.endsWith('Undo, because…')).length, 3);
       await run('undo.file');
       await until(() => marks(path).length === 0, 'nothing is left');
       assert.equal(disk(path), LINES);

@@ -21,13 +21,14 @@ export async function agentOutside(socket, workspace, host) {
   await request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: host, version: '1' } });
   send({ method: 'notifications/initialized' });
 
-  /** Returns {text, isError}, and isAnswered at any time. */
+  /** Returns {text, notices, isError}, notices being the texts beside the answer, and isAnswered at any time. */
   function call(name, basename, args = {}) {
     const state = { isAnswered: false };
     const answer = request('tools/call', { name, arguments: { file_path: path.join(workspace, basename), ...args } }).then(({ result, error }) => {
       state.isAnswered = true;
       if (error) throw new Error(error.message);
-      return { text: result.content[0].text, isError: result.isError ?? false };
+      const [text, ...notices] = result.content.map(part => part.text);
+      return { text, notices, isError: result.isError ?? false };
     });
     return Object.assign(answer, { state });
   }

@@ -15,8 +15,8 @@ export function personAt({ page, workspace }, images) {
   const row = text => page.locator('.pane-body .monaco-list-row', { hasText: text });
   const editorOf = label => page.locator('.editor-group-container', { has: tab(label) });
   const titleButton = label => editorOf('waits for you').locator(`.editor-actions a[aria-label^="${label} ("]`);
-  /** Where a rejection may get its reason. */
-  const reasonBox = page.locator('.quick-input-widget', { hasText: 'Enter rejects it' });
+  /** Where a rejection or an undo may get its reason. */
+  const reasonBox = page.locator('.quick-input-widget', { hasText: /Enter (rejects|undoes) it/ });
   const toast = text => page.locator('.notification-toast', { hasText: text });
   /** What the notifications on the screen say. */
   const toasts = () => page.locator('.notification-toast .notification-list-item-message').allInnerTexts();

@@ -152,7 +152,10 @@ async function keepOrUndoAfterwards() {
     await status('2 to keep or undo').waitFor();
     await pressKeyOf('nextUnkept');
     await pressKeyOf('toggleRemovedLines');
-    await pressKeyOf('undo.change');
+    await pressKeyOf('undo.because');
+    await reasonBox.waitFor();
+    await page.keyboard.type('An empty basket costs nothing.');
+    await page.keyboard.press('Enter');
     await status('1 to keep or undo').waitFor();
     await page.locator('.view-line', { hasText: 'if not basket' }).waitFor({ state: 'detached' });
     await lens('Undone').waitFor(); // it stays visible until the agent's next turn
@@ -162,6 +165,8 @@ async function keepOrUndoAfterwards() {
     await setWorkspace(THEME);
     await palette('Fileops: Undo All Changes of Agents');
     await until(() => disk() === PRICES.replace(EDITS[0].old_string, EDITS[0].new_string), 'what was kept is there, and nothing else');
+    const { notices } = await painter.call('Read', 'prices.py');
+    assert.match(notices.join(' '), /Their reason: An empty basket costs nothing\./);
     say('an edit that was written at once was kept and undone in parts, by keys, after a reload');
   } finally {
     painter.end();

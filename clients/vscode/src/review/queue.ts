@@ -11,6 +11,7 @@ import {
 } from '../protocol';
 import { columnBeside, type DiffPanes } from '../ui/diff';
 import type { InsertedLines } from '../ui/inserted';
+import { askReason } from '../ui/reason';
 import { answerOf, questionOf } from './asked';
 import { showChanges } from './changes';
 import { CommandReview } from './command';
@@ -361,22 +362,9 @@ export class Reviews implements vscode.Disposable {
     return this.#rejecting(review, `Reject the edit of ${review.name}`, reason => this.decide(review, 'reject', reason));
   }
 
-  /** Asks for a reason, which may be left empty. Escape decides nothing. */
   async #rejecting(review: Review, title: string, reject: (reason: string) => Promise<void>): Promise<void> {
-    const ended = new vscode.CancellationTokenSource();
-    const watching = this.#changed.event(() => {
-      if (!this.#waiting.includes(review)) ended.cancel();
-    });
-    try {
-      const reason = await vscode.window.showInputBox({
-        title, prompt: 'Enter rejects it, Escape does not', ignoreFocusOut: true,
-        placeHolder: 'Why, for the agent (may be left empty)',
-      }, ended.token);
-      if (reason !== undefined) await reject(reason);
-    } finally {
-      watching.dispose();
-      ended.dispose();
-    }
+    const reason = await askReason(title, 'Enter rejects it, Escape does not', this.#changed.event, () => this.#waiting.includes(review));
+    if (reason !== undefined) await reject(reason);
   }
 
   async #useEarlier(review: Review): Promise<void> {

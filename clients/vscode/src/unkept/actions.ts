@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { RewindDetails, ToolResult, UnkeptChange } from '../protocol';
 import { inOneLine } from '../ui/labels';
+import { askReason } from '../ui/reason';
 import type { UnkeptList } from './list';
 
 /** What a lens, a row or the cursor names: these changes and no others. what: for people. */
@@ -24,7 +25,10 @@ export class UnkeptActions implements vscode.Disposable {
       vscode.commands.registerCommand(`fileops.keep.${level}`, (given?: unknown) => this.#act(level, given, target => this.keep(target))),
       vscode.commands.registerCommand(`fileops.undo.${level}`, (given?: unknown) => this.#act(level, given, target => this.undo(target))),
     ]);
-    this.#disposables.push(vscode.commands.registerCommand('fileops.undo.restore', (rewindId: string) => this.restore(rewindId)));
+    this.#disposables.push(
+      vscode.commands.registerCommand('fileops.undo.because', (given?: unknown) => this.#undoBecause(given)),
+      vscode.commands.registerCommand('fileops.undo.restore', (rewindId: string) => this.restore(rewindId)),
+    );
   }
 
   async keep({ change_ids, what }: Target): Promise<void> {
@@ -33,9 +37,9 @@ export class UnkeptActions implements vscode.Disposable {
     this.list.refresh();
   }
 
-  /** As the person asked, without a review; they can bring it back. */
-  async undo({ change_ids, what }: Target): Promise<ToolResult<RewindDetails>> {
-    const result = await this.#rewind({ change_ids: [...change_ids] });
+  /** As the person asked, without a review; they can bring it back. reason: for the agents whose changes they are. */
+  async undo({ change_ids, what }: Target, reason?: string): Promise<ToolResult<RewindDetails>> {
+    const result = await this.#rewind({ change_ids: [...change_ids], ...(reason ? { reason } : {}) });
     const { rewind_id, conflicts } = result.details;
     if (result.status === 'success' && rewind_id) void this.#offerRestore(what, rewind_id, conflicts?.length ?? 0);
     return result;
@@ -47,7 +51,7 @@ export class UnkeptActions implements vscode.Disposable {
     if (status === 'success') vscode.window.setStatusBarMessage('$(redo) Restored what was undone', 5000);
   }
 
-  async #rewind(target: { change_ids: string[] } | { rewind_id: string }): Promise<ToolResult<RewindDetails>> {
+  async #rewind(target: { change_ids: string[]; reason?: string } | { rewind_id: string }): Promise<ToolResult<RewindDetails>> {
     const result = await this.list.daemon.request('fileops/rewind', { ...target, approved: true }) as ToolResult<RewindDetails>;
     if (result.status === 'error') void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
     this.list.refresh();
@@ -59,6 +63,24 @@ export class UnkeptActions implements vscode.Disposable {
     const left = nConflicts > 0 ? ` In ${nConflicts} ${nConflicts === 1 ? 'place' : 'places'} the text was changed again; it stays.` : '';
     const chosen = await vscode.window.showInformationMessage(`Fileops: undone: ${what}.${left}`, restore);
     if (chosen === restore) await this.restore(rewindId);
+  }
+
+  /** given: as for the other commands, or a level by its name. Without it the person chooses how much they mean. */
+  async #undoBecause(given: unknown): Promise<unknown> {
+    if (isTarget(given) || isLevel(given)) return this.#act(isLevel(given) ? given : 'all', given, target => this.#askAndUndo(target));
+    const choices = LEVELS.flatMap(level => {
+      const target = this.#targetOf(level);
+      return target && target.change_ids.length > 0 ? [{ label: target.what, level, target }] : [];
+    });
+    if (choices.length === 0) return this.#act('all', undefined, target => this.#askAndUndo(target)); // it says that there is nothing
+    const chosen = await vscode.window.showQuickPick(choices, { title: 'Undo, because…', placeHolder: 'What to undo; then say why' });
+    return chosen && this.#act(chosen.level, chosen.target, target => this.#askAndUndo(target));
+  }
+
+  async #askAndUndo(target: Target): Promise<unknown> {
+    const isThere = (): boolean => this.list.all.files.some(({ changes }) => changes.some(({ change_id }) => target.change_ids.includes(change_id)));
+    const reason = await askReason(`Undo ${target.what}`, 'Enter undoes it, Escape does not', this.list.onDidChange, isThere);
+    return reason === undefined ? undefined : this.undo(target, reason);
   }
 
   async #act(level: Level, given: unknown, act: (target: Target) => Promise<unknown>): Promise<unknown> {
@@ -99,6 +121,8 @@ export class UnkeptActions implements vscode.Disposable {
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }
+
+const isLevel = (given: unknown): given is Level => LEVELS.some(level => level === given);
 
 function isTarget(given: unknown): given is Target {
   return typeof given === 'object' && given !== null && 'change_ids' in given && 'what' in given;

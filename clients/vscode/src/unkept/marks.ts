@@ -192,6 +192,7 @@ export class UnkeptMarks implements vscode.Disposable, vscode.CodeLensProvider, 
       return [
         lens(start, 'keep.change', '$(check) Keep', `Keep ${target.what}`, target),
         lens(start, 'undo.change', '$(discard) Undo', `Undo ${target.what}`, target),
+        lens(start, 'undo.because', 'Undo, because…', `Undo ${target.what}, and say why: the agent reads it`, target),
         lens(start, 'changes.focus', inOneLine(change.label), 'Show all changes of agents'),
       ];
     }), ...file.undone.flatMap(place => this.#undoneLenses(place, lens))];
@@ -212,10 +213,10 @@ export class UnkeptMarks implements vscode.Disposable, vscode.CodeLensProvider, 
     if (!mark) return undefined;
     const { change } = mark;
     const text = new vscode.MarkdownString(undefined, true);
-    text.isTrusted = { enabledCommands: ['fileops.keep.change', 'fileops.undo.change'] };
+    text.isTrusted = { enabledCommands: ['fileops.keep.change', 'fileops.undo.change', 'fileops.undo.because'] };
     const link = (command: string): string => `command:fileops.${command}?${encodeURIComponent(JSON.stringify([targetOfChange(change)]))}`;
     text.appendText(`${inOneLine(change.label)} changed this: ${change.added} added, ${change.removed} removed. Not kept yet.`);
-    text.appendMarkdown(`\n\n[$(check) Keep](${link('keep.change')}) · [$(discard) Undo](${link('undo.change')})\n\n`);
+    text.appendMarkdown(`\n\n[$(check) Keep](${link('keep.change')}) · [$(discard) Undo](${link('undo.change')}) · [Undo, because…](${link('undo.because')})\n\n`);
     if (change.removed_text !== '') text.appendCodeblock(change.removed_text, languageId);
     return new vscode.Hover(text);
   }
