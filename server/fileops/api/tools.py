@@ -50,13 +50,12 @@ class Answer(Struct, frozen=True, kw_only=True):
     @property
     def hints(self) -> Hints:
         """What is said beside the result, so that the next call succeeds."""
-        if isinstance(self.outcome, EditResult) and self.edited is not None:
-            return hints_of(self.outcome, self.edited)
-        if isinstance(self.outcome, ChangeSetResult):
-            return hints_of_set(self.outcome)
-        if isinstance(self.outcome, ReadResult):
-            return hints_of_read(self.outcome)
-        return NO_HINTS
+        outcome = self.outcome
+        if isinstance(outcome, ReadResult):
+            return NO_HINTS if outcome.error is None else hints_of_read(outcome)
+        if isinstance(outcome, EditResult) and self.edited is not None:
+            return hints_of(outcome, self.edited)
+        return hints_of_set(outcome) if isinstance(outcome, ChangeSetResult) else NO_HINTS
 
     @property
     def shown_path(self) -> str | None:

@@ -20,14 +20,14 @@ def nothing() -> None: ...
 class Delivery:
     """The delivery of one answer. As a context manager: the one that `when_delivered` finds inside.
 
-    An error that is sent in place of the result does not deliver it.
+    An error that is sent in place of the result does not deliver it. is_settled: the answer was sent or dropped.
     """
 
-    __slots__ = ("_changed", "_effects", "_is_settled", "_token")
+    __slots__ = ("_changed", "_effects", "_token", "is_settled")
 
     def __init__(self) -> None:
         self._effects: list[tuple[Effect, Effect]] = []
-        self._is_settled = False
+        self.is_settled = False
         self._changed: asyncio.Event | None = None
         self._token: Token[Delivery | None] | None = None
 
@@ -42,16 +42,16 @@ class Delivery:
             _present.reset(self._token)
 
     def add(self, on_sent: Effect, on_dropped: Effect) -> None:
-        if self._is_settled:  # it is not in the answer
+        if self.is_settled:  # it is not in the answer
             on_dropped()
         else:
             self._effects.append((on_sent, on_dropped))
 
     def settle(self, *, is_sent: bool) -> None:
         """Apply the effects in the order of their registration. The first call counts."""
-        if self._is_settled:
+        if self.is_settled:
             return
-        self._is_settled = True
+        self.is_settled = True
         effects, self._effects = self._effects, []
         for on_sent, on_dropped in effects:
             if is_sent:
@@ -63,7 +63,7 @@ class Delivery:
 
     async def settled(self) -> None:
         """Wait until the answer was sent or dropped, and its effects were applied."""
-        if not self._is_settled:
+        if not self.is_settled:
             if self._changed is None:
                 self._changed = asyncio.Event()
             await self._changed.wait()

@@ -37,6 +37,11 @@ class Roots(Struct, frozen=True):
             raise OutsideRoots(path=given_path)
 
 
+def folder_of(path: str) -> str:
+    """Return the folder of a canonical path."""
+    return path.rpartition("/")[0] or "/"
+
+
 def is_inside(folder: str, path: str) -> bool:
     """Return whether the path is the folder or below it. Both are canonical; components are compared literally."""
     folder = _bare(folder)

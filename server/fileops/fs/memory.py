@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from msgspec.structs import replace as with_changes
 
 from fileops.core import splices as core_splices
+from fileops.core.roots import folder_of
 from fileops.fs.names import require_possible
 from fileops.fs.streams import BytesStream
 from fileops.model.changes import PlannedFile
@@ -46,7 +47,7 @@ class MemoryFileSystem:
     def put(self, path: str, data: bytes) -> None:
         """Write as an editor that writes in place: the inode stays. Missing folders are made."""
         with self._guard:
-            self.make_folder(_folder_of(path))
+            self.make_folder(folder_of(path))
             present = self._files.get(path)
             self._files[path] = (data, self._new_stamp(data, present[1] if present else None))
 
@@ -58,7 +59,7 @@ class MemoryFileSystem:
         with self._guard:
             while path not in self._folders:
                 self._folders.add(path)
-                path = _folder_of(path)
+                path = folder_of(path)
 
     def link(self, path: str, target: str) -> None:
         with self._guard:
@@ -74,7 +75,7 @@ class MemoryFileSystem:
         """Return the names directly in a folder, sorted."""
         with self._guard:
             places = {*self._files, *self._folders, *self._links} - {"/"}
-            return sorted(place.rpartition("/")[2] for place in places if _folder_of(place) == folder)
+            return sorted(place.rpartition("/")[2] for place in places if folder_of(place) == folder)
 
     # --- the port ---------------------------------------------------------------------------------------------
 
@@ -89,7 +90,7 @@ class MemoryFileSystem:
             if name in {"", "."}:
                 continue
             if name == "..":
-                done = _folder_of(done).rstrip("/")
+                done = folder_of(done).rstrip("/")
                 continue
             done = f"{done}/{name}"
             if done in self._links:
@@ -97,7 +98,7 @@ class MemoryFileSystem:
                 if n_links > _MAX_LINKS:
                     raise IoFailure(reason="Too many levels of symbolic links")
                 target = self._links[done]
-                done = "" if target.startswith("/") else _folder_of(done).rstrip("/")
+                done = "" if target.startswith("/") else folder_of(done).rstrip("/")
                 pending += target.split("/")[::-1]
         return done or "/"
 
@@ -236,13 +237,9 @@ class MemoryFileSystem:
         return self._last_ns
 
 
-def _folder_of(path: str) -> str:
-    return path.rpartition("/")[0] or "/"
-
-
 def _folders_above(path: str) -> list[str]:
     folders: list[str] = []
     while path != "/":
-        path = _folder_of(path)
+        path = folder_of(path)
         folders.append(path)
     return folders

@@ -1,6 +1,7 @@
 """Queue of notifications: published on any thread, sent on the event loop in the order of publication.
 
-A notification that a request causes is sent after the answer to that request.
+A notification that a request causes is sent after the answer to that request. One that is published when the answer was
+handed over already, as an effect of its delivery (concurrency/delivery.py), waits for nothing.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
+from fileops.concurrency.delivery import present_delivery
 from fileops.model.events import Event
 
 
@@ -36,6 +38,12 @@ class NotificationQueue:
             if threading.get_ident() != self._loop_thread:
                 self._due.append(_Published(event, is_released=True))
                 self._loop.call_soon_threadsafe(self._send_due)
+            elif (delivery := present_delivery()) is not None and delivery.is_settled:
+                # In the next turn, so that the other effects of the delivery come first. If others wait before it, the
+                # first of them has had the turn scheduled in which it is sent, too.
+                if not self._due:
+                    self._loop.call_soon(self._send_due)
+                self._due.append(_Published(event, is_released=True))
             else:
                 if not self._held:
                     self._loop.call_soon(self._release)

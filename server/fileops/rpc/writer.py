@@ -10,8 +10,8 @@ import stat
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
 from fileops.rpc.framing import lsp_frame
 
@@ -74,18 +74,21 @@ class FrameWriter:
         self._n_held_bytes += len(frame)
         return self._n_held_bytes <= _MAX_HELD_BYTES or self._put_held()
 
-    @contextmanager
-    def batch(self) -> Generator[None]:
+    def batch(self) -> "_Batch":
         """Join what is written inside; it is written at the end, or when it exceeds a limit."""
-        if self._held is not None:  # inside another one
-            yield
-            return
+        return _Batch(self)
+
+    def hold(self) -> bool:
+        """Begin to join what is written, until `put_all`. False if that has begun already."""
+        if self._held is not None:
+            return False
         self._held = []
-        try:
-            yield
-        finally:
-            self._put_held()
-            self._held = None
+        return True
+
+    def put_all(self) -> None:
+        """Write what was joined, and join nothing more."""
+        self._put_held()
+        self._held = None
 
     def _put_held(self) -> bool:
         if not self._held:
@@ -180,6 +183,23 @@ class FrameWriter:
                 self._taken_at = self._monotonic()
             except BlockingIOError:  # another process made the shared pipe non-blocking
                 select.select([], [self._fd], [])
+
+
+class _Batch:
+    """See FrameWriter.batch. A class, because it is faster than a generator, and each notification takes one."""
+
+    __slots__ = ("_is_outermost", "_writer")
+
+    def __init__(self, writer: FrameWriter) -> None:
+        self._writer = writer
+        self._is_outermost = False
+
+    def __enter__(self) -> None:
+        self._is_outermost = self._writer.hold()
+
+    def __exit__(self, *fault: object) -> None:
+        if self._is_outermost:
+            self._writer.put_all()
 
 
 # --- writing without waiting --------------------------------------------------------------------------------------

@@ -493,7 +493,7 @@ class FileOps:
         if isinstance(event, DidRecover):
             return not any(self._unreadable.is_known_hidden(file.file_path) for file in event.files)
         paths = self._workspace.freshness.paths_of(event.session_id, event.file_path)
-        return not self._unreadable.is_known_hidden(event.file_path, *paths)
+        return not self._unreadable.is_known_hidden(*{event.file_path, *paths})
 
     @property
     def _read_roots(self) -> Roots | None:

@@ -312,8 +312,7 @@ class Freshness:
 
     def paths_of(self, session_id: SessionName, given_path: str) -> tuple[str, ...]:
         """Canonical paths of what the session read under this name."""
-        known = self._registry.of_session(session_id)
-        return tuple(path for path, record in known if given_path in {path, record.given_path})
+        return self._registry.paths_under(session_id, given_path)
 
     def forget(self, session_id: SessionName, path: str) -> None:
         self._registry.drop(session_id, path)

@@ -16,6 +16,7 @@ from itertools import islice
 
 from msgspec import Struct
 
+from fileops.core.roots import folder_of
 from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
 from fileops.tracking.schedule import DEBOUNCE_S, SWEEP_S, Debouncer, RecencyRounds, SweepPace
@@ -92,7 +93,7 @@ class FileMonitor:
         Touches no file: if the folder was watched already, the next sweep finds a change since `stamp`, unless the
         caller looks for one.
         """
-        folder = os.path.dirname(path)
+        folder = folder_of(path)
         with self._wake:
             if self._closing:
                 return None
@@ -104,7 +105,7 @@ class FileMonitor:
         return before
 
     def untrack(self, path: str) -> None:
-        folder = os.path.dirname(path)
+        folder = folder_of(path)
         with self._wake:
             if not self._files.remove(path):
                 return
@@ -267,7 +268,7 @@ class FileMonitor:
                 files = self._files.stamps_of(paths[start : start + SWEEP_SLICE])
             for path in self._changed_paths(files):
                 self.check(path)
-                self._recheck_watch(os.path.dirname(path))
+                self._recheck_watch(folder_of(path))
             yield
 
     # --- watches ---------------------------------------------------------------------------------------------

@@ -55,6 +55,16 @@ class TrackerRegistry:
             tracker = self._trackers.get(session_id)
             return tuple(tracker.entries()) if tracker is not None else ()
 
+    def paths_under(self, session_id: SessionName, name: str) -> tuple[str, ...]:
+        """The canonical paths of what the session tracks under a name: the name itself, and where it led as a link.
+
+        Each event of a session asks for them, so this does not go through all that it tracks.
+        """
+        with self._lock:
+            target = self._target_of_link.get((session_id, name))
+            own = (name,) if self._record_of(session_id, name) is not None else ()
+        return own if target is None else (*own, target)
+
     def links(self, start: int, n: int) -> list[tuple[SessionName, str, str]]:
         """(session, canonical path, given path) of n files that were not given by their canonical paths."""
         with self._lock:

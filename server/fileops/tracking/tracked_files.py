@@ -3,10 +3,10 @@
 Not thread-safe: its owner locks. Touches no file.
 """
 
-import os
 from collections.abc import Iterator
 from itertools import chain
 
+from fileops.core.roots import folder_of
 from fileops.model.files import Stamp
 
 MAX_LISTED = 16  # files of a folder; a list takes a quarter of the memory of a set, and a set is faster if it is long
@@ -32,7 +32,7 @@ class TrackedFiles:
 
     def put(self, path: str, stamp: Stamp) -> Stamp | None:
         """Compare the file with this stamp from now on; its folder was just used. Returns the stamp so far."""
-        folder = os.path.dirname(path)
+        folder = folder_of(path)
         before = self._stamps.get(path)
         if path not in self._stamps:
             self._add(folder, path)
@@ -52,7 +52,7 @@ class TrackedFiles:
         if path not in self._stamps:
             return False
         del self._stamps[path]
-        folder = os.path.dirname(path)
+        folder = folder_of(path)
         paths = self._folders[folder]
         paths.remove(path)
         if not paths:

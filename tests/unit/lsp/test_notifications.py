@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterable
 
+from fileops.concurrency.delivery import Delivery
 from fileops.lsp.notifications import NotificationQueue
 from fileops.model.events import Event, WatcherHealth
 from support.patience import PATIENCE_S
@@ -51,6 +52,37 @@ async def test_later_event_does_not_overtake_one_that_waits_for_its_answer() -> 
     async with asyncio.timeout(PATIENCE_S):
         await told.wait()
     assert seen == ["read", "stale"]
+
+
+async def test_effect_of_a_delivered_answer_is_sent_in_the_next_turn_of_the_loop() -> None:
+    """It comes after its answer without waiting for a turn, and never before an event that does wait."""
+    for is_settled, n_turns in ((True, 1), (False, 2)):
+        seen = list[str]()
+        events = NotificationQueue(
+            asyncio.get_running_loop(),
+            lambda some, seen=seen: seen.extend(getattr(each, "reason", "") for each in some),
+        )
+        with Delivery() as delivery:
+            if is_settled:
+                delivery.settle(is_sent=True)
+            events.publish(health("effect"))
+        assert not seen
+        for _ in range(n_turns):
+            await asyncio.sleep(0)
+        assert seen == ["effect"]
+
+
+async def test_effect_of_a_delivered_answer_does_not_overtake_an_event_that_waits() -> None:
+    seen = list[str]()
+    events = NotificationQueue(
+        asyncio.get_running_loop(), lambda some: seen.extend(getattr(event, "reason", "") for event in some)
+    )
+    events.publish(health("waits"))
+    with Delivery() as delivery:
+        delivery.settle(is_sent=True)
+        events.publish(health("effect"))
+    events.flush()
+    assert seen == ["waits", "effect"]
 
 
 def test_event_after_the_end_is_harmless() -> None:

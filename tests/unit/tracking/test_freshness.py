@@ -350,6 +350,16 @@ def test_link_and_target_are_one_file_notified_under_the_last_given_name(world: 
     assert state(world) == [("/w/l", "stale", "modified")]
 
 
+def test_paths_of_a_name_are_the_file_and_where_its_link_led(world: TrackerWorld) -> None:
+    world.fs.link("/w/link", "/w/f")
+    world.a.read("/w/link")
+    assert world.freshness.paths_of(SessionName("a"), "/w/link") == ("/w/f",)
+    assert world.freshness.paths_of(SessionName("a"), "/w/f") == ("/w/f",)
+    assert world.freshness.paths_of(SessionName("b"), "/w/link") == ()
+    world.a.read("/w/f")  # the last given name counts
+    assert world.freshness.paths_of(SessionName("a"), "/w/link") == ()
+
+
 @pytest.mark.parametrize("given", ["/w/l", "/d/f", "/w/./f"])
 def test_link_with_the_same_target_stays_fresh(world: TrackerWorld, given: str) -> None:
     world.fs.link("/w/l", "/w/f")

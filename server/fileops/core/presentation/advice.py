@@ -94,6 +94,8 @@ class Hints(Struct, frozen=True):
 
     def texts(self, others: Sequence[str] = ()) -> list[str]:
         """Return as many of them as MAX_CHARS allows beside the other texts that are added to the result."""
+        if not self.all_texts:
+            return []
         room = MAX_CHARS - sum(len(text) + _SEPARATOR for text in others)
         kept: list[str] = []
         for text in self.all_texts:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 
+from fileops.core.roots import folder_of
 from fileops.fs.local import nofollow
 from fileops.fs.local.nofollow import Opener
 from fileops.platform import descriptors, sync
@@ -15,10 +16,6 @@ from fileops.platform import descriptors, sync
 NO_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS}  # no file can be made in the folder
 _FS_IOC_GETFLAGS = 0x80006601 | struct.calcsize("l") << 16  # ioctl_iflags(2): _IOR('f', 1, long)
 _FS_APPEND_FL = 0x20
-
-
-def folder_of(path: str) -> str:
-    return path.rpartition("/")[0] or "/"
 
 
 def open_folder(folder: str, opener: Opener) -> int:

@@ -12,11 +12,12 @@ from msgspec.structs import replace as with_changes
 
 from fileops.concurrency import deferred
 from fileops.core import splices as core_splices
+from fileops.core.roots import folder_of
 from fileops.core.stamps import same_stamp
 from fileops.fs.local import commit, in_place, nofollow
 from fileops.fs.local.commit import CannotReplaceError
 from fileops.fs.local.commit_checks import CommitChecks, Once, Written, committing
-from fileops.fs.local.directories import ensure_directory, folder_of
+from fileops.fs.local.directories import ensure_directory
 from fileops.fs.local.in_place import AnotherFileError, JournalLocation
 from fileops.fs.local.journal import Region, default_state_folder
 from fileops.fs.local.nofollow import Opener, is_unwritten

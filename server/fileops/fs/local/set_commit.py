@@ -36,11 +36,12 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace as with_changes
 
 from fileops.core import splices as core_splices
+from fileops.core.roots import folder_of
 from fileops.core.stamps import same_stamp
 from fileops.fs.local import commit, nofollow
 from fileops.fs.local.commit import NO_RENAME, CannotReplaceError, TempFile
 from fileops.fs.local.commit_checks import CommitChecks, own_status
-from fileops.fs.local.directories import NO_PLACE, folder_of, open_folder
+from fileops.fs.local.directories import NO_PLACE, open_folder
 from fileops.fs.local.nofollow import Opener
 from fileops.fs.local.own_files import new_name, release
 from fileops.fs.local.recent_writes import RecentWrites

@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from fileops.fs.local.directories import folder_of, open_folder
+from fileops.core.roots import folder_of
+from fileops.fs.local.directories import open_folder
 from fileops.fs.local.nofollow import Opener
 from fileops.fs.local.own_files import is_set_file, list_own_files, remove_if_dead
 from fileops.fs.local.set_journal import ReadJournal, SetRecord, SetStep, from_latin, in_use, read_journal

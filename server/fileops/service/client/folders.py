@@ -30,6 +30,7 @@ class WorkspaceFolders:
         self.shown: tuple[str, ...] = ()
         # As given -> canonical, of the folders that are open; None while a disk or host is asked where one leads.
         self._canonical: dict[str, str | None] = {}
+        self._unresolved: list[str] = []
         self._resolving: set[asyncio.Task[None]] = set()
 
     def set(self, folders: Iterable[str]) -> None:
@@ -49,7 +50,9 @@ class WorkspaceFolders:
 
     def unresolved_above(self, file_path: str) -> list[str]:
         """The folders that this file is in, or may be in under another name, as far as they are not resolved yet."""
-        unresolved = [folder for folder, canonical in self._canonical.items() if canonical is None]
+        unresolved = self._unresolved
+        if not unresolved:  # nearly always, and each request asks
+            return []
         above = [folder for folder in unresolved if is_inside(folder, file_path)]
         if above or any(is_inside(folder, file_path) for folder in self.shown if folder not in unresolved):
             return above
@@ -63,6 +66,7 @@ class WorkspaceFolders:
 
     def _update(self) -> None:
         canonical = [folder for folder in self._canonical.values() if folder is not None]
+        self._unresolved = [folder for folder, canonical in self._canonical.items() if canonical is None]
         if self._canonical or self.roots is not None:
             self.roots = Roots.of(canonical)
         self.shown = tuple(dict.fromkeys((*self._canonical, *canonical)))

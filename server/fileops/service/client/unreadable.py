@@ -17,7 +17,7 @@ from msgspec import Struct
 from fileops.core.globs import is_below
 from fileops.core.ignore import BadPatternsError, IgnorePatterns
 from fileops.core.presentation.failures import failure_message
-from fileops.core.roots import is_inside
+from fileops.core.roots import folder_of, is_inside
 from fileops.core.stamps import is_racy, same_stamp
 from fileops.model.bounded import LruDict
 from fileops.model.errors import ConnectionFailed, FileOpsError, NotPermitted
@@ -75,13 +75,15 @@ class RuleBook:
         self._lock = threading.Lock()
         self._loaded: dict[str, _Loaded] = {}  # by the path of the rule file
         self._last_known: LruDict[str, tuple[Rules, ...]] = LruDict(MAX_FOLDERS)
+        self._has_found_any = False  # set before `_last_known` gets the first rules, and never reset
 
     def above(self, path: str) -> tuple[Rules, ...]:
         """Return the rules for a canonical path. Raises: NeedsShare, ConnectionFailed."""
-        folder = _folder_of(path)
+        folder = folder_of(path)
         found = self.finder.above(folder) or ()
         rules = tuple(known for file in found if (known := self._rules_at(file)) is not None)
         with self._lock:
+            self._has_found_any = self._has_found_any or bool(rules)
             self._last_known.put(folder, rules)
         return rules
 
@@ -105,12 +107,14 @@ class RuleBook:
 
     def last_known(self, path: str) -> tuple[Rules, ...]:
         """Return the rules for a path as `above` found them last; none if it was not asked. Waits for nothing."""
+        if not self._has_found_any:  # then there are none for any folder: most projects have no such file
+            return ()
         with self._lock:
-            return self._last_known.use(_folder_of(path)) or ()
+            return self._last_known.use(folder_of(path)) or ()
 
     def has_none_above(self, path: str) -> bool:
         """Return whether there are no rules for a path. Waits for nothing: False if that is not known at once."""
-        return self.finder.above(_folder_of(path), waits=False) == ()
+        return self.finder.above(folder_of(path), waits=False) == ()
 
     def _rules_at(self, path: str) -> Rules | None:
         """Return None if the file was removed since it was found. Raises: NeedsShare, ConnectionFailed."""
@@ -138,7 +142,7 @@ class RuleBook:
                 return known.rules
         snapshot = self._fs.read(canonical)
         if snapshot.stamp is None:
-            is_there = path in (self.finder.above(_folder_of(path)) or ())
+            is_there = path in (self.finder.above(folder_of(path)) or ())
             return Rules(path=path, fault="It is a link that leads nowhere.") if is_there else None
         rules = known.rules if known is not None and known.data == snapshot.data else _rules_of(path, snapshot.data)
         with self._lock:
@@ -213,7 +217,7 @@ class Unreadable:
 
         Args: in_folders: whether there must be none for the client's folders either.
         """
-        if self._globs or not self._book.has_none_above(path) or any(True for _ in self._globs_at(path)):
+        if self._globs or not self._book.has_none_above(path) or tuple(self._globs_at(path)):
             return False
         return not in_folders or all(self._book.has_none_above(f"{folder}/") for folder in self._folders())
 
@@ -221,7 +225,8 @@ class Unreadable:
         for above in rules:
             if (refusal := above.refusal(path)) is not None:
                 return refusal
-        if any(is_below(glob, path) for glob in (*self._globs, *self._globs_at(path))):
+        globs = (*self._globs, *self._globs_at(path))
+        if globs and any(is_below(glob, path) for glob in globs):
             return NotPermitted(source=OPTION)
         return None
 
@@ -299,7 +304,3 @@ def _rules_of(path: str, data: bytes) -> Rules:
         return Rules(path=path, patterns=IgnorePatterns(data))
     except BadPatternsError as error:
         return Rules(path=path, fault=f"{str(error).capitalize()}.")
-
-
-def _folder_of(path: str) -> str:
-    return path.rpartition("/")[0] or "/"
