@@ -308,6 +308,33 @@ async def test_deleted_file_that_changed_is_asked_about_again(daemon: SharedDaem
     assert contents(folder) == AFTER
 
 
+async def test_rename_that_is_asked_about_again_is_still_a_rename(daemon: SharedDaemon, folder: Path) -> None:
+    """Of its two changes the user has dropped one, which stays dropped."""
+    text = "first\n" + "line\n" * 10 + "last\n"
+    (folder / "a").write_text(text)
+    view = await daemon.lsp("editor", "nvim")
+    await view.initialize(folder, capabilities=LISTS, options={"review_grace_s": 0})
+    agent = await daemon.agent(folder, host="bot")
+    await agent.read(folder / "a")
+    steps = [{"old_string": word, "new_string": word.upper()} for word in ("first", "last")]
+    change = {"kind": "rename", "file_path": f"{folder}/a", "new_path": f"{folder}/moved", "edits": steps}
+    call = agent.start("fileops/applyChanges", {"changes": [change]})
+    review = (await view.notification(CHANGED, lambda params: bool(params["opened"])))["opened"][0]
+    (file,) = review["files"]
+    (folder / "a").write_text(text.replace("last\n", "last\ntheirs\n"))
+    chosen = {"file_path": file["file_path"], "change_ids": [file["changes"][1]["id"]]}
+    assert (await decide(view, review, "proceed_once", files=[chosen]))["reason"] == "reopened"
+    (again,) = (await view.call("fileops/reviews"))["reviews"]
+    (asked_again,) = again["files"]
+    assert asked_again["operation"] == "rename"
+    assert asked_again["new_path"] == f"{folder}/moved"
+    assert asked_again["proposed_text"] == text.replace("last\n", "LAST\ntheirs\n")
+    await decide(view, again, "proceed_once")
+    assert code_of(await call) is None
+    assert (folder / "moved").read_text() == text.replace("last\n", "LAST\ntheirs\n")
+    assert not (folder / "a").exists()
+
+
 # --- R-SET-6: history and undo ------------------------------------------------------------------------------------
 
 

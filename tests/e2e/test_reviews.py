@@ -51,6 +51,13 @@ async def opened(view: LspClient) -> Any:
     return changed["opened"][0]
 
 
+async def of_revision(view: LspClient, revision: int) -> Any:
+    """The review that the view was shown again, as it is listed; it is the only one."""
+    await view.until(lambda: any(params["opened"][0]["revision"] == revision for params in view.notified(CHANGED)))
+    (review,) = (await view.call("fileops/reviews"))["reviews"]
+    return review
+
+
 async def decide(view: LspClient, review: Any, outcome: str, **more: Any) -> Any:
     return await view.call("fileops/decideReview", {"review_id": review["review_id"], "outcome": outcome, **more})
 
@@ -185,13 +192,60 @@ async def test_dropped_change_does_not_come_back_when_the_file_changes(daemon: S
     kept = review["changes"][1]["id"]
     answer = await decide(view, review, "proceed_once", change_ids=[kept])
     assert answer["reason"] == "reopened"
-    await view.until(lambda: any(params["opened"][0]["revision"] == 2 for params in view.notified(CHANGED)))
-    (again,) = (await view.call("fileops/reviews"))["reviews"]
+    again = await of_revision(view, 2)
     assert again["proposed_text"] == OLD.replace("line 20\nline 21\n", "twenty\ntheirs\n")
     assert (again["previous"]["reason"], again["previous"]["change_ids"]) == ("near", [kept])
     assert (await decide(view, again, "proceed_once", revision=2))["state"] == "decided"
     assert code_of(await edit) is None
     assert file.read_text() == OLD.replace("line 20\nline 21\n", "twenty\ntheirs\n")
+
+
+async def test_first_text_of_an_agent_does_not_come_back_after_the_user_wrote_another_one(
+    daemon: SharedDaemon, file: Path
+) -> None:
+    """The file that the agent would create was created by another program, so nothing of its text was left."""
+    view = await view_of(daemon, file.parent)
+    agent = await daemon.agent(file.parent, host="bot")
+    created = file.with_name("new.txt")
+    write = agent.start("fileops/write", {"file_path": str(created), "content": "agent's\n"})
+    review = await opened(view)
+    created.write_text("theirs\n")
+    assert (await decide(view, review, "proceed_once"))["reason"] == "reopened"
+    left = await of_revision(view, 2)
+    assert (left["changes"], left["previous"]["reason"]) == ([], "created")
+    created.write_text("theirs\ntheirs too\n")
+    assert (await decide(view, left, "modify", text="theirs\ntyped\n"))["reason"] == "reopened"
+    again = await of_revision(view, 3)
+    assert again["proposed_text"] == "theirs\ntyped\ntheirs too\n"
+    assert again["previous"]["text"] == "theirs\ntyped\n"
+    await decide(view, again, "proceed_once", revision=3)
+    assert code_of(await write) is None
+    assert created.read_text() == "theirs\ntyped\ntheirs too\n"
+
+
+async def test_dropped_change_does_not_come_back_when_its_line_does(daemon: SharedDaemon, file: Path) -> None:
+    """Its line is gone in the second round, so all that the request would still do is proposed; then it is back."""
+    content = OLD.replace("line 5\n", "word\n").replace("line 20\n", "word\n")
+    file.write_text(content)
+    view = await view_of(daemon, file.parent)
+    agent = await daemon.agent(file.parent, host="bot")
+    await agent.read(file)
+    step = {"old_string": "word", "new_string": "agent's", "replace_all": True}
+    edit = agent.start("fileops/edit", {"file_path": str(file), **step})
+    review = await opened(view)
+    without = content.replace("word\nline 21\n", "line 21\n").replace("line 6\n", "theirs\n")
+    file.write_text(without)
+    answer = await decide(view, review, "proceed_once", change_ids=[review["changes"][0]["id"]])
+    assert answer["reason"] == "reopened"
+    again = await of_revision(view, 2)
+    assert again["proposed_text"] == without.replace("word\n", "agent's\n")
+    back = content.replace("word\nline 6\n", "the word\ntheirs\n")
+    file.write_text(back)
+    assert (await decide(view, again, "proceed_once", revision=2))["reason"] == "reopened"
+    last = await of_revision(view, 3)
+    assert last["proposed_text"] == back.replace("the word\n", "the agent's\n")
+    await decide(view, last, "cancel", revision=3)
+    assert code_of(await edit) == "rejected"
 
 
 async def test_approval_of_all_that_follows_leaves_an_edit_of_which_nothing_is_left(

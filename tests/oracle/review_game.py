@@ -695,7 +695,7 @@ class ReviewGame:
         if is_alone:
             require((review["original_text"] or "") == (present or ""), f"{review} is about {present!r}")
         else:
-            present = review["original_text"]
+            present = None if review["operation"] == "create" else review["original_text"]  # "" is an empty file, too
         require(previous["text"] == wanted, f"{previous}, not {wanted!r}")
         require(previous["change_ids"] == decision.change_ids, f"{previous}, not {decision.change_ids}")
         base_words, wanted_words = {*words_of(asked.base or "")}, {*words_of(wanted)}

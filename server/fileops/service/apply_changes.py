@@ -385,8 +385,7 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
                 is_reopened = True
                 files.append(replace(file, plan=outcome.plan, proposal=outcome))
             else:
-                plan = _as_rename(outcome.plan) if file.new_path is not None else outcome.plan
-                files.append(replace(file, plan=plan, by_user=file.by_user or outcome.by_user))
+                files.append(replace(file, plan=outcome.plan, by_user=file.by_user or outcome.by_user))
         if is_reopened:
             return self._proposal(request, files, policy, token)
         return self._commit(request, files, token, is_accepted=True)
@@ -402,12 +401,14 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
         if not file.removes and (asked.splices or asked.creates or isinstance(decision, Modify)):
             decided = apply_decision(asked, decision, file_path=file.file_path, limits=self.editor.settings.limits)
             edit_request = _edit_request(request, file.change)
-            return self.editor.carried_over(edit_request, policy, token, proposal, decision, decided)
+            outcome = self.editor.carried_over(edit_request, policy, token, proposal, decision, decided)
+            return self._asked_again(request, file, outcome, policy, token)
         snapshot = self.editor.fs.read(canonical_path(self.editor.fs, file.file_path, policy.roots))
         if not snapshot.exists:
             raise FileMissing
         if not file.removes:
-            return DecidedPlan(self._unchanged(snapshot), file.by_user)  # a rename of the present file
+            unchanged = self._unchanged(snapshot)  # of an executable bit, or of a name
+            return DecidedPlan(unchanged if file.new_path is None else _as_rename(unchanged), file.by_user)
         apply_decision(asked, decision, file_path=file.file_path, limits=self.editor.settings.limits, removes=True)
         if snapshot.data == asked.snapshot.data:
             return DecidedPlan(replace(asked, snapshot=snapshot))
@@ -417,6 +418,22 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
             text=None, change_ids=None, reason="near", ranges=foreign_ranges(asked.snapshot.data, snapshot.data)
         )
         return replace(again, question=replace(again.question, previous=previous))
+
+    def _asked_again(
+        self,
+        request: ChangeSetRequest,
+        file: SetFile,
+        outcome: DecidedPlan | Proposal,
+        policy: Policy,
+        token: CancelToken,
+    ) -> DecidedPlan | Proposal:
+        """The outcome for the text of one file. Another question is about all of its change, not of its text alone."""
+        plan = outcome.plan if file.new_path is None else _as_rename(outcome.plan)
+        if isinstance(outcome, DecidedPlan):
+            return replace(outcome, plan=plan)
+        about = self._file_proposal(request, replace(file, plan=plan, proposal=None), policy, token).question
+        question = replace(about, previous=outcome.question.previous, changes=outcome.question.changes)
+        return replace(outcome, plan=plan, question=question)
 
     # --- commit ----------------------------------------------------------------------------------------------------
 

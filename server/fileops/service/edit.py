@@ -29,7 +29,7 @@ from fileops.core.presentation.failures import failure_text
 from fileops.core.review.merge import Decided, Reopened, merge
 from fileops.core.roots import Roots
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, SomeChanges, SomeHunks
-from fileops.model.edits import Plan, Rebased, Relevance, Span, Splice
+from fileops.model.edits import Plan, Rebased, Relevance, Splice
 from fileops.model.errors import (
     AlreadyExists,
     BinaryFile,
@@ -61,13 +61,12 @@ if TYPE_CHECKING:
 class Proposal(Struct, frozen=True, kw_only=True):
     """A plan that waits for a decision. Nothing is locked until then.
 
-    dropped: places of the plan's snapshot where the user dropped a change in an earlier round of the same review.
-    is_other: whether the plan is no longer what was requested: others or the user took a part out, or changed it.
+    is_other: whether the plan is no longer what was requested: others or the user took a part out, or changed it, in
+    this round of the review or in an earlier one.
     """
 
     plan: Plan
     question: ApprovalRequest
-    dropped: tuple[Span, ...] = ()
     is_other: bool = False
 
 
@@ -365,11 +364,11 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             Decided(
                 asked=asked,
                 splices=decided.splices,
-                dropped=proposal.dropped,
                 change_ids=decision.change_ids if isinstance(decision, SomeChanges) else None,
             ),
             snapshot,
-            lambda: self._plan_on(request, snapshot, token),
+            # A whole text does not say which of the others' lines it would leave: those in it are all that is there.
+            None if by_user or request.content is not None else lambda: self._plan(request, snapshot, None, token),
             token.check,
         )
         rebased = None if is_known else self._merged_over(request, snapshot, asked)
@@ -379,9 +378,9 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             again = _proposal_of(request, plan, policy, token)
             changes = again.question.changes if outcome.splices else ()
             question = replace(again.question, previous=outcome.previous, changes=changes)
-            requested = self._plan_if_possible(request, snapshot, token)
+            requested = None if by_user else self._plan_if_possible(request, snapshot, token)
             is_other = requested is None or _changed_lines(requested) != _changed_lines(plan)
-            return replace(again, question=question, dropped=outcome.dropped, is_other=is_other)
+            return replace(again, question=question, is_other=is_other)
         return DecidedPlan(plan, by_user)
 
     def _plan_if_possible(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan | None:
