@@ -75,7 +75,10 @@ async def test_edit_is_logged_kept_and_undone(folder: Path) -> None:
         assert code_of(await client.call("rewind", turn_id=turn_id, plan="p-none")) == "plan_changed"
         assert code_of(await client.call("rewind", turn_id=turn_id)) is None
         assert code_of(await client.call("rewind", turn_id=turn_id)) == "unknown_target"
+        assert len((await client.call("history"))["edits"]) == 2
         assert (await client.call("forgetRecord", all=True))["n_entries"] == 2
+        assert (await client.call("history"))["edits"] == []
+        assert (await client.call("turns"))["turns"] == []
     assert (folder / "a.txt").read_text() == "one\ntwo\nthree\n"
 
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
+from fileops.core.roots import is_inside
 from fileops.core.text import detect_format
 from fileops.model.digest import content_digest
 from fileops.model.edits import Change, Plan, Splice
@@ -167,12 +168,24 @@ class History:
     def _forget_oldest(self) -> None:
         """Drop the oldest edit of all, which is also the oldest of its file."""
         _, edit = self._edits.popitem(last=False)  # constant time: a full journal does this for each edit
+        self._drop(edit)
+
+    def _drop(self, edit: AppliedEdit) -> None:
+        """Drop an edit from those of its file."""
         history = self._files[edit.path]
         del history.edits[edit.edit_id]
         self._n_bytes -= _cost(edit) + len(history.contents.pop(edit.edit_id, b""))
         if not history.edits:
             self._n_bytes -= len(history.latest or b"")
             del self._files[edit.path]
+
+    def forget(self, path: str | None) -> None:
+        """Drop the edits of a canonical file or folder, None: all. The store is to have dropped them before."""
+        with self._load_lock, self._lock:  # what is being loaded may have been read from the store before
+            for edit in tuple(self._edits.values()):
+                if path is None or is_inside(path, edit.path) or is_inside(path, edit.renamed_from or edit.path):
+                    del self._edits[edit.edit_id]
+                    self._drop(edit)
 
     # --- queries -----------------------------------------------------------------------------------------------
 

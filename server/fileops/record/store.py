@@ -615,6 +615,7 @@ class RecordStore:
             self._db.execute("PRAGMA secure_delete = ON")
             with self.transaction():
                 where, values = self._conditions(LogQuery(path=path), is_file=False)
+                self._forget_turns(where, values, is_all=path is None)
                 n_entries: int = self._db.execute(f"DELETE FROM entry WHERE {where}", values).rowcount
                 self._db.execute(f"DELETE FROM known WHERE {where}", values)
                 self._db.execute(f"DELETE FROM edit WHERE {where}", values)
@@ -623,6 +624,22 @@ class RecordStore:
             self._db.execute("PRAGMA secure_delete = OFF")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return n_entries
+
+    def _forget_turns(self, where: str, values: Sequence[object], *, is_all: bool) -> None:
+        """Remove the turns and commands that have entries of this kind, and no others.
+
+        The newest turn of a session remains unless all are removed: it may get further entries.
+        """
+        newest = (
+            "SELECT turn_id FROM turn AS other WHERE other.session_id = turn.session_id ORDER BY began DESC LIMIT 1"
+        )
+        for table, column, is_needed in (("turn", "turn_id", f"turn_id = ({newest})"), ("command", "command_id", "0")):
+            of_entries = f"SELECT {column} FROM entry WHERE {column} IS NOT NULL AND"
+            wanted = f"{column} IN ({of_entries} ({where})) AND {column} NOT IN ({of_entries} NOT ({where}))"
+            if is_all:
+                self._db.execute(f"DELETE FROM {table}")
+            else:
+                self._db.execute(f"DELETE FROM {table} WHERE {wanted} AND NOT ({is_needed})", [*values, *values])
 
     def _remove_unused_blobs(self) -> bool:
         """Remove some contents that nothing names. A content that is a difference from one of them becomes whole."""

@@ -55,7 +55,7 @@ def contents_of(before: str | None, after: str | None) -> Contents:
         ("new", "newer", AT - 0.2, "later"),
     ],
 )
-def test_newest_entry_of_another_daemon_says_what_became_of_a_change(
+def test_newest_entry_of_another_daemon_is_related_to_an_observed_change(
     other_after: str | None, after: str | None, began: float, wanted: Relation | None
 ) -> None:
     read = AT - 0.1 if wanted == "later" else max(began, AT) + 0.1

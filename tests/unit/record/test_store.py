@@ -285,6 +285,22 @@ def test_forgotten_folder_leaves_no_byte_of_its_contents(store: RecordStore) -> 
     assert not any(b"/p/a" in path.read_bytes() for path in folder.iterdir())
 
 
+def test_turns_and_commands_of_forgotten_entries_are_forgotten_with_them(store: RecordStore) -> None:
+    for n in range(1, 4):
+        store.put_turn(Turn(turn_id=f"t-{n}", session_id=AGENT.session_id, label="claude", began=n, title="secret"))
+        store.put_command(Command(command_id=f"c-{n}", session_id=AGENT.session_id, label="sh", began=n, roots=()))
+    added(store, 1, turn_id="t-1", command_id="c-1", path="/p/a/1")
+    added(store, 2, turn_id="t-2", command_id="c-2", path="/p/a/2")
+    added(store, 3, turn_id="t-2", command_id="c-2", path="/p/b/3")
+    added(store, 4, turn_id="t-3", command_id="c-3", path="/p/a/4")
+    assert store.forget("/p/a") == 3
+    # The newest turn of a session may get further entries.
+    assert [counted.turn.turn_id for counted in store.turns()] == ["t-3", "t-2"]
+    assert [store.command(f"c-{n}") is not None for n in range(1, 4)] == [False, True, False]
+    store.forget(None)
+    assert (store.turns(), store.command("c-2")) == ([], None)
+
+
 def test_record_that_cannot_be_written_continues_in_memory_with_what_it_has(store: RecordStore) -> None:
     added(store, 1, None, b"text")
     store.move_to_memory()

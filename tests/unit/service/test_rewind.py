@@ -11,6 +11,7 @@ from fileops.model.approval import Reject
 from fileops.model.errors import ApplyRefused, FileOpsError
 from fileops.model.record import (
     OUTSIDE,
+    By,
     ByPerson,
     BySession,
     Contents,
@@ -370,3 +371,77 @@ async def test_reasons_of_rewinds_are_a_sentence_each_and_bounded(recording: Rec
         *(f"{sentence} Their reason: reason {number}" for number in range(1, MAX_REASONS)),
         "A person took back 2 changes of agent.",
     ]
+
+
+NEW, NEWER = "/w/new", "/w/newer"
+
+
+@pytest.mark.parametrize("by", [PERSON, OUTSIDE, OTHER, AGENT], ids=lambda by: by.label)
+async def test_rewind_follows_a_file_that_was_renamed_since(recording: Recording, by: By) -> None:
+    """R-REW-3. A rename by the agent is one of a later turn, which is not undone."""
+    for n in (1, 2):
+        turn = Turn(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n)
+        recording.store.put_turn(turn)
+    entry_id = recording.write(A, _changed(OLD, b"two", b"2"), AGENT, "t-1")
+    recording.rename(A, NEW, by)
+    recording.write(NEW, _changed(recording.bench.on_disk(NEW) or b"", b"five", b"5"), PERSON)
+    recording.rename(NEW, NEWER, by)
+    result = await recording.rewind("turn_id", "t-1", paths=(NEWER,))
+    assert result.error is None, result.output
+    assert recording.bench.on_disk(NEWER) == _changed(OLD, b"five", b"5")
+    assert [(file.file_path, file.entries) for file in result.files] == [(NEWER, (entry_id,))]
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(NEW)) == (None, None)
+    assert (result.rewind_id, result.n_undone) != (None, 0)
+    redo = await recording.rewind("rewind_id", result.rewind_id or "")
+    assert redo.error is None, redo.output
+    assert recording.bench.on_disk(NEWER) == _changed(_changed(OLD, b"five", b"5"), b"two", b"2")
+    again = await recording.rewind("entry_id", entry_id)
+    assert again.error is None, again.output
+    assert recording.bench.on_disk(NEWER) == _changed(OLD, b"five", b"5")
+
+
+async def test_rewind_follows_a_renamed_file_that_the_agent_changed_under_both_names(recording: Recording) -> None:
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    recording.rename(A, NEW, PERSON)
+    recording.write(NEW, _changed(recording.bench.on_disk(NEW) or b"", b"four", b"4"), COMMAND)
+    result = await recording.rewind("session_id", "agent")
+    assert result.error is None, result.output
+    assert recording.bench.on_disk(NEW) == OLD
+    assert (result.n_undone, result.n_left, len(result.files)) == (2, 0, 1)
+
+
+async def test_rewind_removes_a_file_that_the_agent_created_under_its_new_name(recording: Recording) -> None:
+    recording.write("/w/draft", b"new\n", AGENT)
+    recording.rename("/w/draft", NEW, PERSON)
+    result = await recording.rewind("session_id", "agent")
+    assert [(file.file_path, file.outcome) for file in result.files] == [(NEW, "removed")]
+    assert recording.bench.on_disk(NEW) is None
+
+
+async def test_rewind_of_a_turn_with_a_rename_restores_the_first_name(recording: Recording) -> None:
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    recording.rename(A, NEW, AGENT)
+    recording.write(NEW, _changed(recording.bench.on_disk(NEW) or b"", b"four", b"4"), AGENT)
+    result = await recording.rewind("session_id", "agent")
+    assert result.error is None, result.output
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(NEW)) == (OLD, None)
+    assert (result.n_undone, result.n_left) == (4, 0)
+
+
+async def test_rewind_of_a_turn_with_a_rename_that_a_user_renamed_again_restores_the_first_name(
+    recording: Recording,
+) -> None:
+    recording.rename(A, NEW, AGENT)
+    recording.rename(NEW, NEWER, PERSON)
+    result = await recording.rewind("session_id", "agent")
+    assert result.error is None, result.output
+    assert [recording.bench.on_disk(path) for path in (A, NEW, NEWER)] == [OLD, None, None]
+
+
+async def test_rewind_follows_no_rename_of_an_earlier_file_of_the_name(recording: Recording) -> None:
+    recording.rename(A, NEW, PERSON)
+    recording.write(A, b"another\n", PERSON)
+    recording.write(A, b"another 2\n", AGENT)
+    result = await recording.rewind("session_id", "agent")
+    assert [file.file_path for file in result.files] == [A]
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(NEW)) == (b"another\n", OLD)

@@ -14,6 +14,7 @@ from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.workers import SharedWorkers
 from fileops.core.presentation.failures import failure_text
 from fileops.core.presentation.rewinds import rewound_text
+from fileops.core.roots import is_inside
 from fileops.model.errors import NotRecorded
 from fileops.model.record import By, BySession, Entry, LogQuery, session_of
 from fileops.model.rewind import (
@@ -165,7 +166,12 @@ class ClientRewinds:
             raise NotRecorded
 
         def work(places: "UnkeptPlaces") -> int:
-            return recorder.forget(None if file_path is None else places.fs.resolve(file_path))
+            path = None if file_path is None else places.fs.resolve(file_path)
+            unkept = {known for known in places.store.unkept_paths() if path is None or is_inside(path, known)}
+            n_entries = recorder.forget(path)
+            self._workspace.history.forget(path)
+            self._workspace.on_keeping(unkept)
+            return n_entries
 
         return await self._run(work)
 

@@ -6,9 +6,10 @@ from msgspec import Struct
 
 from fileops.core.merge.rewind import rewind_file
 from fileops.model.edits import LineRange
-from fileops.model.record import By, Entry, LogQuery
+from fileops.model.record import By, Entry
 from fileops.model.rewind import FileStep, LeftReason, RewindConflict
 from fileops.record.store import RecordStore
+from fileops.service.rewind.lineage import Lineages, follows_others
 
 # Of the contents of one file that a rewind looks at. Beyond that, first the changes of others are left out, and the
 # content after each change is compared with the present one; then the oldest changes of the target are left alone.
@@ -30,10 +31,11 @@ class FileRewind(Struct, frozen=True, kw_only=True):
 
 
 def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], present: bytes | None) -> FileRewind:
-    """Plan the rewind of the chosen entries of one file, which are given newest first."""
+    """Plan the rewind of the chosen entries of the file that is at a path now, which are given newest first."""
     conflicts = unknown_of(path, chosen)
     usable = {entry.entry_id: entry for entry in chosen if is_usable(entry)}
-    history = history_of(store, path, usable)
+    lineage = Lineages(store, follows_others(chosen)).of(path)
+    history = lineage[next((n for n, entry in enumerate(lineage) if entry.entry_id in usable), len(lineage)) :]
     steps = steps_of(store, history, usable)
     known = {step.entry_id for step in steps}
     rewound = rewind_file(steps, known & usable.keys(), present, cancelled_of(history))
@@ -82,14 +84,6 @@ def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
             reason: LeftReason = "unknown_before" if entry.gap == "baseline" else "not_kept"
             unknown.setdefault(reason, []).append(entry.entry_id)
     return [RewindConflict(file_path=path, entries=tuple(ids), reason=reason) for reason, ids in unknown.items()]
-
-
-def history_of(store: RecordStore, path: str, chosen: Collection[str]) -> list[Entry]:
-    """All entries of the file, oldest first, from the oldest chosen one on."""
-    entries, _ = store.entries(LogQuery(path=path), is_file=True)
-    entries.reverse()
-    first = next((n for n, entry in enumerate(entries) if entry.entry_id in chosen), len(entries))
-    return entries[first:]
 
 
 def steps_of(store: RecordStore, history: Sequence[Entry], chosen: Collection[str]) -> list[FileStep]:

@@ -55,6 +55,7 @@ from fileops.service.commit import Committer
 from fileops.service.policy import Policy, question_about
 from fileops.service.rewind.entries import note_unchanged
 from fileops.service.rewind.files import FileRewind, rewind_of_file
+from fileops.service.rewind.lineage import Lineages, follows_others
 from fileops.service.rewind.targets import MayRewind, entries_of
 from fileops.service.rewind.unkept import UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness
@@ -188,8 +189,10 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 entries = [entry for entry in map(self.store.entry, map(entry_of_change, change_ids)) if entry]
                 groups[path] = entries
         else:
-            for entry in entries_of(self.store, request, self.may_rewind):
-                groups.setdefault(entry.path, []).append(entry)
+            chosen = entries_of(self.store, request, self.may_rewind)
+            lineages = Lineages(self.store, follows_others(chosen))
+            for entry in chosen:
+                groups.setdefault(lineages.present_path(entry), []).append(entry)
         if not groups:
             raise UnknownTarget(explanation="these changes are no longer there")
         if len(groups) > MAX_FILES:

@@ -8,6 +8,7 @@ from fileops.model.record import By, ByCommand, ByUnsure, Entry, LogQuery, Turn,
 from fileops.model.rewind import RewindRequest, RewindTarget
 from fileops.model.sessions import SessionName
 from fileops.record.store import RecordStore
+from fileops.service.rewind.lineage import Lineages, follows_others
 
 MayRewind = Callable[[Entry], bool]
 
@@ -29,7 +30,10 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     ]
     if not in_force:
         raise UnknownTarget(explanation="all of it was undone before")
-    inside = [entry for entry in in_force if _is_wanted(entry.path, request.paths)]
+    inside = in_force
+    if request.paths:
+        lineages = Lineages(store, follows_others(in_force))
+        inside = [entry for entry in in_force if _is_in(request.paths, entry.path, lineages.present_path(entry))]
     if not inside:
         raise UnknownTarget(explanation="it has no entries in these paths")
     recent = [entry for entry in inside if request.since is None or entry.time >= request.since]
@@ -50,8 +54,8 @@ _NAMES = {
 }
 
 
-def _is_wanted(path: str, paths: Sequence[str]) -> bool:
-    return not paths or any(is_inside(folder, path) for folder in paths)
+def _is_in(folders: Sequence[str], *paths: str) -> bool:
+    return any(is_inside(folder, path) for folder in folders for path in paths)
 
 
 def _named(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:

@@ -40,9 +40,9 @@ from fileops.ports import FileSystem
 from fileops.record.store import RecordStore
 from fileops.service.rewind.files import FileRewind, cancelled_of, is_usable, steps_of, unknown_of
 from fileops.service.rewind.items import is_by
+from fileops.service.rewind.lineage import Lineages
 
 MAX_FILES = 1000  # in one list
-MAX_RENAMES = 20  # of one file that are followed
 MAX_UNDONE = 20  # undos of one file that are looked at, the newest
 _WHOLE_FILE = "file"  # in place of a digest in the id of a change without lines
 
@@ -98,7 +98,7 @@ class UnkeptPlaces(Struct, frozen=True):
         """The present paths of the files with entries that are not kept, or that were undone, sorted."""
         unkept, _ = self.store.entries(LogQuery(kept=False, in_force=True))
         newest = {entry.path: entry for entry in reversed(unkept)}
-        paths = {self._present_path(entry) for entry in newest.values()}
+        paths = set(map(Lineages(self.store, _is_rename).present_path, newest.values()))
         undos, _ = self.store.entries(LogQuery(by="person", in_force=True, limit=MAX_FILES))
         return sorted(paths | {entry.path for entry in undos if self._is_shown_undo(entry)})
 
@@ -246,51 +246,17 @@ class UnkeptPlaces(Struct, frozen=True):
             written, _ = self.store.entries(LogQuery(path=undo.path, before=undo.entry_id), is_file=True)
         return max((entry for entry in written if is_by_agent(entry.by)), key=lambda entry: entry.time, default=None)
 
-    # --- a file under all its names ----------------------------------------------------------------------------
-
     def lineage(self, path: str) -> list[Entry]:
-        """The entries of the file that is at a path now, oldest first, also those of the names that it had before."""
-        found: list[Entry] = []
-        entries = self._entries_of(path)
-        for _ in range(MAX_RENAMES):
-            moved = _last(entries, lambda entry: entry.kind == "create" and _is_rename(entry, entry.moved_from))
-            if moved is None:
-                break
-            created = entries[moved]
-            found = entries[moved + 1 :] + found
-            path, entries = created.path, self._entries_of(created.moved_from or "")
-            left = _last(entries, lambda entry, to=path: entry.kind == "delete" and entry.moved_to == to)
-            entries = entries[: left or 0]
-        return entries + found
-
-    def _present_path(self, entry: Entry) -> str:
-        """Where the file of an entry is now, if only people have renamed it since."""
-        path, entries = entry.path, self._entries_of(entry.path)
-        after = next(n for n, known in enumerate(entries) if known.entry_id == entry.entry_id)
-        for _ in range(MAX_RENAMES):
-            moves = (later for later in entries[after + 1 :] if later.kind == "delete" and later.moved_to is not None)
-            move = next((later for later in moves if _is_rename(later, later.moved_to)), None)
-            if move is None or move.moved_to is None:
-                break
-            path, entries = move.moved_to, self._entries_of(move.moved_to)
-            created = _last(entries, lambda entry, of=move.path: entry.kind == "create" and entry.moved_from == of)
-            if created is None:
-                break
-            after = created
-        return path
-
-    def _entries_of(self, path: str) -> list[Entry]:
-        """All entries of a path, oldest first."""
-        entries, _ = self.store.entries(LogQuery(path=path), is_file=True)
-        return entries[::-1]
+        """The entries of the file that is at a path now, oldest first. See Lineages."""
+        return Lineages(self.store, _is_rename).of(path)
 
     def paths_of(self, change_ids: Iterable[str]) -> dict[str, list[str]]:
         """The changes by the present paths of their files. A change that is not known is left out."""
-        groups: dict[str, list[str]] = {}
+        lineages, groups = Lineages(self.store, _is_rename), dict[str, list[str]]()
         for change_id in change_ids:
             entry = self.store.entry(entry_of_change(change_id))
             if entry is not None:
-                groups.setdefault(self._present_path(entry), []).append(change_id)
+                groups.setdefault(lineages.present_path(entry), []).append(change_id)
         return groups
 
     # --- keep and undo -----------------------------------------------------------------------------------------
@@ -306,10 +272,11 @@ class UnkeptPlaces(Struct, frozen=True):
             entries = [entry for entry in entries if is_by(entry, request.session_id)]
         if not request.kept:  # what people wrote is always kept
             entries = [entry for entry in entries if is_by_agent(entry.by)]
+        lineages = Lineages(self.store, _is_rename)
         if request.file_path is not None:
             folder = request.file_path
-            entries = [entry for entry in entries if is_inside(folder, self._present_path(entry))]
-        paths = {self._present_path(entry) for entry in {entry.path: entry for entry in entries}.values()}
+            entries = [entry for entry in entries if is_inside(folder, lineages.present_path(entry))]
+        paths = set(map(lineages.present_path, {entry.path: entry for entry in entries}.values()))
         return self.store.set_kept([entry.entry_id for entry in entries], kept=request.kept), paths
 
     def _keep_places(self, change_ids: Collection[str], *, kept: bool) -> tuple[int, set[str]]:
@@ -374,13 +341,9 @@ def entry_of_change(change_id: str) -> str:
     return change_id.partition(".")[0]
 
 
-def _is_rename(entry: Entry, other_name: str | None) -> bool:
-    """Whether the entry is a half of a rename that a person made, which only changes the name of what is not kept."""
-    return other_name is not None and entry.undone_by is None and not is_by_agent(entry.by)
-
-
-def _last(entries: Sequence[Entry], matches: Callable[[Entry], bool]) -> int | None:
-    return next((n for n in range(len(entries) - 1, -1, -1) if matches(entries[n])), None)
+def _is_rename(entry: Entry) -> bool:
+    """Whether a half of a rename is of one that a person made, which only changes the name of what is not kept."""
+    return entry.undone_by is None and not is_by_agent(entry.by)
 
 
 def _label(entry: Entry) -> str:

@@ -1,0 +1,76 @@
+"""A file of the record under all its names. Runs in worker threads.
+
+Entries belong to a path. A rename is a deletion and a creation that name each other: the entries before it, of the name
+that it took away, and the entries after it, of the new name, are those of one file.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from fileops.model.record import Entry, LogQuery
+from fileops.record.store import RecordStore
+
+MAX_RENAMES = 20  # of one file that are followed
+
+
+class Lineages:
+    """Reads each path once, so it is for one look at the record.
+
+    follows: whether a rename, one half of which is given, only changed the name of the file.
+    """
+
+    def __init__(self, store: RecordStore, follows: Callable[[Entry], bool]) -> None:
+        self._store, self._follows = store, follows
+        self._entries: dict[str, list[Entry]] = {}
+
+    def of(self, path: str) -> list[Entry]:
+        """The entries of the file that is at a path now, oldest first, also those of the names that it had before."""
+        found: list[Entry] = []
+        entries = self.entries_at(path)
+        for _ in range(MAX_RENAMES):
+            moved = _last(entries, self._arrives)
+            if moved is None:
+                break
+            created = entries[moved]
+            found = entries[moved + 1 :] + found
+            path, entries = created.path, self.entries_at(created.moved_from or "")
+            left = _last(entries, lambda entry, to=path: entry.kind == "delete" and entry.moved_to == to)
+            entries = entries[: left or 0]
+        return entries + found
+
+    def present_path(self, entry: Entry) -> str:
+        """Where the file of an entry is now."""
+        path, entries = entry.path, self.entries_at(entry.path)
+        after = next(n for n, known in enumerate(entries) if known.entry_id == entry.entry_id)
+        for _ in range(MAX_RENAMES):
+            move = next(filter(self._leaves, entries[after + 1 :]), None)
+            if move is None or move.moved_to is None:
+                break
+            path, entries = move.moved_to, self.entries_at(move.moved_to)
+            created = _last(entries, lambda entry, of=move.path: entry.kind == "create" and entry.moved_from == of)
+            if created is None:
+                break
+            after = created
+        return path
+
+    def _arrives(self, entry: Entry) -> bool:
+        return entry.kind == "create" and entry.moved_from is not None and self._follows(entry)
+
+    def _leaves(self, entry: Entry) -> bool:
+        return entry.kind == "delete" and entry.moved_to is not None and self._follows(entry)
+
+    def entries_at(self, path: str) -> list[Entry]:
+        """All entries of a path, oldest first."""
+        if path not in self._entries:
+            entries, _ = self._store.entries(LogQuery(path=path), is_file=True)
+            self._entries[path] = entries[::-1]
+        return self._entries[path]
+
+
+def follows_others(chosen: Iterable[Entry]) -> Callable[[Entry], bool]:
+    """What a rewind follows: each rename that is in force, but for those that it undoes itself."""
+    ids = {entry.entry_id for entry in chosen}
+    return lambda entry: entry.undone_by is None and entry.entry_id not in ids
+
+
+def _last(entries: Sequence[Entry], matches: Callable[[Entry], bool]) -> int | None:
+    return next((n for n in range(len(entries) - 1, -1, -1) if matches(entries[n])), None)
