@@ -41,6 +41,28 @@ def test_changes_are_decided_in_the_text_by_keys(nvim: Neovim, tmp_path: Path) -
         shop.terminal.shows_no("agent-1 ")
 
 
+def test_heading_above_the_first_line_is_shown_after_each_jump_there(nvim: Neovim, tmp_path: Path) -> None:
+    first = '"""A cart and what it costs."""\n'
+    with scene(nvim, tmp_path, shows_reviews_in="text", columns=80) as shop:
+        shop.cart.write_text(CART + "\n" * 100)
+        shop.terminal.until("line('$') > 100")
+        shop.propose("agent-1", (first, first.replace("cart", "basket")))
+        shop.terminal.shows("agent-1 1/1")
+        shop.terminal.keys("G")
+        shop.terminal.shows_no("agent-1 1/1")
+        shop.terminal.keys("gg")
+        shop.terminal.shows("agent-1 1/1")
+        shop.terminal.keys("C-e")
+        shop.terminal.shows_no("agent-1 1/1")
+        shop.terminal.command("enew")
+        shop.terminal.command("buffer cart.py")
+        shop.terminal.shows("agent-1 1/1")
+        shop.terminal.keys("G")
+        shop.terminal.shows_no("agent-1 1/1")
+        shop.terminal.keys("]", "c")
+        shop.terminal.shows("agent-1 1/1")
+
+
 def vim_string(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -71,6 +72,46 @@ async def test_reason_of_an_undo_is_read_by_the_agent_once_the_file_is_as_it_was
             texts = texts_of(agent.tool("Read", file_path=str(shop.cart)))
     sentence = "A person took back 1 change of Claude Code. Their reason: Prices are floats; keep them."
     assert any(sentence in text.splitlines() for text in texts)
+
+
+@pytest.mark.parametrize("version", ["floor", "new"])
+async def test_agent_that_is_followed_is_shown_where_it_edits_unless_the_user_types(
+    version: str, tmp_path: Path
+) -> None:
+    nvim = replace(neovim(version, tmp_path), shares_daemon=True)
+    later = "luaeval('(function(now) vim.uv.now = function() return now() + 3000 end end)(vim.uv.now)')"
+    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
+        terminal, stock = shop.terminal, shop.cart.with_name("stock.py")
+        stock.write_text(CART)
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await agent.read(str(shop.cart))
+            await agent.read(str(stock))
+
+            async def edit(path: Path, old: str, new: str) -> None:
+                assert (await agent.edit(str(path), old, new)).ok
+
+            terminal.command("set statusline=%{v:lua.require'fileops'.status()}")
+            terminal.command("Fileops follow")
+            await look(lambda: terminal.shows("fileops: following "))
+            await edit(stock, *NO_FLOATS)
+            await look(lambda: terminal.until("expand('%') ==# 'stock.py' && line('.') == 25"))
+            terminal.keys("i")
+            terminal.until("mode() ==# 'i'")
+            terminal.ask(later)
+            await edit(shop.cart, *NO_FLOATS)
+            await look(lambda: terminal.until(f"{MARKED} ==# '25'"))
+            terminal.keys("Escape", ":", "echo")
+            terminal.until("mode() ==# 'c'")
+            terminal.ask(later)
+            await edit(shop.cart, "import dataclass\n", "import dataclass, field\n")
+            await look(lambda: terminal.until(f"{MARKED} ==# '3,25'"))
+            assert terminal.ask("expand('%')") == "stock.py"
+            terminal.keys("C-c")
+            terminal.until("mode() ==# 'n'")
+            terminal.ask(later)
+            await edit(shop.cart, *SHORTER_TOTAL)
+            await look(lambda: terminal.until("expand('%') ==# 'cart.py' && line('.') == 13"))
+        await look(lambda: terminal.shows_no("fileops: following "))
 
 
 async def test_first_edit_without_a_question_is_explained_once(nvim: Neovim, tmp_path: Path) -> None:

@@ -132,6 +132,11 @@ M.subcommands = {
     run = function() require('fileops.unkept.changes').since() end,
     desc = 'the same, of what came since Neovim lost the focus',
   },
+  follow = {
+    run = from('unkept.follow', 'toggle'),
+    desc = 'show what an agent changes, at once; "off", or again: no longer',
+    complete = function() return require('fileops.unkept.follow').names() end,
+  },
   dismiss = {
     run = function(args)
       local buf = args ~= 'all' and vim.api.nvim_get_current_buf() or nil
@@ -214,6 +219,7 @@ M.plugs = {
   'keep',
   'removed',
   'changes',
+  'follow',
   'quickfix',
   'dismiss',
   'next',

@@ -206,6 +206,8 @@ function M.status()
   local n_reviews = #require('fileops.review.queue').waiting()
   if n_reviews > 0 then parts[#parts + 1] = ('%d to review'):format(n_reviews) end
   if vim.b.fileops_stale then parts[#parts + 1] = 'stale' end
+  local followed = require('fileops.unkept.follow').name()
+  if followed then parts[#parts + 1] = 'following ' .. followed end
   if require('fileops.client.process').state.status == 'failed' then parts[#parts + 1] = 'no daemon' end
   return #parts > 0 and 'fileops: ' .. table.concat(parts, ', ') or ''
 end

@@ -53,6 +53,16 @@ function M.is_own(session_id)
   return vim.list_contains(always, session_id) or own[session_id] == true
 end
 
+--- Whether the daemon's record means a session. It puts the name of the connection before the id of an agent inside
+--- this Neovim, and that of another Neovim before one that is listed so.
+---@param session_id string
+---@param recorded string?
+---@return boolean
+function M.is_recorded_as(session_id, recorded)
+  if not recorded or recorded == session_id then return recorded ~= nil end
+  return M.is_own(session_id) and not known[recorded] and vim.endswith(recorded, '/' .. session_id)
+end
+
 --- The name of a session for the person. An agent inside this Neovim has given itself one; one from outside has the
 --- label that the daemon gave it.
 ---@param session { session_id: string, label: string }

@@ -56,9 +56,9 @@ for name, is_followed in pairs({ ['has followed'] = true, ['has not followed yet
   t.it(('only the lines of the agent are marked when the buffer %s another program'):format(name), function()
     local text = table.concat(LINES, '\n') .. '\n'
     local path, agent, buf = world.new(text, { server = { freshness = 'relevant' } })
-    local follow = require('fileops.follow')
+    local watch = require('fileops.watch')
     t.async(function() succeeded(agent:read({ file_path = path })) end)
-    if not is_followed then follow.stop() end
+    if not is_followed then watch.stop() end
     text = text:gsub('line 2\n', 'new\nLINE 2\n')
     t.write(path, text)
     if is_followed then t.wait(function() return text_of(buf) == text end, 'the buffer to follow') end
@@ -69,7 +69,7 @@ for name, is_followed in pairs({ ['has followed'] = true, ['has not followed yet
     text = text:gsub('line 25\n', 'one\ntwo\n')
     t.wait(function() return text_of(buf) == text end, 'the edit')
     world.marked(buf, { 26 })
-    follow.start()
+    watch.start()
   end)
 end
 
@@ -78,7 +78,7 @@ t.it('a buffer whose file has changed before the daemon ran is brought to it, an
   local path, agent, buf = nil, nil, nil
   local process, ready = daemon, daemon.ready
   process.ready = function(...) -- between the opening of the file and the daemon's start
-    require('fileops.follow').stop()
+    require('fileops.watch').stop()
     t.write(vim.api.nvim_buf_get_name(0), 'by another program\n')
     return ready(...)
   end

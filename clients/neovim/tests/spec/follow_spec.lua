@@ -1,179 +1,137 @@
 local t = require('harness')
-local follow = require('fileops.follow')
+if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 
----@param text string
----@return string path, integer buf
-local function open(text)
-  t.clean()
-  local path = t.write(t.folder() .. '/a.txt', text)
-  vim.cmd.edit(path)
-  follow.start()
-  return path, vim.api.nvim_get_current_buf()
+local fileops = require('fileops')
+local messages = require('fileops.ui.messages')
+local world = require('world')
+
+local TEXT = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n'
+local is_private = vim.env.FILEOPS_TEST_SHARED ~= '1'
+
+if is_private then
+  t.it('a daemon of this Neovim alone follows no agent, and says so', function()
+    world.new(TEXT)
+    t.eq(#t.said(function() vim.cmd('Fileops follow') end), 1)
+    t.eq(fileops.status(), '')
+  end)
+  return
 end
 
----@param buf integer
-local function lines_of(buf) return vim.api.nvim_buf_get_lines(buf, 0, -1, true) end
-
----@param buf integer
----@param lines string[]
-local function becomes(buf, lines)
-  t.wait(
-    function() return vim.deep_equal(lines_of(buf), lines) end,
-    ('the buffer to become %s'):format(vim.inspect(lines))
-  )
-  t.eq(vim.bo[buf].modified, false)
+---@param agent fileops.Session
+---@param path string
+---@param old string
+---@param new string
+local function edit(agent, path, old, new)
+  t.async(function()
+    world.succeeded(agent:read({ file_path = path }))
+    world.succeeded(agent:edit({ file_path = path, old_string = old, new_string = new }))
+  end)
 end
+
+---@return string path, integer line of the window with the cursor
+local function here() return vim.api.nvim_buf_get_name(0), vim.api.nvim_win_get_cursor(0)[1] end
 
 ---@param path string
----@param text string
-local function replace(path, text) assert(vim.uv.fs_rename(t.write(path .. '.new', text), path)) end
-
-for name, write in pairs({ ['in place'] = t.write, ['by another one'] = replace }) do
-  t.it(('a clean buffer follows a file that is written %s, again and again'):format(name), function()
-    local path, buf = open('one\ntwo\n')
-    for _, text in ipairs({ 'ONE\ntwo\n', 'ONE\nTWO\n', 'one\n' }) do
-      write(path, text)
-      becomes(buf, vim.split(vim.trim(text), '\n'))
-    end
-    vim.cmd('silent undo')
-    t.eq(lines_of(buf), { 'ONE', 'TWO' }) -- each change is one step back
-  end)
+---@param line integer
+local function arrives(path, line)
+  t.wait(function() return vim.deep_equal({ here() }, { path, line }) end, 'line ' .. line .. ' of ' .. path)
 end
 
-t.it('a buffer that is not shown follows, and one that is unloaded is not watched', function()
-  local path, buf = open('one\n')
-  vim.o.hidden = true
-  vim.cmd.enew()
-  replace(path, 'two\n')
-  becomes(buf, { 'two' })
-  vim.cmd.bunload(buf)
-  replace(path, 'three\n')
-  vim.cmd.edit(path)
-  t.eq(lines_of(buf), { 'three' })
+--- Two files, the first of which is open, and an agent that is followed.
+---@return string first, string second, fileops.Session agent
+local function following()
+  local first, agent = world.new(TEXT)
+  local second = t.write(vim.fs.dirname(first) .. '/other.py', TEXT)
+  edit(agent, first, 'five', 'V')
+  world.marked(vim.api.nvim_get_current_buf(), { 5 })
+  vim.cmd('Fileops follow ' .. agent.id)
+  t.wait(
+    function() return fileops.status() == 'fileops: following ' .. agent.id end,
+    'the agent to be followed'
+  )
+  return first, second, agent
+end
+
+--- All that Neovim asked about an edit has been answered.
+---@param agent fileops.Session
+---@param path string
+local function settled(agent, path)
+  local answered = false
+  fileops.on('unkept', function(event) answered = answered or event.file_path == path end)
+  edit(agent, path, 'ten', 'X')
+  t.wait(function() return answered end, 'the report of the change')
+  t.async(function() fileops.request('fileops/unkept', { file_path = path }) end)
+end
+
+t.it('the file that an agent changes is shown at the change, and the way back is a jump', function()
+  local first, second, agent = following()
+  vim.bo.modified = true
+  edit(agent, second, 'four', 'IV')
+  arrives(second, 4)
+  edit(agent, second, 'two', 'II')
+  arrives(second, 2)
+  vim.api.nvim_feedkeys(vim.keycode('<C-o><C-o>'), 'xn', false)
+  t.eq({ here(), vim.bo.modified }, { first, true })
+  vim.bo.modified = false
+  vim.cmd('Fileops follow off')
+  t.eq(fileops.status(), '')
+  settled(agent, second)
+  t.eq((here()), first)
 end)
 
-t.it('a file that appears comes into its buffer', function()
-  t.clean()
-  local path = t.folder() .. '/new.txt'
-  follow.start()
-  vim.cmd.edit(path)
-  t.write(path, 'text\n')
-  becomes(vim.api.nvim_get_current_buf(), { 'text' })
+t.it('a person who types or is in another mode stays where they are', function()
+  local first, second, agent = following()
+  vim.api.nvim_feedkeys('j', 'xt', false)
+  settled(agent, second)
+  t.eq((here()), first)
+  local now = vim.uv.now
+  vim.uv.now = function() return now() + 3000 end -- luacheck: ignore 122
+  edit(agent, second, 'four', 'IV')
+  arrives(second, 4)
+  vim.uv.now = now -- luacheck: ignore 122
+  vim.cmd('Fileops follow')
 end)
 
-t.it('a link is followed to its file', function()
-  t.clean()
-  local path, link = t.write(t.folder() .. '/real.txt', 'one\n'), t.folder() .. '/link.txt'
-  assert(vim.uv.fs_symlink(path, link))
-  vim.cmd.edit(link)
-  follow.start()
-  replace(path, 'two\n')
-  becomes(vim.api.nvim_get_current_buf(), { 'two' })
+t.it('a panel keeps the cursor, and the file is shown beside it', function()
+  local first, second, agent = following()
+  vim.cmd('Fileops agents')
+  t.wait(function() return vim.bo.buftype == 'nofile' end, 'the panel')
+  local panel = vim.api.nvim_get_current_win()
+  edit(agent, second, 'four', 'IV')
+  local beside = vim.fn.win_getid(vim.fn.winnr('#'))
+  t.wait(
+    function()
+      return vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(beside)) == second
+        and vim.api.nvim_win_get_cursor(beside)[1] == 4
+    end,
+    'the file beside the panel'
+  )
+  t.eq(vim.api.nvim_get_current_win(), panel)
+  vim.cmd.close()
+  vim.cmd.edit(first)
+  vim.cmd('set nohidden | setlocal modified')
+  settled(agent, second)
+  t.eq((here()), first) -- else its unsaved text would be lost
+  vim.cmd('set hidden | setlocal nomodified')
+  vim.cmd('Fileops follow')
 end)
 
-t.it('unsaved changes stay', function()
-  local path, buf = open('one\n')
-  local other = t.write(vim.fs.dirname(path) .. '/b.txt', 'b\n')
-  vim.cmd.split(other)
-  vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'mine' })
-  t.write(path, 'theirs\n')
-  t.write(other, 'B\n')
-  becomes(vim.api.nvim_get_current_buf(), { 'B' }) -- reported after the other one
-  follow.check(buf)
-  t.eq({ lines_of(buf), vim.bo[buf].modified }, { { 'mine' }, true })
+t.it('following ends with the session, and without one that is meant nothing begins', function()
+  local _, _, agent = following()
+  agent:close()
+  t.wait(function() return fileops.status() == '' end, 'the end of following')
+  local info, said = messages.info, {}
+  messages.info = function(text) said[#said + 1] = text end
+  vim.cmd('Fileops follow nobody')
+  t.wait(function() return #said > 0 end, 'a word')
+  messages.info = info
+  t.eq(said, { 'no agent nobody is attached' })
 end)
 
-t.it('a file that is cut off and written again later does not empty the buffer', function()
-  local path, buf = open('one\ntwo\n')
-  local was_empty = false
-  vim.api.nvim_buf_attach(buf, false, {
-    on_lines = function() was_empty = was_empty or vim.deep_equal(lines_of(buf), { '' }) end,
-  })
-  local file = assert(io.open(path, 'wb'))
-  local written = false
-  vim.defer_fn(function()
-    file:write('one\nTWO\n')
-    file:close()
-    written = true
-  end, 150)
-  t.wait(function() return written end)
-  becomes(buf, { 'one', 'TWO' })
-  t.eq(was_empty, false)
-end)
-
-t.it('no lines are marked, and text that comes back is not shown as removed', function()
-  local path, buf = open('one\ntwo\nthree\n')
-  local marks = require('fileops.ui.marks')
-  replace(path, 'one\nTWO\nthree\n')
-  becomes(buf, { 'one', 'TWO', 'three' })
-  t.eq(marks.lines(buf), {})
-  marks.show(buf, { { kind = 'delete', line = 2, count = 0, removed = { 'gone' } } })
-  t.eq(marks.lines(buf), { 2 })
-  replace(path, 'one\ngone\nTWO\nthree\n')
-  becomes(buf, { 'one', 'gone', 'TWO', 'three' })
-  t.eq(marks.lines(buf), {})
-end)
-
-t.it("the person's own writing is no change", function()
-  local path, buf = open('one\n')
-  local other = t.write(vim.fs.dirname(path) .. '/b.txt', 'b\n')
-  vim.cmd.split(other)
-  local reloads, reload = 0, require('fileops.reload')
-  local original = reload.reload
-  reload.reload = function(...)
-    reloads = reloads + 1
-    return original(...)
-  end
-  vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'mine' })
-  vim.api.nvim_buf_call(buf, function() vim.cmd('silent write') end)
-  t.write(other, 'B\n')
-  becomes(vim.api.nvim_get_current_buf(), { 'B' })
-  follow.check(buf)
-  reload.reload = original
-  t.eq({ reloads, lines_of(buf) }, { 1, { 'mine' } })
-end)
-
-t.it('where folders cannot be watched, the focus brings the buffer up to date', function()
-  t.clean()
-  local path = t.write(t.folder() .. '/a.txt', 'one\n')
-  local new_fs_event = vim.uv.new_fs_event
-  vim.uv.new_fs_event = function() return nil end -- luacheck: ignore 122
-  local ok, problem = pcall(function()
-    vim.cmd.edit(path)
-    local buf = vim.api.nvim_get_current_buf()
-    follow.start()
-    replace(path, 'two\n')
-    vim.api.nvim_exec_autocmds('FocusGained', {})
-    becomes(buf, { 'two' })
-    replace(path, 'three\n')
-    follow.file_changed(path) -- as when the daemon reports it
-    becomes(buf, { 'three' })
-  end)
-  vim.uv.new_fs_event = new_fs_event -- luacheck: ignore 122
-  if not ok then error(problem, 0) end
-end)
-
-t.it('nothing is watched after the last buffer of a folder, or after the end', function()
-  local new_fs_event, made = vim.uv.new_fs_event, {}
-  vim.uv.new_fs_event = function() -- luacheck: ignore 122
-    made[#made + 1] = assert(new_fs_event())
-    return made[#made]
-  end
-  local function n_watches()
-    return #vim.tbl_filter(function(handle) return handle:is_active() end, made)
-  end
-  local ok, problem = pcall(function()
-    follow.stop()
-    local path = open('one\n')
-    vim.cmd.split(t.write(vim.fs.dirname(path) .. '/b.txt', 'b\n'))
-    t.eq(n_watches(), 1) -- of their folder
-    vim.cmd.split(t.write(t.folder() .. '/c.txt', 'c\n'))
-    t.eq(n_watches(), 2)
-    vim.cmd.bwipeout()
-    t.eq(n_watches(), 1)
-    follow.stop()
-    t.eq({ n_watches(), #made }, { 0, 2 })
-  end)
-  vim.uv.new_fs_event = new_fs_event -- luacheck: ignore 122
-  if not ok then error(problem, 0) end
+t.it('the agents that are attached are completed', function()
+  local _, _, agent = following()
+  local names = vim.fn.getcompletion('Fileops follow ', 'cmdline')
+  t.eq({ vim.list_contains(names, agent.id), names[#names] }, { true, 'off' })
+  t.eq(vim.fn.getcompletion('Fileops follow of', 'cmdline'), { 'off' })
+  vim.cmd('Fileops follow')
 end)

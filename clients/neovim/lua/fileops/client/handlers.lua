@@ -63,7 +63,7 @@ end
 
 local on_notification = {
   ['fileops/didBecomeStale'] = function(event)
-    require('fileops.follow').file_changed(event.file_path)
+    require('fileops.watch').file_changed(event.file_path)
     require('fileops.ui.stale').became_stale(event)
     require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)
   end,

@@ -57,7 +57,7 @@ end
 local function after_command()
   local client = require('fileops.client.process').client()
   for buf in pairs(client and client.attached_buffers or {}) do
-    require('fileops.follow').check(buf)
+    require('fileops.watch').check(buf)
   end
 end
 

@@ -20,7 +20,7 @@ local waiting = {} ---@type fun(problem: string?, client: vim.lsp.Client?)[]
 ---@param problem? string
 local function enter(status, problem)
   M.state.status, M.state.problem = status, problem
-  if status == 'stopped' or status == 'failed' then require('fileops.follow').stop() end
+  if status == 'stopped' or status == 'failed' then require('fileops.watch').stop() end
   events.emit('status', { status = status, problem = problem }, 'FileopsStatus')
 end
 
@@ -243,7 +243,7 @@ function M.launch()
   settings.workspace_folders = { { name = settings.root_dir, uri = vim.uri_from_fname(settings.root_dir) } }
   M.state.stopping = false
   enter('starting')
-  require('fileops.follow').start() -- at once: what is typed until the daemon answers goes into the present text
+  require('fileops.watch').start() -- at once: what is typed until the daemon answers goes into the present text
   local id
   if is_0_11 then
     id = vim.lsp.start(settings, { attach = false })

@@ -35,7 +35,7 @@ local function attach(buf, client_id)
   if not M.is_told(buf) then return end
   local is_new = not vim.lsp.buf_is_attached(buf, client_id)
   -- before the daemon takes a text that is older than the file for what the person has typed
-  if is_new then require('fileops.follow').check(buf) end
+  if is_new then require('fileops.watch').check(buf) end
   if vim.lsp.buf_attach_client(buf, client_id) and is_new then
     require('fileops.ui.code_lens').opened(buf, client_id)
   end

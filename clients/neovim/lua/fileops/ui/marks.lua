@@ -145,7 +145,7 @@ function M.show(buf, regions, seq)
   table.insert(edits[buf], edit)
   local first = regions[1]
   if first and first.line == 1 and #first.removed > 0 then
-    require('fileops.ui.virtual').reveal_above_first_line(buf, #first.removed)
+    require('fileops.ui.virtual').reveal_above_first_line(buf)
   end
 end
 

@@ -156,6 +156,12 @@ local function watch(self)
       if vim.tbl_contains(self.wins, tonumber(event.match)) then vim.schedule(function() self:close() end) end
     end,
   })
+  vim.api.nvim_create_autocmd('BufWipeout', { -- `:edit` in the window of the pane, which is the person's then
+    group = self.group,
+    callback = function(event)
+      if vim.tbl_contains(self.bufs, event.buf) then vim.schedule(function() self:close() end) end
+    end,
+  })
 end
 
 --- Nil where there is no room for it, or the command-line window forbids it.
@@ -169,8 +175,16 @@ function M.open(spec)
   return self
 end
 
+---@param self fileops.Pane
+---@param i integer
 ---@return boolean
-function Pane:is_open() return #self.wins > 0 and vim.api.nvim_win_is_valid(self.wins[1]) end
+local function is_shown(self, i)
+  local win, buf = self.wins[i], self.bufs[i]
+  return win ~= nil and vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf
+end
+
+---@return boolean
+function Pane:is_open() return is_shown(self, 1) end
 
 ---@return boolean
 function Pane:has_cursor() return vim.tbl_contains(self.wins, vim.api.nvim_get_current_win()) end
@@ -274,7 +288,10 @@ end
 
 function Pane:close()
   if #self.wins == 0 then return end
-  local wins, bufs, had_cursor = self.wins, self.bufs, self:has_cursor()
+  local bufs, had_cursor, wins = self.bufs, self:has_cursor(), {} ---@type integer[], boolean, integer[]
+  for i, win in ipairs(self.wins) do
+    if is_shown(self, i) then wins[#wins + 1] = win end
+  end
   self.wins, self.bufs = {}, {}
   vim.api.nvim_del_augroup_by_id(self.group)
   local splitkeep = vim.o.splitkeep
@@ -283,7 +300,7 @@ function Pane:close()
     vim.api.nvim_set_current_win(self.came_from)
   end
   for _, win in ipairs(wins) do
-    if vim.api.nvim_win_is_valid(win) then pcall(vim.api.nvim_win_close, win, true) end
+    pcall(vim.api.nvim_win_close, win, true) -- not the last one
   end
   vim.o.splitkeep = splitkeep
   for _, buf in ipairs(bufs) do

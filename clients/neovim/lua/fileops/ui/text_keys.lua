@@ -69,12 +69,18 @@ end
 ---@param buf integer a buffer whose maps are gone
 function M.forget(buf) mapped[buf] = nil end
 
---- Move the cursor of this window, as a jump.
+--- Move the cursor of this window, and have what is shown above it on the screen.
+---@param line integer 1-based
+function M.put_cursor(line)
+  vim.api.nvim_win_set_cursor(0, { math.min(line, vim.api.nvim_buf_line_count(0)), 0 })
+  if line == 1 then require('fileops.ui.virtual').reveal_above_first_line(vim.api.nvim_get_current_buf()) end
+end
+
+--- The same, as a jump.
 ---@param line integer 1-based
 function M.go(line)
   vim.cmd("normal! m'")
-  vim.api.nvim_win_set_cursor(0, { math.min(line, vim.api.nvim_buf_line_count(0)), 0 })
-  if line == 1 then require('fileops.ui.virtual').reveal_above_first_line(0) end
+  M.put_cursor(line)
 end
 
 --- Go to the next of some lines (or, with -1, to the one before), around the end.

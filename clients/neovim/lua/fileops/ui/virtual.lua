@@ -34,13 +34,31 @@ function M.line(text, from, to, group, width, tabstop)
   return chunks
 end
 
---- Vim scrolls virtual lines above line 1 out of sight; bring them in where line 1 is the top line.
 ---@param buf integer
----@param count? integer how many there are; all of them without it
-function M.reveal_above_first_line(buf, count)
+---@return integer of virtual lines above line 1, of any plugin; 0 if none is ours
+local function n_above_first_line(buf)
+  local ours = {} ---@type table<integer, boolean>
+  for name, ns in pairs(vim.api.nvim_get_namespaces()) do
+    ours[ns] = vim.startswith(name, 'fileops.')
+  end
+  local n, has_ours = 0, false
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, -1, 0, { 0, -1 }, { details = true })) do
+    local details = mark[4]
+    if details.virt_lines and details.virt_lines_above then
+      n, has_ours = n + #details.virt_lines, has_ours or ours[details.ns_id]
+    end
+  end
+  return has_ours and n or 0
+end
+
+--- Vim scrolls virtual lines above line 1 out of sight; bring ours in where line 1 is the top line.
+---@param buf integer
+function M.reveal_above_first_line(buf)
   local function reveal()
     if vim.fn.line('w0') ~= 1 then return end
-    vim.fn.winrestview({ topfill = count or vim.api.nvim_win_get_height(0) - 1 })
+    -- of a greater number than there are Vim shows none
+    local n_lines = math.min(n_above_first_line(buf), vim.api.nvim_win_get_height(0) - 2)
+    if n_lines > 0 then vim.fn.winrestview({ topfill = n_lines }) end
   end
   vim.schedule(function() -- now, before the marks are drawn, Vim would take the filling away again
     if not vim.api.nvim_buf_is_valid(buf) then return end
@@ -53,5 +71,25 @@ function M.reveal_above_first_line(buf, count)
     end
   end)
 end
+
+local group = vim.api.nvim_create_augroup('fileops.virtual', {})
+vim.api.nvim_create_autocmd(
+  'WinScrolled',
+  { -- such as `gg`; not where the person scrolls these lines out of sight
+    group = group,
+    callback = function()
+      for id, change in pairs(vim.v.event) do
+        local win = tonumber(id)
+        if win and change.topline < 0 and vim.fn.line('w0', win) == 1 then
+          M.reveal_above_first_line(vim.api.nvim_win_get_buf(win))
+        end
+      end
+    end,
+  }
+)
+vim.api.nvim_create_autocmd('BufWinEnter', {
+  group = group,
+  callback = function(event) M.reveal_above_first_line(event.buf) end,
+})
 
 return M

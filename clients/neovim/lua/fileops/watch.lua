@@ -15,7 +15,7 @@ local watches = {} ---@type table<string, fileops.Watch> by folder
 local places = {} ---@type table<integer, { folder: string, name: string }> by buffer
 local timers = {} ---@type table<integer, uv.uv_timer_t> by buffer: the next look
 
-local group = vim.api.nvim_create_augroup('fileops.follow', {})
+local group = vim.api.nvim_create_augroup('fileops.watch', {})
 
 ---@param buf integer
 local function cancel(buf)
