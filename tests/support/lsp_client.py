@@ -155,9 +155,10 @@ async def serving(
     client: Any = await config.start()
     try:
         yield client
-        await asyncio.wait_for(client.shutdown_session(), PATIENCE_S)
-        if IS_MEASURED:
-            await asyncio.wait_for(client._server.wait(), PATIENCE_S)
+        if client._server.returncode is None:  # else the test has killed it
+            await asyncio.wait_for(client.shutdown_session(), PATIENCE_S)
+            if IS_MEASURED:
+                await asyncio.wait_for(client._server.wait(), PATIENCE_S)
     finally:
         if client._server.returncode is None:
             client._server.kill()
