@@ -357,6 +357,26 @@ def test_undo_of_a_set_brings_everything_back(client: RawClient, folder: Path) -
     assert (code_of(again), again["details"]["reason"]) == ("undo_conflict", "already_undone")
 
 
+@pytest.mark.parametrize("by", ["edit_id", "session_id"])
+def test_undo_of_a_deletion_restores_the_permission_bits(client: RawClient, folder: Path, by: str) -> None:
+    (folder / "b").chmod(0o750)
+    client.read(folder / "b")
+    details = apply(client, [{"kind": "delete", "file_path": f"{folder}/b"}])["details"]
+    target = details["files"][0]["edit_id"] if by == "edit_id" else "default"
+    assert code_of(undo(client, **{by: target})) is None
+    assert (contents(folder), (folder / "b").stat().st_mode & 0o777) == (BEFORE, 0o750)
+    undone = client.result("fileops/history", {"limit": 1})["edits"][0]["edit_id"]
+    assert code_of(undo(client, edit_id=undone)) is None
+    assert not (folder / "b").exists()
+
+
+def test_undo_of_a_session_leaves_no_file_that_it_created_and_deleted(client: RawClient, folder: Path) -> None:
+    apply(client, [{"kind": "create", "file_path": f"{folder}/made/new", "content": "new\n"}])
+    apply(client, [{"kind": "delete", "file_path": f"{folder}/made/new"}])
+    assert code_of(undo(client, session_id="default")) is None
+    assert contents(folder) == BEFORE
+
+
 def test_undo_of_a_set_keeps_what_others_wrote_since(client: RawClient, folder: Path) -> None:
     (folder / "c").write_text("text of c\n" + "line\n" * 5)
     read_all(client, folder)

@@ -82,6 +82,32 @@ async def test_edit_is_logged_kept_and_undone(folder: Path) -> None:
     assert (folder / "a.txt").read_text() == "one\ntwo\nthree\n"
 
 
+async def test_rewind_of_a_turn_restores_permission_bits(folder: Path) -> None:
+    """R-REW-4. All bits of the file that a tool has deleted; of what a command changed, the executable bit."""
+    modes = {"a.txt": 0o644, "by_command": 0o755, "by_tool": 0o700}
+    for name, mode in modes.items():
+        (folder / name).write_text("one\n")
+        (folder / name).chmod(mode)
+    async with recording(folder) as client:
+        turn_id = (await client.call("beginTurn", title="clear up"))["turn_id"]
+        path = str(folder / "by_tool")
+        await client.call("read", file_path=path)
+        deleted = await client.call("applyChanges", changes=[{"kind": "delete", "file_path": path}])
+        assert code_of(deleted) is None
+        command_id = (await client.call("beginCommand", label="clear up"))["command_id"]
+        (folder / "a.txt").chmod(0o755)
+        (folder / "by_command").unlink()
+        await client.call("endCommand", command_id=command_id)
+        rewound = await client.call("rewind", turn_id=turn_id)
+        assert (code_of(rewound), rewound["details"]["n_undone"], rewound["details"]["n_left"]) == (None, 3, 0)
+        redone = await client.call("rewind", rewind_id=rewound["details"]["rewind_id"])
+        assert code_of(redone) is None
+        assert {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()} == {"a.txt": 0o755}
+        again = await client.call("rewind", turn_id=turn_id)
+        assert code_of(again) is None
+    assert {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()} == modes
+
+
 async def test_command_over_too_many_files_is_not_undone_at_once(folder: Path) -> None:
     async with recording(folder) as client:
         command_id = (await client.call("beginCommand", label="make files"))["command_id"]

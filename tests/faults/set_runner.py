@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import Permissions, PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.files import Committed
 
@@ -57,7 +57,7 @@ def planned(fs: LocalFileSystem, folder: str) -> list[PlannedFile]:
         PlannedFile(snapshot=read["c"], new_path=f"{folder}/inner/c"),
         PlannedFile(snapshot=read["inner/d"], splices=(Splice(0, 4, b"TEXT"),)),
         PlannedFile(snapshot=read["inner/e"], new_path=f"{folder}/e", splices=(Splice(0, 1, b"E"),)),
-        PlannedFile(snapshot=read["inner/program"], is_executable=True),
+        PlannedFile(snapshot=read["inner/program"], permissions=Permissions(becomes_executable=True)),
         PlannedFile(snapshot=read["made/below/f"], splices=(Splice(0, 0, b"new\n"),)),
     ]
 

@@ -1,7 +1,9 @@
 """A workbench with a record that the test writes, as if a recorder had seen the changes."""
 
 import time
+from collections.abc import Callable
 
+from fileops.model.changes import is_executable
 from fileops.model.digest import content_digest
 from fileops.model.record import By, ByCommand, ByPerson, BySession, Contents, Entry, FileVersion, LogQuery, is_by_agent
 from fileops.model.rewind import RewindRequest, RewindResult, RewindTarget, TargetKind
@@ -39,22 +41,38 @@ class Recording:
 
     def write(self, path: str, data: bytes | None, by: By, turn_id: str | None = None, **fields: object) -> str:
         """Change a file as another program does, and record it. Returns the entry's id."""
-        before = self.bench.on_disk(path)
-        if data is None:
-            self.bench.disk.delete(path)
-        else:
-            self.bench.disk.put(path, data)
+
+        def change() -> None:
+            if data is None:
+                self.bench.disk.delete(path)
+            else:
+                self.bench.disk.put(path, data)
+
+        kind = "create" if self.bench.on_disk(path) is None else "modify" if data is not None else "delete"
+        return self._record(path, change, by, kind=kind, turn_id=turn_id, **fields)
+
+    def chmod(self, path: str, mode: int, by: By) -> str:
+        """Change the executable bit of a file as another program does, and record it. Returns the entry's id."""
+        return self._record(path, lambda: self.bench.disk.chmod(path, mode), by, kind="mode")
+
+    def _record(self, path: str, change: Callable[[], None], by: By, **fields: object) -> str:
+        before, old = self.bench.on_disk(path), self._version(path)
+        change()
         self.n_entries += 1
         entry = Entry(
             entry_id=f"e-{self.n_entries}", time=time.time(), path=path,
-            kind="create" if before is None else "modify" if data is not None else "delete",
-            by=by, before=version_of(before), after=version_of(data), turn_id=turn_id,
-            kept=not is_by_agent(by),
+            by=by, before=old, after=self._version(path), kept=not is_by_agent(by),
             command_id=by.command_id if isinstance(by, ByCommand) else None,
             **fields,  # pyright: ignore[reportArgumentType]
         )  # fmt: skip
-        self.store.append(entry, Contents(before, data))
+        self.store.append(entry, Contents(before, self.bench.on_disk(path)))
         return entry.entry_id
+
+    def _version(self, path: str) -> FileVersion | None:
+        snapshot = self.bench.disk.read(path)
+        if snapshot.stamp is None:
+            return None
+        return FileVersion(content_digest(snapshot.data), is_executable(snapshot.stamp.mode))
 
     def rename(self, path: str, new_path: str, by: By) -> None:
         """Rename a file as another program does, and record it."""

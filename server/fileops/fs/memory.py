@@ -17,7 +17,7 @@ from fileops.core import splices as core_splices
 from fileops.core.roots import folder_of
 from fileops.fs.names import require_possible
 from fileops.fs.streams import BytesStream
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import Permissions, PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, FileMissing, IoFailure, IsDirectory, NotAbsolute, PermissionRefused
 from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
@@ -145,11 +145,23 @@ class MemoryFileSystem:
         if file.removes:
             return self._delete(snapshot.path)
         if file.new_path is None:
-            return self._write(snapshot, file.splices)
+            return self._with_permissions(self._write(snapshot, file.splices), file.permissions)
         stamp = self._new_stamp(data, self._files.pop(snapshot.path)[1])
         self._files[file.new_path] = (data, stamp)
         renamed = Snapshot(path=file.new_path, stamp=stamp, data=data, taken_ns=self._now())
-        return Committed(snapshot=renamed, report=CommitReport(method="rename", durability="not_synced"))
+        committed = Committed(snapshot=renamed, report=CommitReport(method="rename", durability="not_synced"))
+        return self._with_permissions(committed, file.permissions)
+
+    def _with_permissions(self, committed: Committed, permissions: Permissions | None) -> Committed:
+        snapshot, stamp = committed.snapshot, committed.snapshot.stamp
+        if permissions is None or stamp is None:
+            return committed
+        mode = stat.S_IFREG | permissions.applied_to(stat.S_IMODE(stamp.mode))
+        stamp = with_changes(stamp, mode=mode, ctime_ns=self._now())
+        self._files[snapshot.path] = (snapshot.data, stamp)
+        method = "swap" if committed.report.method == "none" else committed.report.method
+        now = Snapshot(path=snapshot.path, stamp=stamp, data=snapshot.data, taken_ns=self._now())
+        return Committed(snapshot=now, report=with_changes(committed.report, method=method))
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         return self._committing(snapshot, hooks, lambda: self._delete(snapshot.path))

@@ -165,31 +165,40 @@ class ChangeSetResult(Struct, frozen=True, kw_only=True):
 # --- between the service and the filesystem ------------------------------------------------------------------------
 
 
+class Permissions(Struct, frozen=True):
+    """Permission bits that a file gets. mode: all of them; None: those that it has, or that a new file gets.
+
+    becomes_executable: without `mode`: all users who may read the file may execute it, or no user. A file that is so
+    for its owner already stays as it is.
+    """
+
+    mode: int | None = None
+    becomes_executable: bool = False
+
+    def applied_to(self, mode: int) -> int:
+        """The permission bits that the file gets, which has `mode` otherwise."""
+        if self.mode is not None:
+            return self.mode
+        if self.becomes_executable == is_executable(mode):
+            return mode
+        return mode | (mode & 0o444) >> 2 if self.becomes_executable else mode & ~0o111
+
+    @property
+    def is_executable(self) -> bool:
+        return self.becomes_executable if self.mode is None else is_executable(self.mode)
+
+
 class PlannedFile(Struct, frozen=True, kw_only=True):
     """What a set is to make of one file. splices: over the snapshot's data. new_path: canonical, of a rename.
 
-    mode: the permission bits that the file shall have; else those of a new file, or of the file that is changed.
-    is_executable: instead of `mode`: all users who may read the file may execute it, or no user; None: as it is.
+    permissions: None for those of a new file, or of the file that is changed.
     """
 
     snapshot: Snapshot
     splices: tuple[Splice, ...] = ()
     new_path: str | None = None
     removes: bool = False
-    mode: int | None = None
-    is_executable: bool | None = None
-
-    @property
-    def changes_mode(self) -> bool:
-        return self.mode is not None or self.is_executable is not None
-
-    def mode_after(self, mode: int) -> int:
-        """The permission bits that the file gets, which has `mode` otherwise."""
-        if self.mode is not None:
-            return self.mode
-        if self.is_executable is None or self.is_executable == is_executable(mode):
-            return mode
-        return mode | (mode & 0o444) >> 2 if self.is_executable else mode & ~0o111
+    permissions: Permissions | None = None
 
 
 def is_executable(mode: int) -> bool:

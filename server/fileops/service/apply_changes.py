@@ -41,6 +41,7 @@ from fileops.model.changes import (
     DeleteFile,
     EditFile,
     FileChange,
+    Permissions,
     Problem,
     RenameFile,
     is_executable,
@@ -465,7 +466,7 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
                 new_path=file.new_path,
                 removes=file.removes,
                 marks=marks,
-                is_executable=file.is_executable,
+                permissions=None if file.is_executable is None else Permissions(becomes_executable=file.is_executable),
             )
             for file in wanted
         ]

@@ -19,6 +19,7 @@ from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.undo import Undone
 from fileops.core.text import detect_format
 from fileops.history.journal import History
+from fileops.model.changes import Permissions
 from fileops.model.edits import Plan, Splice
 from fileops.model.errors import FileOpsError, UndoConflict
 from fileops.model.files import Committed, Snapshot
@@ -38,8 +39,8 @@ class FileChange(Struct, frozen=True, kw_only=True):
     """The plan of one file.
 
     is_decided: a user has approved it, or left it out (is_left_out). modified_by_user: its splices are the user's.
-    new_path: canonical, if the file gets its old path back. mode: the permission bits that it gets back, None if they
-    stay. entry_ids: the entries of the record that it undoes, of a rewind.
+    new_path: canonical, if the file gets its old path back. permissions: those that it gets back, None if they stay.
+    entry_ids: the entries of the record that it undoes, of a rewind.
     """
 
     file_path: str
@@ -50,17 +51,13 @@ class FileChange(Struct, frozen=True, kw_only=True):
     is_left_out: bool = False
     modified_by_user: bool = False
     new_path: str | None = None
-    mode: int | None = None
+    permissions: Permissions | None = None
     entry_ids: tuple[str, ...] = ()
 
     @property
     def has_effect(self) -> bool:
-        return bool(self.plan.splices) or self.plan.creates or self.removes or self.needs_set
-
-    @property
-    def needs_set(self) -> bool:
-        """Whether a commit of a single edit cannot make it."""
-        return self.new_path is not None or (self.mode is not None and not self.plan.creates)
+        is_text = bool(self.plan.splices) or self.plan.creates
+        return is_text or self.removes or self.new_path is not None or self.permissions is not None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -143,7 +140,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
                 given_path=file.file_path if file.new_path is None else file.new_path,
                 new_path=file.new_path,
                 removes=file.removes,
-                mode=file.mode,
+                permissions=file.permissions,
                 undoes=() if file.modified_by_user else file.undone.edit_ids,
                 marks=self._marks(file),
             )
@@ -184,7 +181,10 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             splices = splices_between(after.data, before.data, detect_format(after.data))
         edit_ids = (edit.did_edit.edit_id,)
         exactly = Undone(content=content, splices=splices, edit_ids=edit_ids)
-        yield planned_change(after, exactly, file_path=change.file_path, limits=self.limits)
+        exact_change = planned_change(after, exactly, file_path=change.file_path, limits=self.limits)
+        if before.stamp is not None and (change.removes or change.permissions is not None):
+            exact_change = replace(exact_change, permissions=Permissions(before.stamp.mode & 0o7777))
+        yield exact_change
         while True:
             applied = self.history.edit(edit.did_edit.edit_id)
             if applied is None:
@@ -219,7 +219,8 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
         try:
             if file.has_effect:
-                self.committer.write(file.plan, _DryCommitHooks(token), removes=file.removes)
+                hooks = _DryCommitHooks(token)
+                self.committer.write(file.plan, hooks, removes=file.removes, permissions=file.permissions)
         except _DryRunDone:
             pass
         return file
@@ -237,6 +238,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             removes=file.removes,
             undoes=() if file.modified_by_user else file.undone.edit_ids,
             marks=self._marks(file),
+            permissions=file.permissions,
         )
         self.events.publish(edit.did_edit)
         return _Written(change=file, result=_undone(file, edit), edit=edit)

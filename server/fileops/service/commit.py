@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from fileops.concurrency.cancellation import CancelToken, CommitGuard, SetCommitGuard
 from fileops.core import text
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import Permissions, PlannedFile
 from fileops.model.edits import Plan
+from fileops.model.errors import SetUnsupported
 from fileops.model.events import DidEdit
 from fileops.model.files import Committed, Snapshot
 from fileops.model.record import By, BySession, RecordedEdit
@@ -42,8 +43,7 @@ class RecordMarks(Struct, frozen=True, kw_only=True):
 class SetChange(Struct, frozen=True, kw_only=True):
     """One file of a change set as it is committed. given_path: what the session calls it afterwards.
 
-    new_path: canonical, of a rename. undoes: the edits that this one undoes. mode, is_executable: see PlannedFile.
-    marks: for the record.
+    new_path: canonical, of a rename. undoes: the edits that this one undoes. marks: for the record.
     """
 
     plan: Plan
@@ -51,8 +51,7 @@ class SetChange(Struct, frozen=True, kw_only=True):
     new_path: str | None = None
     removes: bool = False
     undoes: tuple[str, ...] = ()
-    mode: int | None = None
-    is_executable: bool | None = None
+    permissions: Permissions | None = None
     marks: RecordMarks | None = None
 
     @property
@@ -87,6 +86,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         undoes: tuple[str, ...] = (),
         set_id: str | None = None,
         marks: RecordMarks | None = None,
+        permissions: Permissions | None = None,
     ) -> CommittedEdit:
         """Write the plan and record it as an edit of the session. set_id: of the change set whose one change it is.
 
@@ -98,7 +98,8 @@ class Committer(Struct, frozen=True, kw_only=True):
         if recorder is not None:
             recorder.begin_commit(path)
         try:
-            committed = self.write(plan, CommitGuard(token, on_committed), removes=removes)
+            hooks = CommitGuard(token, on_committed)
+            committed = self.write(plan, hooks, removes=removes, permissions=permissions)
         except BaseException:
             if recorder is not None:
                 recorder.end_commit(path, None)
@@ -114,6 +115,7 @@ class Committer(Struct, frozen=True, kw_only=True):
             timestamp=timestamp,
             undoes=undoes,
             set_id=set_id,
+            changes_mode=permissions is not None,
         )
         if recorder is not None:
             recorded = RecordedEdit(
@@ -157,8 +159,7 @@ class Committer(Struct, frozen=True, kw_only=True):
                 splices=() if change.removes else change.plan.splices,
                 new_path=change.new_path,
                 removes=change.removes,
-                mode=change.mode,
-                is_executable=change.is_executable,
+                permissions=change.permissions,
             )
             for change in changes
         ]
@@ -193,7 +194,7 @@ class Committer(Struct, frozen=True, kw_only=True):
             timestamp=timestamp,
             undoes=change.undoes,
             set_id=set_id,
-            changes_mode=change.mode is not None or change.is_executable is not None,
+            changes_mode=change.permissions is not None,
         )
         if self.recorder is not None:
             # For the record a rename is a removal at the old path and a creation at the new one.
@@ -223,8 +224,31 @@ class Committer(Struct, frozen=True, kw_only=True):
         )
         return CommittedEdit(committed=committed, did_edit=did_edit)
 
-    def write(self, plan: Plan, hooks: CommitHooks, *, removes: bool = False) -> Committed:
-        """Write the plan, or remove its file, without a record. Raises what `commit` raises."""
+    def write(
+        self, plan: Plan, hooks: CommitHooks, *, removes: bool = False, permissions: Permissions | None = None
+    ) -> Committed:
+        """Write the plan, or remove its file, without a record. Raises what `commit` raises, SetUnsupported."""
         if removes:
             return self.fs.remove(plan.snapshot, hooks)
+        if permissions is not None:
+            # Only the commit of a set changes the permission bits together with the content; this is a set of one file.
+            file = PlannedFile(snapshot=plan.snapshot, splices=plan.splices, permissions=permissions)
+            try:
+                return self.fs.replace_set(new_set_id(), [file], _AsSetHooks(hooks))[0]
+            except SetUnsupported:
+                if not plan.creates:
+                    raise
+                # A filesystem without sets gives a file that is created again the permission bits of a new one.
         return self.fs.replace(plan.snapshot, plan.splices, hooks)
+
+
+class _AsSetHooks:
+    """SetHooks of a set of one file, which has the hooks of a single commit."""
+
+    def __init__(self, hooks: CommitHooks) -> None:
+        self._hooks = hooks
+        self.prepare, self.before, self.on_cancel = hooks.prepare, hooks.before, hooks.on_cancel
+
+    def after(self, committed: tuple[Committed, ...], /) -> None:
+        (one,) = committed
+        self._hooks.after(one)

@@ -17,7 +17,7 @@ from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
 from fileops.history.journal import History
 from fileops.model.approval import ApprovalRequest, Decision, FileDecision, Modify, SomeFiles
-from fileops.model.changes import is_executable
+from fileops.model.changes import Permissions, is_executable
 from fileops.model.errors import BinaryFile, FileOpsError, Rejected, UndoConflict
 from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit
@@ -212,10 +212,10 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             if self.fs.read(old_path).exists:
                 raise UndoConflict(explanation=f"another file exists at {old_path} now")
             plan = replace(plan, change=replace(plan.change, operation="rename"))
-        mode = _mode_to_restore(edits, snapshot)
-        if mode is not None and not plan.creates:
-            plan = replace(plan, change=outputs.with_mode(plan.change, is_executable=is_executable(mode)))
-        return replace(change, plan=plan, new_path=old_path, mode=mode)
+        permissions = None if undone.content is None else _permissions_to_restore(edits, snapshot)
+        if permissions is not None:
+            plan = replace(plan, change=outputs.with_permissions(plan.change, permissions))
+        return replace(change, plan=plan, new_path=old_path, permissions=permissions)
 
     def replanned(self, file: FileChange, policy: Policy) -> FileChange:
         """Plan the undo of the same edits again. Raises: UndoConflict and the failures of reading."""
@@ -256,20 +256,20 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             revert=lambda edit: self.plan_of([edit], policy),
             person=self.person,
         )
-        is_set = request.set_id is not None or any(file.needs_set for file in files)
+        is_set = request.set_id is not None or any(file.new_path is not None for file in files)
         done = writer.write_set(files, token) if is_set else writer.write(files, token)
         return _result(request, done, dropped=dropped)
 
 
-def _mode_to_restore(edits: Sequence[AppliedEdit], snapshot: Snapshot) -> int | None:
+def _permissions_to_restore(edits: Sequence[AppliedEdit], snapshot: Snapshot) -> Permissions | None:
     """The permission bits that the oldest of the edits found, if they changed them; None to leave them alone.
 
     edits: newest first. Others may have changed the executable bit since: then it is as it was, and stays.
     """
     mode = next((edit.mode for edit in reversed(edits) if edit.mode is not None), None)
-    if mode is None or snapshot.stamp is None:
-        return mode
-    return mode if is_executable(mode) != is_executable(snapshot.stamp.mode) else None
+    if mode is None or (snapshot.stamp is not None and is_executable(mode) == is_executable(snapshot.stamp.mode)):
+        return None
+    return Permissions(mode)
 
 
 def _question(request: UndoRequest, file: FileChange, policy: Policy, token: CancelToken) -> ApprovalRequest:

@@ -8,7 +8,8 @@ import pytest
 
 from fileops.mcp.tools import FURTHER_TOOLS, ToolCall, UndoArguments
 from fileops.model.approval import Reject
-from fileops.model.errors import ApplyRefused, FileOpsError
+from fileops.model.errors import ApplyRefused, FileOpsError, UndoConflict
+from fileops.model.events import DidEdit, Event
 from fileops.model.record import (
     OUTSIDE,
     By,
@@ -163,6 +164,77 @@ async def test_rewind_since_a_turn_undoes_later_turns_too(recording: Recording) 
         recording.write(A, content, AGENT, f"t-{n}")
     await recording.rewind("since_turn", "t-1")
     assert recording.bench.on_disk(A) == _changed(OLD, b"one", b"ONE")
+
+
+def _mode(recording: Recording, path: str) -> int:
+    stamp = recording.bench.disk.stat(path)
+    assert stamp is not None
+    return stamp.mode & 0o777
+
+
+async def test_rewind_of_the_executable_bit_restores_it_and_can_be_redone(recording: Recording) -> None:
+    """R-REW-4."""
+    entry_id = recording.chmod(A, 0o755, COMMAND)
+    preview = await recording.rewind("session_id", "agent", dry_run=True)
+    assert preview.files[0].change.unified.startswith("old mode 100755\nnew mode 100644\n")
+    result = await recording.rewind("session_id", "agent", plan=preview.plan)
+    assert (result.error, result.conflicts, result.n_undone, _mode(recording, A)) == (None, (), 1, 0o644)
+    assert result.output.endswith("/w/a: +0 -0, no longer executable")
+    rewind, entry = recording.entries(A)
+    assert (rewind.kind, rewind.undoes, entry.undone_by) == ("mode", (entry_id,), rewind.entry_id)
+    await recording.rewind("rewind_id", result.rewind_id or "")
+    assert (_mode(recording, A), recording.bench.on_disk(A)) == (0o755, OLD)
+
+
+async def test_rewind_restores_text_and_executable_bit_together(recording: Recording) -> None:
+    recording.chmod(A, 0o755, PERSON)
+    recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
+    recording.chmod(A, 0o644, AGENT)
+    recording.write(A, _changed(_changed(OLD, b"two", b"2"), b"five", b"5"), PERSON)
+    result = await recording.rewind("session_id", "agent")
+    assert (result.n_undone, _mode(recording, A)) == (2, 0o755)
+    assert recording.bench.on_disk(A) == _changed(OLD, b"five", b"5")
+
+
+@pytest.mark.parametrize("by", [AGENT, COMMAND])
+async def test_rewind_of_a_deletion_restores_the_executable_bit(recording: Recording, by: By) -> None:
+    recording.chmod(A, 0o755, PERSON)
+    recording.write(A, None, by)
+    assert (await recording.rewind("session_id", "agent")).error is None
+    assert (recording.bench.on_disk(A), _mode(recording, A)) == (OLD, 0o755)
+
+
+async def test_rewind_leaves_what_others_made_of_the_executable_bit(recording: Recording) -> None:
+    """R-REW-3. It is on again because of the person, and not because of the agent."""
+    recording.chmod(A, 0o755, AGENT)
+    recording.chmod(A, 0o644, PERSON)
+    recording.chmod(A, 0o755, PERSON)
+    recording.chmod(B, 0o755, AGENT)
+    recording.bench.disk.chmod(B, 0o644)  # not recorded yet
+    result = await recording.rewind("session_id", "agent")
+    assert [(file.file_path, file.outcome) for file in result.files] == [(A, "unchanged"), (B, "unchanged")]
+    assert (_mode(recording, A), _mode(recording, B)) == (0o755, 0o644)
+
+
+async def test_failed_rewind_restores_the_executable_bits_before(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R-REW-5. Another program writes the second file as soon as the first one is written."""
+    bench = recording.bench
+    recording.chmod(A, 0o755, AGENT)
+    recording.write(B, _changed(OLD, b"two", b"2"), AGENT)
+    publish = bench.events.publish
+
+    def publish_and_write(event: Event) -> None:
+        publish(event)
+        if isinstance(event, DidEdit):
+            bench.disk.put(B, b"others\n")
+
+    monkeypatch.setattr(bench.events, "publish", publish_and_write)
+    result = await recording.rewind("session_id", "agent")
+    assert isinstance(result.error, UndoConflict), result.output
+    assert (result.file_path, _mode(recording, A), bench.on_disk(B)) == (B, 0o755, b"others\n")
+    assert len(bench.events.of(DidEdit)) == 2  # the rewind of the first file, and back
 
 
 @pytest.mark.parametrize(

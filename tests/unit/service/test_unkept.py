@@ -86,6 +86,17 @@ async def test_file_without_a_kept_content_is_a_change_that_can_only_be_kept(rec
     assert (await _listed(recording)).files == ()
 
 
+async def test_executable_bit_alone_is_a_change_that_is_undone(recording: Recording) -> None:
+    recording.chmod(A, 0o755, COMMAND)
+    (place,) = (await _file(recording, A)).changes
+    assert (place.kind, place.undoable) == ("file", True)
+    result = await recording.rewind("change_ids", place.change_id)
+    stamp = recording.bench.disk.stat(A)
+    assert stamp is not None
+    assert (result.error, result.n_undone, stamp.mode & 0o777) == (None, 1, 0o644)
+    assert (await _listed(recording)).n_changes == 0
+
+
 @pytest.mark.parametrize("by", [PERSON, OUTSIDE])
 async def test_places_follow_a_file_that_is_renamed_by_hand(recording: Recording, by: object) -> None:
     """R-KEEP-5."""

@@ -14,7 +14,7 @@ from fileops.core.presentation.failures import error_text, failure_message, fail
 from fileops.core.presentation.phrases import counted
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
-from fileops.model.changes import ChangedFile, Problem
+from fileops.model.changes import ChangedFile, Permissions, Problem
 from fileops.model.edits import Change, Edit, Plan, Rebased
 from fileops.model.errors import FileOpsError
 from fileops.model.settings import Texts
@@ -207,6 +207,12 @@ def with_mode(change: Change, *, is_executable: bool) -> Change:
     old, new = ("100644", "100755") if is_executable else ("100755", "100644")
     lines = f"new file mode {new}\n" if change.operation == "create" else f"old mode {old}\nnew mode {new}\n"
     return replace(change, unified=lines + change.unified, is_executable=is_executable)
+
+
+def with_permissions(change: Change, permissions: Permissions) -> Change:
+    """Return the change of a file that gets its old permission bits back."""
+    becomes = permissions.is_executable
+    return change if change.operation == "create" and not becomes else with_mode(change, is_executable=becomes)
 
 
 def joined_change(first: Change, second: Change) -> Change:

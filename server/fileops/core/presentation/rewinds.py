@@ -49,7 +49,8 @@ def _outcome(file: RewoundFile) -> str:
         case "removed" | "created":
             return file.outcome
         case "modified":
-            return f"+{file.change.n_added} -{file.change.n_removed}"
+            bit = {None: "", True: ", executable again", False: ", no longer executable"}[file.change.is_executable]
+            return f"+{file.change.n_added} -{file.change.n_removed}{bit}"
 
 
 def rewind_question_texts(paths: Sequence[str], n_undone: int, session: str) -> tuple[str, str]:

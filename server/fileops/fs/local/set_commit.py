@@ -150,7 +150,7 @@ class SetCommit:
         if new_path is None:
             record = _record("swap", path, target, file.snapshot)
             return [_Step(file=file, record=record, path=path, dir_fd=target.dir_fd, target=target, data=data)]
-        if data == file.snapshot.data and not file.changes_mode:
+        if data == file.snapshot.data and file.permissions is None:
             record = _record("move", path, target, file.snapshot, new_path)
             return [_Step(file=file, record=record, path=path, dir_fd=target.dir_fd, target=target, data=data)]
         make = _Step(file=file, record=_record("make", new_path), path=new_path, dir_fd=-1, target=target, data=data)
@@ -233,8 +233,8 @@ class SetCommit:
         target = step.target
 
         def set_mode(fd: int) -> None:
-            if step.file.changes_mode:
-                os.fchmod(fd, step.file.mode_after(stat.S_IMODE(os.fstat(fd).st_mode)))
+            if step.file.permissions is not None:
+                os.fchmod(fd, step.file.permissions.applied_to(stat.S_IMODE(os.fstat(fd).st_mode)))
 
         try:
             temp = commit.make_temp(step.dir_fd, 0o666 if target is None else 0o600, self._checks(step))

@@ -438,7 +438,7 @@ def _require_edit(file: PlannedFile) -> None:
     """A document with unsaved changes can be edited, and nothing else. Raises: ApplyRefused, AlreadyExists."""
     if not file.snapshot.exists:
         raise AlreadyExists
-    if file.removes or file.new_path is not None or file.changes_mode:
+    if file.removes or file.new_path is not None or file.permissions is not None:
         raise ApplyRefused(reason=f"the document {file.snapshot.path} has unsaved changes")
 
 

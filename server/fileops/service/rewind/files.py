@@ -68,7 +68,45 @@ def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], prese
 
 
 def is_usable(entry: Entry) -> bool:
-    return entry.content == "kept" and entry.gap != "baseline" and entry.kind != "mode"
+    """Whether a rewind can undo the entry."""
+    return entry.content == "kept" and entry.gap != "baseline"
+
+
+def has_text(entry: Entry) -> bool:
+    """Whether the record has the text of the change that the entry is."""
+    return is_usable(entry) and entry.kind != "mode"
+
+
+def executable_bit_without(history: Sequence[Entry], undone: Collection[str]) -> bool | None:
+    """Whether the file is executable as if some of its entries had never been; None if they did not change that.
+
+    history: all entries of the file, oldest first. What others made of the bit after the oldest of the undone entries
+    counts, also if it is the same as what these made of it.
+    """
+    history = history[next((n for n, entry in enumerate(history) if entry.entry_id in undone), len(history)) :]
+    first = history[0].before if history else None
+    bit = None if first is None else first.is_executable
+    is_changed, without_effect = False, _undone_and_undos(history)
+    for entry in history:
+        before, after = entry.before, entry.after
+        if before is not None and after is not None and before.is_executable == after.is_executable:
+            continue
+        if entry.entry_id in undone:
+            is_changed = True
+        elif entry.entry_id not in without_effect:
+            bit = None if after is None else after.is_executable
+    return bit if is_changed else None
+
+
+def _undone_and_undos(history: Sequence[Entry]) -> set[str]:
+    """The entries that are undone, and those that undid them and nothing before this history.
+
+    A rewind that was redone is no undo any more: it is undone itself.
+    """
+    undone_by = {entry.entry_id: entry.undone_by for entry in history}
+    undos = [entry for entry in history if entry.undoes]
+    pairs = (undo for undo in undos if all(undone_by.get(undone) == undo.entry_id for undone in undo.undoes))
+    return {entry_id for undo in pairs for entry_id in (undo.entry_id, *undo.undoes)}
 
 
 def _is_same(entry: Entry) -> bool:

@@ -20,9 +20,11 @@ from fileops.core.decision import apply_decision
 from fileops.core.diff.contents import splices_between
 from fileops.core.merge.undo import Undone
 from fileops.core.presentation.failures import failure_text
+from fileops.core.presentation.outputs import with_permissions
 from fileops.core.presentation.rewinds import rewind_question_texts, rewind_text
 from fileops.history.journal import History
 from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, SomeChanges, SomeHunks
+from fileops.model.changes import Permissions, is_executable
 from fileops.model.edits import Change, Splice
 from fileops.model.errors import (
     BinaryFile,
@@ -54,7 +56,7 @@ from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFaile
 from fileops.service.commit import Committer
 from fileops.service.policy import Policy, question_about
 from fileops.service.rewind.entries import note_unchanged
-from fileops.service.rewind.files import FileRewind, rewind_of_file
+from fileops.service.rewind.files import FileRewind, executable_bit_without, rewind_of_file
 from fileops.service.rewind.lineage import Lineages, follows_others
 from fileops.service.rewind.targets import MayRewind, entries_of
 from fileops.service.rewind.unkept import UnkeptPlaces, entry_of_change
@@ -229,7 +231,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             raise BinaryFile
         else:
             rewind = rewind_of_file(self.store, path, chosen, snapshot.data if snapshot.exists else None)
-        change = self._change(snapshot, rewind.content, rewind.undone)
+        change = self._with_permissions(self._change(snapshot, rewind.content, rewind.undone), rewind, chosen)
         return PlannedFile(chosen=tuple(chosen), rewind=rewind, change=change)
 
     def _change(self, snapshot: Snapshot, content: bytes | None, undone_entries: Sequence[Entry]) -> FileChange:
@@ -241,6 +243,32 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         undone = Undone(content=content, splices=splices, edit_ids=known)
         change = planned_change(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
         return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
+
+    def _with_permissions(self, change: FileChange, rewind: FileRewind, chosen: Sequence[Entry]) -> FileChange:
+        """The change with the executable bit that the file gets back.
+
+        A file that a tool has deleted gets all of its permission bits back, which the history of edits has.
+        """
+        snapshot, undone = change.plan.snapshot, {entry.entry_id for entry in rewind.undone}
+        history = Lineages(self.store, follows_others(chosen)).of(rewind.path)
+        becomes = executable_bit_without(history, undone)
+        if becomes is None or rewind.content is None:
+            return change
+        newest, permissions = history[-1], Permissions(becomes_executable=becomes)
+        if snapshot.stamp is None:
+            deletion = None if newest.edit_id is None else self.history.edit(newest.edit_id)
+            if deletion is not None and deletion.mode is not None:
+                permissions = Permissions(permissions.applied_to(deletion.mode))
+            elif not becomes:
+                return change
+        else:
+            is_so = is_executable(snapshot.stamp.mode)
+            # What the record does not know yet is a change by others, after all that is undone.
+            is_known = newest.after is not None and newest.after.is_executable == is_so
+            if not is_known or is_so == becomes:
+                return change
+        plan = replace(change.plan, change=with_permissions(change.plan.change, permissions))
+        return replace(change, plan=plan, permissions=permissions)
 
     # --- decide and write --------------------------------------------------------------------------------------
 
@@ -277,7 +305,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             is_same = [entry.entry_id for entry in file.rewind.undone] == [
                 entry.entry_id for entry in before.rewind.undone
             ] and file.change.plan.change.hunks == before.change.plan.change.hunks
-            if not is_same:
+            if not is_same or file.change.permissions != before.change.permissions:
                 raise UndoConflict(explanation="the file was changed while the rewind began")
             of_path[change.file_path] = file
             return replace(file.change, is_decided=change.is_decided)
@@ -312,6 +340,7 @@ def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) 
             file.rewind.path,
             file.change.plan.snapshot.digest if file.change.plan.snapshot.exists else None,
             file.rewind.content,
+            file.change.permissions,
             [entry.entry_id for entry in file.rewind.undone],
         )
         for file in files

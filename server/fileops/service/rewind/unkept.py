@@ -38,7 +38,7 @@ from fileops.model.rewind import (
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.record.store import RecordStore
-from fileops.service.rewind.files import FileRewind, cancelled_of, is_usable, steps_of, unknown_of
+from fileops.service.rewind.files import FileRewind, cancelled_of, has_text, is_usable, steps_of, unknown_of
 from fileops.service.rewind.items import is_by
 from fileops.service.rewind.lineage import Lineages
 
@@ -176,9 +176,9 @@ class UnkeptPlaces(Struct, frozen=True):
         made_of = (snapshot.digest if snapshot.exists else None, tuple(lineage), frozenset(kept))
         if (cached := self.cache.get(snapshot.path)) is not None and cached[0] == made_of:
             return cached[1]
-        opaque = [entry for entry in unkept if not is_usable(entry)]
+        opaque = [entry for entry in unkept if not has_text(entry)]
         found = [UnkeptPlace(_change_of_file(opaque), None)] if opaque else []
-        chosen = {entry.entry_id: entry for entry in unkept if is_usable(entry)}
+        chosen = {entry.entry_id: entry for entry in unkept if has_text(entry)}
         n_same: dict[str, int] = {}
         for place in self._changed_by(lineage, chosen, snapshot):
             entries = [chosen[entry_id] for entry_id in place.entry_ids]
@@ -230,7 +230,7 @@ class UnkeptPlaces(Struct, frozen=True):
     def _is_shown_undo(self, entry: Entry) -> bool:
         """Whether a person undid what an agent wrote, after the session's newest turn began."""
         is_undo = bool(entry.undoes) or entry.rewind_id is not None
-        if not is_undo or entry.undone_by is not None or is_by_agent(entry.by) or not is_usable(entry):
+        if not is_undo or entry.undone_by is not None or is_by_agent(entry.by) or not has_text(entry):
             return False
         author = self._undone_agent(entry)
         if author is None:
@@ -322,10 +322,12 @@ class UnkeptPlaces(Struct, frozen=True):
         ids = dict.fromkeys(entry_id for found in reversed(with_lines) for entry_id in found.change.entry_ids)
         in_use = {entry_id for found in places if found not in with_lines for entry_id in found.change.entry_ids}
         undone = [lineage[entry_id] for entry_id in ids if entry_id not in in_use]
+        bits = [entry for entry in opaque if is_usable(entry)]  # only of the executable bit
+        undone += bits
         is_created = any(entry.kind == "create" for entry in undone)
         if (not snapshot.exists and not with_lines) or (snapshot.exists and not content and is_created):
             content = None
-        authors = tuple(found.change.by for found in with_lines)
+        authors = tuple(found.change.by for found in with_lines) + tuple(entry.by for entry in bits)
         return FileRewind(path=path, content=content, undone=tuple(undone), authors=authors, conflicts=tuple(conflicts))
 
     def _read(self, path: str) -> Snapshot | None:
@@ -387,7 +389,7 @@ def _change_of(
 
 
 def _change_of_file(entries: Sequence[Entry]) -> UnkeptChange:
-    """The change of a whole file of which the record has no text."""
+    """The change of a whole file of which the record has no text, or which is only of its executable bit."""
     newest = entries[-1]
     return UnkeptChange(
         change_id=f"{newest.entry_id}.{_WHOLE_FILE}",
@@ -397,7 +399,7 @@ def _change_of_file(entries: Sequence[Entry]) -> UnkeptChange:
         added=0,
         removed=0,
         removed_text="",
-        undoable=False,
+        undoable=all(map(is_usable, entries)),
         by=newest.by,
         session_id=session_of(newest.by),
         label=_label(newest),

@@ -11,7 +11,7 @@ from msgspec.structs import replace as with_changes
 
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.local.set_journal import SetJournal, SetRecord
-from fileops.model.changes import PlannedFile
+from fileops.model.changes import Permissions, PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, FileOpsError, SetConflict, SetUnsupported
 from fileops.model.files import Committed
@@ -242,10 +242,12 @@ def test_set_changes_the_mode_of_a_file_and_of_a_new_one(fs: LocalFileSystem, fo
     (folder / "a").chmod(0o640)
     (folder / "b").chmod(0o755)
     files = [
-        PlannedFile(snapshot=fs.read(f"{folder}/a"), is_executable=True),
-        PlannedFile(snapshot=fs.read(f"{folder}/b"), is_executable=False, new_path=f"{folder}/b2"),
-        PlannedFile(snapshot=fs.read(f"{folder}/c"), mode=0o600),
-        with_changes(created(fs, folder / "new"), is_executable=True),
+        PlannedFile(snapshot=fs.read(f"{folder}/a"), permissions=Permissions(becomes_executable=True)),
+        PlannedFile(
+            snapshot=fs.read(f"{folder}/b"), permissions=Permissions(becomes_executable=False), new_path=f"{folder}/b2"
+        ),
+        PlannedFile(snapshot=fs.read(f"{folder}/c"), permissions=Permissions(0o600)),
+        with_changes(created(fs, folder / "new"), permissions=Permissions(becomes_executable=True)),
     ]
     fs.replace_set(SET_ID, files, Hooks())
     modes = {name: (folder / name).stat().st_mode & 0o777 for name in ("a", "b2", "c", "new")}
