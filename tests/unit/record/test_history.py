@@ -5,7 +5,7 @@ import resource
 import sqlite3
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -126,7 +126,7 @@ def test_newest_edits_are_loaded_if_all_are_too_large(store: RecordStore) -> Non
 def test_record_of_the_version_before_is_continued(store: RecordStore, folder: Path) -> None:
     RecordedHistory(lambda: store).append(an_edit(1), None)
     store.close()
-    with sqlite3.connect(folder / FILE_NAME) as db:
+    with closing(sqlite3.connect(folder / FILE_NAME)) as db, db:
         db.execute("DROP TABLE edit")
         db.execute("PRAGMA user_version = 1")
     again = RecordStore(str(folder))

@@ -7,6 +7,8 @@ import itertools
 import os
 import sqlite3
 import stat
+from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,8 +41,9 @@ PERSON = ByPerson(session_id="vscode-1", label="VS Code")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> RecordStore:
-    return RecordStore(str(tmp_path / "record"))
+def store(tmp_path: Path) -> Generator[RecordStore]:
+    with closing(RecordStore(str(tmp_path / "record"))) as store:
+        yield store
 
 
 def entry_of(
@@ -79,9 +82,9 @@ def test_entry_survives_a_restart_with_its_contents(tmp_path: Path, by: By) -> N
     first = RecordStore(str(tmp_path))
     entry = added(first, 1, b"before", b"after", by=by, during=("t-1",), moved_from="/p/\udcff", path="/p/\udcfe.py")
     first.close()
-    second = RecordStore(str(tmp_path))
-    assert second.entry("e-0001") == entry
-    assert second.contents(entry) == Contents(b"before", b"after")
+    with closing(RecordStore(str(tmp_path))) as second:
+        assert second.entry("e-0001") == entry
+        assert second.contents(entry) == Contents(b"before", b"after")
 
 
 @pytest.mark.parametrize(
@@ -150,14 +153,14 @@ def test_contents_of_a_long_chain_are_kept_as_differences(store: RecordStore) ->
     digests = [store.put(contents[0])]
     digests += [store.put(after, base=before) for before, after in itertools.pairwise(contents)]
     assert [store.content(digest) for digest in digests] == contents
-    with sqlite3.connect(store.path) as db:
+    with closing(sqlite3.connect(store.path)) as db, db:
         ((n_bytes, n_whole),) = db.execute("SELECT sum(length(packed)), sum(base IS NULL) FROM blob")
     assert (n_whole, n_bytes < 5 * len(text)) == (3, True)
 
 
 def test_damaged_content_is_not_returned(store: RecordStore) -> None:
     entry = added(store, 1, b"before", b"before and after")
-    with sqlite3.connect(store.path) as db:
+    with closing(sqlite3.connect(store.path)) as db, db:
         db.execute("UPDATE blob SET packed = ? WHERE digest = ?", (blobs.pack(b"others"), content_digest(b"before")))
     assert store.contents(entry) == Contents(None, None)
 
@@ -210,11 +213,11 @@ def test_beginning_of_an_id_is_enough_if_it_is_unique(store: RecordStore) -> Non
 
 def test_record_is_private(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "record"
-    store = RecordStore(str(folder))
-    added(store, 1)
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
-    assert (folder / FILE_NAME).exists()
+    with closing(RecordStore(str(folder))) as store:
+        added(store, 1)
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+        assert (folder / FILE_NAME).exists()
 
 
 def test_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
@@ -225,7 +228,7 @@ def test_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
 
 def test_record_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     RecordStore(str(tmp_path)).close()
-    with sqlite3.connect(tmp_path / FILE_NAME) as db:
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as db, db:
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(NewerRecord):
         RecordStore(str(tmp_path))

@@ -72,7 +72,10 @@ def test_failures_are_outcomes_and_the_callers_share_applies(disk: Disk) -> None
 
 
 class AnnouncedStep(float):
-    """A timeout that sets an event when a thread begins to wait for so long: `Condition.wait` compares it with 0."""
+    """A timeout that sets an event when a thread begins to wait for so long: `Condition.wait` compares it with 0.
+
+    It asks whether the timeout is more, or since Python 3.14, whether it is not.
+    """
 
     is_awaited: threading.Event
 
@@ -84,6 +87,10 @@ class AnnouncedStep(float):
     def __gt__(self, other: float) -> bool:
         self.is_awaited.set()
         return super().__gt__(other)
+
+    def __le__(self, other: float) -> bool:
+        self.is_awaited.set()
+        return super().__le__(other)
 
 
 def test_path_that_is_late_for_another_call_leaves_the_paths_after_it(
