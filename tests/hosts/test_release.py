@@ -15,6 +15,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp_types import ListRootsResult, Root
 from pydantic import FileUrl
+from uv import find_uv_bin
 
 from hosts.hosts import (
     CODEX_TABLES,
@@ -210,9 +211,6 @@ def test_bundle_passes_its_own_tool(dist: Path, tmp_path: Path) -> None:
 
 async def test_bundle_is_run_by_uv_alone(dist: Path, tmp_path: Path) -> None:
     """As a host of bundles does: from the file, with the folder that its user has chosen."""
-    uv = shutil.which("uv") or os.path.join(os.path.dirname(sys.executable), "uv")
-    if not os.access(uv, os.X_OK):
-        pytest.skip("uv is not installed")
     bundle = tmp_path / "bundle"
     unpack(file_of(dist, "*.mcpb"), bundle)
     command = json.loads((bundle / "manifest.json").read_text("utf-8"))["server"]["mcp_config"]
@@ -226,7 +224,7 @@ async def test_bundle_is_run_by_uv_alone(dist: Path, tmp_path: Path) -> None:
         "UV_INDEX_STRATEGY": "unsafe-best-match",
         "UV_PYTHON_DOWNLOADS": "never",
     }
-    server = StdioServerParameters(command=uv, args=[*arguments, "--private"], env=environment, cwd=tmp_path)
+    server = StdioServerParameters(command=find_uv_bin(), args=[*arguments, "--private"], env=environment, cwd=tmp_path)
     assert await edited_over(server, tmp_path) == "hello y\n"
 
 
