@@ -5,6 +5,7 @@ It takes minutes, so it runs where it is asked for: in CI, which sets `FILEOPS_R
 """
 
 import fcntl
+import io
 import json
 import os
 import re
@@ -125,6 +126,28 @@ def test_released_package_is_small_and_has_what_another_build_has(released: Path
         dates = {release.getinfo(name).date_time for name in names}
     assert differing == {"extension/readme.md"}  # whose links to files of the repository are left out
     assert len(dates) == 1
+
+
+def test_each_package_has_the_licences_of_all_that_is_in_it(released: Path, vsix: Path) -> None:
+    """The bill of materials reads the imports of the sources; the notices are of what the bundler took in."""
+    bill = json.loads(file_of(released.parent, "*.cdx.json").read_text("utf-8"))
+    (parts,) = (one["dependsOn"] for one in bill["dependencies"] if one["ref"] == released.name)
+    bundled = {f"{one['name']} {one['version']}" for one in bill["components"] if one["bom-ref"] in parts}
+    assert "vscode-languageclient" in {one.partition(" ")[0] for one in bundled}
+    for package in (released, vsix):
+        with zipfile.ZipFile(package) as archive:
+            notices = archive.read("extension/ThirdPartyNotices.txt").decode()
+            wheels = [archive.read(name) for name in archive.namelist() if name.endswith(".whl")]
+        _, *sections = re.split(r"^-{80}\n(\S+ \S+) \(.+\)\n-{80}$", notices, flags=re.MULTILINE)
+        licences = dict(zip(sections[::2], sections[1::2], strict=True))
+        assert licences.keys() == bundled
+        assert [name for name, text in licences.items() if "as is" not in text.lower()] == []  # as each licence says
+        assert (len(wheels) > 5) is (package is vsix)
+        for wheel in wheels:
+            with zipfile.ZipFile(io.BytesIO(wheel)) as files:
+                names = files.namelist()
+            licence = re.compile(r"\.dist-info/(.*/)?(LICEN[CS]E|COPYING)", re.IGNORECASE)
+            assert any(map(licence.search, names)), names
 
 
 def pictures() -> list[Path]:
