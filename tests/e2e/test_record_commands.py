@@ -90,6 +90,9 @@ async def test_rewind_without_a_terminal_needs_yes_or_dry_run(shared: Place, fol
     assert (folder / "a.txt").read_text() != OLD
     done = await run(shared, folder, "rewind", "--session", session, "--yes")
     assert (done.returncode, lines_of(done)[0]) == (0, "2 changes in 2 files were undone.")
+    undone = (await answer(shared, folder, "log", "a.txt"))["entries"][1]["entry_id"]
+    lines = lines_of(await run(shared, folder, "log", "a.txt"))
+    assert [line.rpartition("  ")[2] for line in lines] == [f"+1 -1 (undoes {undone[:10]})", "+1 -1 (undone)"]
     assert (folder / "a.txt").read_text() == OLD
     assert not (folder / "new.txt").exists()
     again = await run(shared, folder, "rewind", "--session", session, "--yes")

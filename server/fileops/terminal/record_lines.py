@@ -32,9 +32,21 @@ def entry_line(entry: RecordEntry, folder: str) -> Line:
         line.append((f"  ({entry.content.replace('_', ' ')})", "faint"))
     if entry.moved_to is not None:
         line.append((f"  to {shown_path(entry.moved_to, folder)}", "plain"))
+    if entry.undoes or entry.rewind_id is not None:
+        line.append((f" ({_undoing(entry)})", "faint"))
     if entry.undone_by is not None:
         line.append((" (undone)", "faint"))
     return line
+
+
+def _undoing(entry: RecordEntry) -> str:
+    match entry.undoes:
+        case (undone,):
+            return f"undoes {short_id(undone)}"
+        case ():
+            return "undoes a part"
+        case _:
+            return f"undoes {len(entry.undoes)} changes"
 
 
 def turn_line(turn: Turn) -> Line:

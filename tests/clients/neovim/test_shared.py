@@ -59,8 +59,8 @@ async def test_agent_outside_neovim_reads_unsaved_text_and_is_reviewed_by_name(n
             # the panel says who it is, and gives it another mode: it is asked about no more
             terminal.command("Fileops agents")
             await look(lambda: terminal.shows("Agents · shared daemon", "● fileops", "default"))
-            terminal.keys("/fileops", "Enter", "m")
-            await look(lambda: terminal.shows("Ask before edits of", "3: yolo"))
+            terminal.keys("m")
+            await look(lambda: terminal.shows("Ask before edits of fileops", "3: yolo"))
             terminal.keys("3", "Enter")
             await look(lambda: terminal.shows("approval mode: yolo (fileops"))
             terminal.keys("q")

@@ -342,3 +342,6 @@ def test_long_notice_is_cut_to_one_line(nvim: Neovim, tmp_path: Path) -> None:
             running.shows(f"fileops: {level} too long", "… (:Fileops log)")
             running.until("mode() ==# 'n'")
             assert "ENTER" not in running.text()
+        brief = "'not shared (:Fileops status)'"
+        running.command(f"lua require('fileops.ui.messages').warn('not shared: ' .. ('why '):rep(40), {brief})")
+        running.shows("fileops: not shared (:Fileops status)")

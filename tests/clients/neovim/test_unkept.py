@@ -1,6 +1,7 @@
 """An agent's edits are written at once, and a person at a terminal keeps or undoes them in the text, by keys."""
 
 import asyncio
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pytest
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, opened, scene
 from clients.neovim.world import Neovim, neovim
 from fileops_client import FileOpsClient
+from support.daemon_process import Place
 from support.mcp_client import mcp_client, texts_of
 
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
@@ -57,7 +59,9 @@ async def test_unkept_changes_are_kept_and_undone_by_keys_and_survive_a_restart(
         assert shop.cart.read_text() == "# typed beside it\n" + CART.replace(*NO_FLOATS)
 
 
-async def test_reason_of_an_undo_is_read_by_the_agent_once_the_file_is_as_it_was(nvim: Neovim, tmp_path: Path) -> None:
+async def test_reason_of_an_undo_is_read_by_the_agent_once_the_file_is_as_it_was(
+    nvim: Neovim, shared: Place, tmp_path: Path
+) -> None:
     with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
         env = {"CLAUDE_CODE_SESSION_ID": "c1", "FILEOPS_SOCKET": nvim.environment["FILEOPS_SOCKET"]}
         with mcp_client(shop.cart.parent, env=env) as agent:
@@ -70,6 +74,8 @@ async def test_reason_of_an_undo_is_read_by_the_agent_once_the_file_is_as_it_was
             shop.terminal.until(f"{MARKED} ==# ''")
             assert shop.cart.read_text() == CART
             texts = texts_of(agent.tool("Read", file_path=str(shop.cart)))
+            logged = shared.run("log", cwd=shop.cart.parent).stdout.decode().splitlines()
+            assert re.search(r"  Neovim  M cart.py  \+1 -1 \(undoes e-\w+\)$", logged[0]), logged
     sentence = "A person took back 1 change of Claude Code. Their reason: Prices are floats; keep them."
     assert any(sentence in text.splitlines() for text in texts)
 

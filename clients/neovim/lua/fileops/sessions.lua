@@ -32,25 +32,32 @@ function M.fetch(callback)
   end)
 end
 
---- Those that are attached first; otherwise by id, so that a row does not move while the person looks at it.
+local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
+
+--- Whether a session is the person's, and no agent's.
+---@param session_id string
+---@return boolean
+function M.is_person(session_id)
+  return vim.list_contains({ '', DEFAULT_SESSION, require('fileops.manual').SESSION }, session_id)
+end
+
+--- Whether a session belongs to an agent inside this Neovim, or to the person.
+---@param session_id string
+---@return boolean
+function M.is_own(session_id) return M.is_person(session_id) or own[session_id] == true end
+
+--- Those that are attached first, and the person last of these: a list is opened with the cursor on the first row.
+--- Otherwise by id, so that a row does not move while the person looks at it.
 ---@return fileops.wire.Session[]
 function M.list()
   local sessions = vim.tbl_values(known)
   table.sort(sessions, function(a, b)
     if a.connected ~= b.connected then return a.connected end
+    local a_is_person = M.is_person(a.session_id)
+    if a_is_person ~= M.is_person(b.session_id) then return not a_is_person end
     return a.session_id < b.session_id
   end)
   return sessions
-end
-
-local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
-
---- Whether a session belongs to an agent inside this Neovim, or to the person.
----@param session_id string
----@return boolean
-function M.is_own(session_id)
-  local always = { '', DEFAULT_SESSION, require('fileops.manual').SESSION }
-  return vim.list_contains(always, session_id) or own[session_id] == true
 end
 
 --- Whether the daemon's record means a session. It puts the name of the connection before the id of an agent inside

@@ -67,6 +67,20 @@ t.it('those that are attached come first, and no row moves when one is active', 
   t.eq(ids(), { 'a', 'b', 'c' })
 end)
 
+t.it('the panel opens at an agent, and asks about that one, not about the person', function()
+  t.clean()
+  told({ session_id = '', label = 'Neovim' }, { session_id = 'codex:0199', label = 'Codex' })
+  local agents = require('fileops.ui.agents')
+  agents.show()
+  local select, prompt = vim.ui.select, nil
+  vim.ui.select = function(_, options) prompt = options.prompt end -- luacheck: ignore 122
+  vim.api.nvim_feedkeys('m', 'xt', false)
+  vim.ui.select = select -- luacheck: ignore 122
+  t.eq(prompt, 'Ask before edits of Codex')
+  agents.close()
+  sessions.forget()
+end)
+
 t.it('the panel follows notifications, and the cursor stays on its session', function()
   t.clean()
   local all = told({ session_id = 'a', label = 'a' }, { session_id = 'b', label = 'b' })

@@ -103,7 +103,8 @@ local function tell_private()
   local reason = M.state.private_reason
   if not reason or reason == told_private then return end
   told_private = reason
-  messages.warn('agents outside do not see this editor: ' .. reason)
+  local what = 'agents outside do not see this editor'
+  messages.warn(('%s: %s'):format(what, reason), what .. ' (:Fileops status)')
 end
 
 ---@param client vim.lsp.Client

@@ -27,11 +27,16 @@ end
 
 ---@param sentence string
 ---@param level integer of vim.log.levels
-local function show(sentence, level)
+---@param brief? string what is shown where there is no room for all of the sentence; it says where all of it is
+local function show(sentence, level, brief)
   local text = 'fileops: ' .. sentence
   if is_on_one_line() then
-    local shown = M.fit(text, vim.o.columns - RESERVED)
-    if shown ~= text then require('fileops.log').note(sentence) end
+    local room = vim.o.columns - RESERVED
+    local shown = M.fit(text, room)
+    if shown ~= text then
+      require('fileops.log').note(sentence)
+      if brief then shown = M.fit('fileops: ' .. brief, room) end
+    end
     -- not as an error by `vim.notify`: inside an autocmd or a script that comes with a line on where that was
     if level == vim.log.levels.ERROR then return vim.api.nvim_echo({ { shown, 'ErrorMsg' } }, true, {}) end
     text = shown
@@ -43,7 +48,8 @@ end
 function M.info(sentence) show(sentence, vim.log.levels.INFO) end
 
 ---@param sentence string
-function M.warn(sentence) show(sentence, vim.log.levels.WARN) end
+---@param brief? string instead, where there is no room for all of the sentence
+function M.warn(sentence, brief) show(sentence, vim.log.levels.WARN, brief) end
 
 ---@param sentence string
 function M.error(sentence) show(sentence, vim.log.levels.ERROR) end

@@ -55,7 +55,10 @@ end
 
 ---@return fileops.wire.Session[]
 local function connected()
-  return vim.tbl_filter(function(session) return session.connected end, sessions.list())
+  return vim.tbl_filter(
+    function(session) return session.connected and not sessions.is_person(session.session_id) end,
+    sessions.list()
+  )
 end
 
 --- What `:Fileops follow` completes.
