@@ -251,9 +251,10 @@ async def test_user_leaves_one_file_out_and_writes_another_text(daemon: SharedDa
         {"file_path": f"{folder}/a", "text": "typed\n"},
         {"file_path": f"{folder}/b", "change_ids": []},
     ]
-    await decide(view, review, "modify", files=files)
+    await decide(view, review, "modify", files=files, reason="Use b.")
     result = await call
     assert contents(folder) == {**AFTER, "a": "typed\n", "b": BEFORE["b"]}
+    assert result["output"].endswith("\nThe user's reason: Use b.")
     assert result["details"]["dropped"] == [f"{folder}/b"]
     assert [file["modified_by_user"] for file in result["details"]["files"]] == [True, False, False]
     assert f"The user left {folder}/b out; it is as it was." in result["output"]
@@ -454,9 +455,10 @@ async def test_user_leaves_a_file_out_of_the_undo_of_a_set(daemon: SharedDaemon,
         {"file_path": f"{folder}/made/new", "change_ids": []},
         {"file_path": f"{folder}/a", "text": "typed\n"},
     ]
-    await decide(view, changed["opened"][0], "modify", files=files)
+    await decide(view, changed["opened"][0], "modify", files=files, reason="Keep the new one.")
     result = await call
     assert code_of(result) is None, result
+    assert result["output"].endswith("\nThe user's reason: Keep the new one.")
     assert contents(folder) == {**BEFORE, "a": "typed\n", "made/new": "new\n"}
     assert [file["file_path"] for file in result["details"]["files"]] == [
         f"{folder}/inner/moved", f"{folder}/b", f"{folder}/a",

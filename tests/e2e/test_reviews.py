@@ -312,15 +312,46 @@ async def test_edits_that_wait_for_a_decision_do_not_keep_the_agent_from_other_r
     assert {code_of(await edit) for edit in edits} == {"rejected"}
 
 
-async def test_result_of_an_edit_that_was_approved_in_part_has_its_diff_once(daemon: SharedDaemon, file: Path) -> None:
-    """Its text has what was written; hosts over MCP add no second diff."""
+async def test_result_of_an_edit_that_was_approved_in_part_has_its_diff_once_and_the_reason(
+    daemon: SharedDaemon, file: Path
+) -> None:
+    """Its text has what was written, and why not the rest; hosts over MCP add no second diff."""
     view = await view_of(daemon, file.parent)
     host = await daemon.host(file.parent, "codex")
     await host.tool("Read", file_path=str(file))
     steps = [{"old_string": "line 5\n", "new_string": "five\n"}, {"old_string": "line 20\n", "new_string": "twenty\n"}]
     edit = host.start_tool("MultiEdit", file_path=str(file), edits=steps)
     review = await opened(view)
-    await decide(view, review, "proceed_once", change_ids=[review["changes"][1]["id"]])
+    await decide(view, review, "proceed_once", change_ids=[review["changes"][1]["id"]], reason="Keep\x07 digits.\n")
     texts = "\n".join(item["text"] for item in (await edit)["content"])
     assert "User modified the proposed change. What was written:" in texts
     assert texts.count("\n+twenty\n") == 1
+    assert texts.count("\nThe user's reason: Keep digits.") == 1
+
+
+async def test_reason_stays_with_a_review_that_is_asked_again(daemon: SharedDaemon, file: Path) -> None:
+    view = await view_of(daemon, file.parent)
+    agent = await daemon.agent(file.parent, host="bot")
+    await agent.read(file)
+    steps = [{"old_string": "line 5\n", "new_string": "five\n"}, {"old_string": "line 20\n", "new_string": "twenty\n"}]
+    edit = agent.start("fileops/multiEdit", {"file_path": str(file), "edits": steps})
+    review = await opened(view)
+    file.write_text(OLD.replace("line 21\n", "theirs\n"))
+    kept = [review["changes"][1]["id"]]
+    assert (await decide(view, review, "proceed_once", change_ids=kept, reason="Keep it."))["reason"] == "reopened"
+    again = await of_revision(view, 2)
+    await decide(view, again, "proceed_once", revision=2)
+    assert (await edit)["output"].endswith("\nThe user's reason: Keep it.")
+
+
+@pytest.mark.parametrize("decision", ["change_ids", "text"])
+async def test_reason_beside_an_approval_of_all_is_not_sent(daemon: SharedDaemon, file: Path, decision: str) -> None:
+    """It is of a rejection, and nothing was rejected: all changes are named, or the text is the proposed one."""
+    view = await view_of(daemon, file.parent)
+    _agent, edit = await begin_edit(daemon, file)
+    review = await opened(view)
+    if decision == "text":
+        await decide(view, review, "modify", text=review["proposed_text"], reason="Why not.")
+    else:
+        await decide(view, review, "proceed_once", change_ids=[review["changes"][0]["id"]], reason="Why not.")
+    assert "Why not." not in (await edit)["output"]

@@ -790,8 +790,8 @@ class FileOpsClient(Requests):
 
         review: the one that your user was shown, whose revision is then required; or an id, with any revision unless
         one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: of a
-        change set, instead of both; files that are not in it are decided as proposed. reason: with "cancel", for the
-        model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
+        change set, instead of both; files that are not in it are decided as proposed. reason: of a rejection, of
+        all or of a part, for the model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
         """
         return self._portal.call(
             self._async.decide_review(

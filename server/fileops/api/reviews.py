@@ -132,7 +132,7 @@ def _decision(params: wire.DecideReviewParams, review: Review, reviews: PersonRe
     if params.outcome == "modify":
         if text is None:
             raise InvalidParams("is required for the outcome modify", ".text")
-        return Modify(text)
+        return Modify(text, cleaned_reason(params.reason))
     if text is not None:
         raise InvalidParams("goes with the outcome modify only", ".text")
     if params.outcome == "cancel":
@@ -148,7 +148,8 @@ def _decision(params: wire.DecideReviewParams, review: Review, reviews: PersonRe
     for index, change_id in enumerate(change_ids):
         if change_id not in known:
             raise InvalidParams("is no change of this review", f".change_ids[{index}]")
-    return SomeChanges(tuple(change_id for change_id in known if change_id in change_ids), always)
+    accepted = tuple(change_id for change_id in known if change_id in change_ids)
+    return SomeChanges(accepted, always, cleaned_reason(params.reason))
 
 
 def _decision_about_set(params: wire.DecideReviewParams, review: Review, reviews: PersonReviews) -> Decision:
@@ -172,7 +173,7 @@ def _decision_about_set(params: wire.DecideReviewParams, review: Review, reviews
     always = reviews.always_for(review) if params.outcome == "proceed_always" else None
     if not decided:
         return always or Once()
-    return SomeFiles(tuple(decided.values()), always)
+    return SomeFiles(tuple(decided.values()), always, cleaned_reason(params.reason))
 
 
 def _file_decision(file: wire.DecidedFile, asked: ApprovalRequest, outcome: wire.Outcome, place: str) -> FileDecision:

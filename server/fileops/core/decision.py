@@ -115,6 +115,15 @@ def always_of(decision: Decision) -> Always | None:
             return None
 
 
+def reason_of(decision: Decision) -> str:
+    """Why the user did not approve all of it, "" if they gave no reason, or rejected all of it."""
+    match decision:
+        case Modify(reason=reason) | SomeChanges(reason=reason) | SomeFiles(reason=reason):
+            return reason
+        case _:
+            return ""
+
+
 def with_always(decision: Decision, always: Always) -> Decision:
     """The decision, with this in place of what it says about later edits, if it says something."""
     match decision:

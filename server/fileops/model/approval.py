@@ -39,9 +39,10 @@ class TimedOut(Struct, frozen=True):
 
 
 class Modify(Struct, frozen=True):
-    """Write this text of the user instead. Its line ends are LF or those of the file."""
+    """Write this text of the user instead. Its line ends are LF or those of the file. reason: as in `Reject`."""
 
     text: str
+    reason: str = ""
 
 
 class SomeHunks(Struct, frozen=True):
@@ -52,10 +53,14 @@ class SomeHunks(Struct, frozen=True):
 
 
 class SomeChanges(Struct, frozen=True):
-    """Apply only the changes with these ids. always: this also approves later edits of the session."""
+    """Apply only the changes with these ids. always: this also approves later edits of the session.
+
+    reason: why not the others, as in `Reject`.
+    """
 
     change_ids: tuple[str, ...]
     always: Always | None = None
+    reason: str = ""
 
 
 class FileDecision(Struct, frozen=True, kw_only=True):
@@ -78,11 +83,12 @@ class FileDecision(Struct, frozen=True, kw_only=True):
 class SomeFiles(Struct, frozen=True):
     """Apply a change set with these files changed as the user wants, and all others as proposed.
 
-    always: this also approves later edits of the session.
+    always: this also approves later edits of the session. reason: why not as proposed, as in `Reject`.
     """
 
     files: tuple[FileDecision, ...]
     always: Always | None = None
+    reason: str = ""
 
 
 class Undecided(Struct, frozen=True):

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import Attempts, CancelToken
 from fileops.core import splices as splicing
 from fileops.core import text
-from fileops.core.decision import apply_decision, decision_about
+from fileops.core.decision import apply_decision, decision_about, reason_of
 from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.relevance import foreign_ranges
 from fileops.core.patch.hunks import plan_hunks
@@ -120,10 +120,14 @@ class SetFile(Struct, frozen=True, kw_only=True):
 
 
 class SetProposal(Struct, frozen=True, kw_only=True):
-    """The plans of a set that waits for a decision. Nothing is locked until then."""
+    """The plans of a set that waits for a decision. Nothing is locked until then.
+
+    reason: why the user did not approve all of it, as they said in the last round of the review in which they did.
+    """
 
     files: tuple[SetFile, ...]
     question: ApprovalRequest
+    reason: str = ""
 
 
 SetStep = ChangeSetResult | SetProposal
@@ -171,9 +175,10 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
         attempts = Attempts(token)
         try:
             decided = self._decided(proposal, decision)
+            reason = reason_of(decision) or proposal.reason
             while True:
                 with attempts.next():
-                    return self._commit_decided(request, policy, token, decided)
+                    return self._commit_decided(request, policy, token, decided, reason)
         except SetFailed as failure:
             return self.failed(request, failure.problems)
         except FileOpsError as error:
@@ -373,6 +378,7 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
         policy: Policy,
         token: CancelToken,
         decided: Sequence[tuple[SetFile, Decision]],
+        reason: str,
     ) -> SetStep:
         """Write what was decided, or ask again about all of it. Raises: Stale, PathMoved, Cancelled and failures."""
         files: list[SetFile] = []
@@ -388,8 +394,10 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
             else:
                 files.append(replace(file, plan=outcome.plan, by_user=file.by_user or outcome.by_user))
         if is_reopened:
-            return self._proposal(request, files, policy, token)
-        return self._commit(request, files, token, is_accepted=True)
+            return replace(self._proposal(request, files, policy, token), reason=reason)
+        result = self._commit(request, files, token, is_accepted=True)
+        is_other = any(file.is_left_out or file.by_user for file in files)
+        return replace(result, output=outputs.with_reason(result.output, reason)) if is_other else result
 
     def _carried_over(
         self, request: ChangeSetRequest, file: SetFile, decision: Decision, policy: Policy, token: CancelToken

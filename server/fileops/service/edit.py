@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import Attempts, CancelToken
 from fileops.core import plan as planning
 from fileops.core import processing, splices, text, validation
-from fileops.core.decision import apply_decision
+from fileops.core.decision import apply_decision, reason_of
 from fileops.core.diff.unified import change_of
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
@@ -62,19 +62,21 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """A plan that waits for a decision. Nothing is locked until then.
 
     is_other: whether the plan is no longer what was requested: others or the user took a part out, or changed it, in
-    this round of the review or in an earlier one.
+    this round of the review or in an earlier one. reason: why the user did, as they said in the last of these rounds.
     """
 
     plan: Plan
     question: ApprovalRequest
     is_other: bool = False
+    reason: str = ""
 
 
 class DecidedPlan(Struct, frozen=True):
-    """A decision over the present file. by_user: it is not what was requested."""
+    """A decision over the present file. by_user: it is not what was requested. reason: why, if the user said it."""
 
     plan: Plan
     by_user: bool = False
+    reason: str = ""
 
 
 EditStep = EditResult | Proposal | NeedsCorrection
@@ -330,8 +332,15 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         if isinstance(outcome, Proposal):
             return outcome
         if not outcome.plan.splices and not outcome.plan.creates:  # others have made the same change
-            return _result_of(request, outcome.plan, None, modified_by_user=outcome.by_user)
-        return self._commit(request, outcome.plan, token, modified_by_user=outcome.by_user, is_accepted=True)
+            return _result_of(request, outcome.plan, None, modified_by_user=outcome.by_user, reason=outcome.reason)
+        return self._commit(
+            request,
+            outcome.plan,
+            token,
+            modified_by_user=outcome.by_user,
+            reason=outcome.reason,
+            is_accepted=True,
+        )
 
     def carried_over(
         self,
@@ -351,11 +360,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         Raises: Stale, PathMoved, Cancelled and the failures of reading and planning.
         """
         asked, by_user = proposal.plan, proposal.is_other or decided is not proposal.plan
+        reason = reason_of(decision) or proposal.reason
         snapshot = self.fs.read(canonical_path(self.fs, request.file_path, policy.roots))
         was, is_known = asked.snapshot, self.freshness.knows(request.session_id, snapshot)
         if (snapshot.path, snapshot.exists, snapshot.data) == (was.path, was.exists, was.data):
             plan = replace(decided, snapshot=snapshot, rebased=None if is_known else decided.rebased)
-            return DecidedPlan(plan, by_user)
+            return DecidedPlan(plan, by_user, reason)
         if is_known and not by_user and snapshot.path == was.path:
             replanned = self._plan_if_possible(request, snapshot, token)
             if replanned is not None and _changed_lines(replanned) == _changed_lines(asked):
@@ -380,8 +390,8 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             question = replace(again.question, previous=outcome.previous, changes=changes)
             requested = None if by_user else self._plan_if_possible(request, snapshot, token)
             is_other = requested is None or _changed_lines(requested) != _changed_lines(plan)
-            return replace(again, question=question, is_other=is_other)
-        return DecidedPlan(plan, by_user)
+            return replace(again, question=question, is_other=is_other, reason=reason)
+        return DecidedPlan(plan, by_user, reason)
 
     def _plan_if_possible(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan | None:
         """The plan of the request on this content; None if it cannot be made there. Raises: Cancelled."""
@@ -432,6 +442,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         token: CancelToken,
         *,
         modified_by_user: bool = False,
+        reason: str = "",
         is_accepted: bool = False,
     ) -> EditResult:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
@@ -444,7 +455,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 on_committed=self.noting(request, plan),
                 marks=RecordMarks(is_kept=is_accepted),
             )
-            result = _result_of(request, plan, edit, modified_by_user=modified_by_user)
+            result = _result_of(request, plan, edit, modified_by_user=modified_by_user, reason=reason)
             return result if check is None else replace(result, syntax=check.result())
 
     def noting(self, request: EditRequest, plan: Plan) -> Callable[[Committed], None]:
@@ -497,12 +508,13 @@ def _result_of(
     edit: CommittedEdit | None,
     *,
     modified_by_user: bool = False,
+    reason: str = "",
     needs_approval: bool | None = None,
 ) -> EditResult:
     texts = texts_of(plan, splices.apply(plan.snapshot.data, plan.splices)) if request.include_texts else None
     nothing_to_write = None if request.dry_run else CommitReport(method="none", durability="not_synced")
     return EditResult(
-        output=_success_text(request, plan, modified_by_user=modified_by_user),
+        output=_success_text(request, plan, modified_by_user=modified_by_user, reason=reason),
         change=plan.change,
         edits=plan.edits,
         is_multi=request.tool == "multi_edit",
@@ -524,7 +536,7 @@ def _result_of(
     )
 
 
-def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -> str:
+def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool, reason: str) -> str:
     if request.tool == "multi_edit":
         output = outputs.multi_edited_text(request.file_path, plan.edits)
     elif plan.creates:
@@ -540,4 +552,6 @@ def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool) -
         output = outputs.with_merge(output)
     if request.dry_run:
         output = outputs.with_dry_run(output)
-    return outputs.with_user_change(output, plan.change.unified) if modified_by_user else output
+    if not modified_by_user:
+        return output
+    return outputs.with_reason(outputs.with_user_change(output, plan.change.unified), reason)

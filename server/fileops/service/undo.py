@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
-from fileops.core.decision import apply_decision, decision_about
+from fileops.core.decision import apply_decision, decision_about, reason_of
 from fileops.core.merge.undo import undo_edits
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
@@ -37,12 +37,13 @@ from fileops.tracking.freshness import Freshness
 class PendingUndo(Struct, frozen=True, kw_only=True):
     """Plans of all files, and the question about those that wait for a decision: the first one, or all of a set.
 
-    waiting: their places in `files`.
+    waiting: their places in `files`. reasons: why the user did not approve all of those before, as far as they said it.
     """
 
     files: tuple[FileChange, ...]
     waiting: tuple[int, ...]
     question: ApprovalRequest
+    reasons: tuple[str, ...] = ()
 
 
 UndoStep = UndoResult | PendingUndo
@@ -89,7 +90,8 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             files = list(pending.files)
             for at, decided in decisions.items():
                 files[at] = self._decided(pending.files[at], decided, n_files=len(pending.files))
-            return self._advance(request, tuple(files), policy, token)
+            reasons = (*pending.reasons, *filter(None, [reason_of(decision)]))
+            return self._advance(request, tuple(files), policy, token, reasons)
 
         return self._guarded(request, work)
 
@@ -225,7 +227,12 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     # --- decide and write --------------------------------------------------------------------------------------
 
     def _advance(
-        self, request: UndoRequest, files: tuple[FileChange, ...], policy: Policy, token: CancelToken
+        self,
+        request: UndoRequest,
+        files: tuple[FileChange, ...],
+        policy: Policy,
+        token: CancelToken,
+        reasons: tuple[str, ...] = (),
     ) -> UndoStep:
         """Return the next question, or write all files if there is none left. Raises: UndoFailed."""
         undecided = tuple(
@@ -240,7 +247,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
             if request.set_id is not None:  # asked about as a whole
                 waiting = tuple(at for at, file in enumerate(files) if file.has_effect and not file.is_decided)
                 question = _set_question(request, [files[at] for at in waiting], policy, token)
-            return PendingUndo(files=files, waiting=waiting, question=question)
+            return PendingUndo(files=files, waiting=waiting, question=question, reasons=reasons)
         dropped = [file.file_path for file in files if file.is_left_out]
         files = tuple(file for file in files if not file.is_left_out)
         if not files:
@@ -258,7 +265,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
         )
         is_set = request.set_id is not None or any(file.new_path is not None for file in files)
         done = writer.write_set(files, token) if is_set else writer.write(files, token)
-        return _result(request, done, dropped=dropped)
+        return _result(request, done, dropped=dropped, reasons=reasons)
 
 
 def _permissions_to_restore(edits: Sequence[AppliedEdit], snapshot: Snapshot) -> Permissions | None:
@@ -319,6 +326,7 @@ def _result(
     files: Sequence[UndoneFile],
     *,
     dropped: Sequence[str] = (),
+    reasons: Sequence[str] = (),
     needs_approval: bool | None = None,
 ) -> UndoResult:
     texts: list[str] = []
@@ -328,6 +336,8 @@ def _result(
         )
         texts.append(outputs.with_user_change(output, file.change.unified) if file.modified_by_user else output)
     output = "\n".join([*texts, *map(outputs.left_out_text, dropped)])
+    if dropped or any(file.modified_by_user for file in files):
+        output = outputs.with_reason(output, " ".join(dict.fromkeys(reasons)))
     if request.dry_run:
         output = outputs.with_dry_run(output)
     return UndoResult(output=output, files=tuple(files), dry_run=request.dry_run, needs_approval=needs_approval)

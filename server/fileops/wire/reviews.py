@@ -173,7 +173,7 @@ class DecideReviewParams(Params, frozen=True, kw_only=True):
     files: list[DecidedFile] | None = None
     """Of a change set, in place of `text` and `change_ids`. Files that are not in it are decided as proposed."""
     reason: str | None = None
-    """Of a rejection, for the model."""
+    """Of a rejection, of all or of a part, for the model."""
     revision: int | None = None
     """The one that the person was shown."""
 

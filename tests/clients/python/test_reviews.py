@@ -68,11 +68,13 @@ async def test_listener_shows_an_agents_edit_and_decides_its_changes(shared: Pla
             assert (listed.original_text, listed.proposed_text, listed.changes) == (None, None, review.changes)
             with pytest.raises(ResponseError, match="change_ids"):
                 await board.decide_review(review, "proceed_once", change_ids=["no such change"])
-            done = await board.decide_review(review, "proceed_once", change_ids=[review.changes[1].id])
+            kept = [review.changes[1].id]
+            done = await board.decide_review(review, "proceed_once", change_ids=kept, reason="One is a name.")
             assert (done.state, done.outcome, done.reason, done.error) == ("decided", "proceed_once", None, None)
             assert done.by is not None
             assert (done.by.kind, done.by.client) == ("person", "board")
         assert call.result().ok
+        assert "\nThe user's reason: One is a name." in call.result().text_for_model
         await shown.until(lambda shown: shown.closed)
         late = await board.decide_review(review.review_id, "cancel")
         assert (late.reason, late.outcome) == ("already_decided", "proceed_once")

@@ -38,8 +38,8 @@ class ReviewRequests(Sender):
 
         review: the one that your user was shown, whose revision is then required; or an id, with any revision unless
         one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: of a
-        change set, instead of both; files that are not in it are decided as proposed. reason: with "cancel", for the
-        model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
+        change set, instead of both; files that are not in it are decided as proposed. reason: of a rejection, of
+        all or of a part, for the model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
         """
         if isinstance(review, Review):
             revision = review.revision if revision is None else revision

@@ -653,7 +653,7 @@ export interface DecideReviewParams {
   change_ids?: [string, ...string[]] | null;
   /** Of a change set, in place of `text` and `change_ids`. Files that are not in it are decided as proposed. */
   files?: DecidedFile[] | null;
-  /** Of a rejection, for the model. */
+  /** Of a rejection, of all or of a part, for the model. */
   reason?: string | null;
   /** The one that the person was shown. */
   revision?: number | null;

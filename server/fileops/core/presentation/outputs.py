@@ -110,6 +110,14 @@ def with_user_change(output: str, unified_diff: str) -> str:
     return f"{output}\nUser modified the proposed change. What was written:\n{unified_diff}"
 
 
+def with_reason(output: str, reason: str) -> str:
+    """Return `output` and why the user did not approve all of the change, if they said it."""
+    if not reason:
+        return output
+    newline = "" if output.endswith("\n") else "\n"
+    return f"{output}{newline}The user's reason: {reason}"
+
+
 def command_text(shown: str, exit_code: int | None, error: FileOpsError | None, cwd: str) -> str:
     """Return the output of a shell command, and how it ended unless it succeeded."""
     match error:

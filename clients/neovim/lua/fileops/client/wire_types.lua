@@ -269,7 +269,7 @@
 ---@field text? string The whole result, for `modify`.
 ---@field change_ids? string[] Only these changes are accepted.
 ---@field files? fileops.wire.DecidedFile[] Of a change set, in place of `text` and `change_ids`. Files that are not in it are decided as proposed.
----@field reason? string Of a rejection, for the model.
+---@field reason? string Of a rejection, of all or of a part, for the model.
 ---@field revision? integer The one that the person was shown.
 
 ---@class (exact) fileops.wire.DecideReviewResult What became of a decision.

@@ -36,9 +36,9 @@ function M.is_waiting(review) return vim.list_contains(queue, review) end
 function M.outcome(review)
   if not next(review.rejected) then return { outcome = 'proceed_once' } end
   local kept = vim.tbl_filter(function(id) return not review.rejected[id] end, review.change_ids)
-  if #kept == 0 then return { outcome = 'cancel' } end
+  if #kept == 0 then return { outcome = 'cancel', reason = review.reason } end
   if #kept == #review.change_ids then return { outcome = 'proceed_once' } end
-  return { outcome = 'proceed_once', change_ids = kept }
+  return { outcome = 'proceed_once', change_ids = kept, reason = review.reason }
 end
 
 --- For listeners.

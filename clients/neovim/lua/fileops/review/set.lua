@@ -53,7 +53,7 @@ function M.decision(decided)
   local outcome = (outcomes.cancel or outcomes.modify) and 'modify'
     or outcomes.proceed_always and 'proceed_always'
     or 'proceed_once'
-  return { outcome = outcome, files = #files > 0 and files or nil, revision = revision }
+  return { outcome = outcome, files = #files > 0 and files or nil, reason = reason, revision = revision }
 end
 
 return M

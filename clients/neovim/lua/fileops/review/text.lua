@@ -15,8 +15,6 @@ local virtual = require('fileops.ui.virtual')
 
 local M = {}
 
-local REASON_IS_NOT_SENT =
-  'the agent reads what was written, and not the reason: only a rejection of all carries one'
 local ns = vim.api.nvim_create_namespace('fileops.review.text')
 
 -- A key that is pressed this soon after a change has appeared was meant for what was there before. A person does not
@@ -286,11 +284,9 @@ local function judge(found, accepts, reason)
   end
   for _, review in ipairs(reviews) do
     if queue.is_judged(review) then
-      local outcome = queue.outcome(review)
-      if outcome.outcome == 'cancel' then
+      if queue.outcome(review).outcome == 'cancel' then
         queue.reject(review, review.reason)
       else
-        if outcome.change_ids and review.reason then messages.warn(REASON_IS_NOT_SENT) end
         queue.accept(review)
       end
     end
