@@ -8,7 +8,9 @@ The patterns are those of `pathspec`, which is imported with the first file of p
 - Matching takes time that grows with the length of the path times that of the pattern; see `_linear`.
 """
 
+import codecs
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fileops.core import text
@@ -53,6 +55,28 @@ class IgnorePatterns:
         return known
 
 
+class GitPatterns:
+    """The patterns of one `.gitignore` file, as git reads them: a line that can match nothing is dropped.
+
+    Raises: OSError, ImportError (pathspec cannot be loaded).
+    """
+
+    def __init__(self, data: bytes) -> None:
+        lines = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape").split("\n")
+        self._patterns: Patterns = []
+        for line in lines:
+            with suppress(BadPatternsError):
+                self._patterns += _patterns_of([line.removesuffix("\r")])
+
+    def verdict(self, entry: str) -> bool | None:
+        """Whether an entry of a folder is ignored; None if no pattern matches the entry itself.
+
+        Args: entry: relative to the folder of the patterns, of a folder with a slash at its end. What they say of the
+        folders that it is in is to be asked before.
+        """
+        return _verdict(self._patterns, entry)
+
+
 def _is_matched(patterns: "Patterns", path: str) -> bool:
     at = path.find("/")
     while at >= 0:
@@ -63,11 +87,15 @@ def _is_matched(patterns: "Patterns", path: str) -> bool:
 
 
 def _is_ignored(patterns: "Patterns", entry: str) -> bool:
-    """Return what the last pattern that matches an entry of a folder says of it."""
+    return _verdict(patterns, entry) is True
+
+
+def _verdict(patterns: "Patterns", entry: str) -> bool | None:
+    """Return what the last pattern that matches an entry of a folder says of it; None if none does."""
     for regex, is_ignored in reversed(patterns):
         if regex.fullmatch(entry) is not None:
             return is_ignored
-    return False
+    return None
 
 
 def _lines_of(data: bytes) -> "list[str]":

@@ -19,6 +19,7 @@ from fileops.model.record import (
     ByOutside,
     ByPerson,
     BySession,
+    ByUnsure,
     Command,
     ContentKind,
     Contents,
@@ -212,6 +213,10 @@ class EntryWriter:
             entry = replace(entry, settled=True, kept=entry.kept or was_accepted)
             self._store.replace(entry)
             merged = self._merged(entry)
+            if merged is not None and merged.after is None:  # what follows may have waited for this author
+                newest = self._store.newest(entry.path)
+                if newest is not None and newest.entry_id != merged.entry_id:
+                    merged = self._merged(newest)
         self._on_entries([*changed, *([] if merged is None else [merged])])
 
     def _divided(self, entry: Entry, change: Observed, part: Part) -> tuple[Entry, Contents, Entry] | None:
@@ -325,7 +330,9 @@ class EntryWriter:
     def _merged(self, entry: Entry) -> Entry | None:
         """Make one entry of this one and the one before, if the same writer made both. None if nothing is left."""
         previous = self._store.previous(entry)
-        if previous is None or not _is_same_writer(previous, entry):
+        if previous is not None and _is_save_by_rename(previous, entry):
+            previous = replace(previous, by=entry.by, evidence=entry.evidence, turn_id=entry.turn_id, kept=entry.kept)
+        elif previous is None or not _is_same_writer(previous, entry):
             self._recent.append(entry)
             return entry
         if previous.before == entry.after:
@@ -398,6 +405,26 @@ def _following(other: Entry, change: Observed) -> Observed:
         None if version is None else Known(content="kept", digest=version.digest, is_executable=version.is_executable)
     )
     return replace(change, before=before, before_data=None, gap=None if change.gap == "baseline" else change.gap)
+
+
+def _is_save_by_rename(previous: Entry, entry: Entry) -> bool:
+    """Whether both are one save of an editor that renames the file, or removes it, and writes it again."""
+    if entry.evidence != "save" or not isinstance(entry.by, ByPerson) or entry.gap is not None:
+        return False
+    is_by_editor = isinstance(previous.by, ByOutside) or (
+        isinstance(previous.by, ByUnsure) and entry.by in previous.by.candidates
+    )
+    return (
+        is_by_editor
+        and previous.settled
+        and entry.settled
+        and (previous.kind, entry.kind) == ("delete", "create")
+        and previous.content == entry.content == "kept"
+        and previous.gap is None
+        and previous.undone_by is None
+        and not previous.undoes
+        and entry.time - previous.time <= SAME_WRITER_S
+    )
 
 
 def _is_withdrawal(undone: Sequence[Entry]) -> bool:

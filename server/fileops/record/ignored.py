@@ -5,12 +5,9 @@ checks. Belongs to the recorder's thread.
 """
 
 import os
-from typing import TYPE_CHECKING
 
+from fileops.core.ignore import GitPatterns
 from fileops.record import git
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 # Outside of git these are left out: installed packages and what programs make.
 BUILD_FOLDERS = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", "build", "dist"})
@@ -25,7 +22,7 @@ class IgnoreRules:
         self._own: tuple[str, ...] = ()
         if repository is not None:
             self._own = (os.path.join(repository.git_folder, "info", "exclude"), git.excludes_file(root))
-        self._rules: dict[str, tuple[tuple[int, int], GitIgnoreSpec | None]] = {}
+        self._rules: dict[str, tuple[tuple[int, int], GitPatterns | None]] = {}
 
     def is_ignored(self, path: str, *, is_folder: bool = False) -> bool:
         """Whether a path below the root, or a folder that it is in, is ignored."""
@@ -54,9 +51,9 @@ class IgnoreRules:
 
     def _verdict(self, file: str, relative: str) -> bool | None:
         rules = self._rules_of(file)
-        return None if rules is None else rules.check_file(relative).include
+        return None if rules is None else rules.verdict(relative)
 
-    def _rules_of(self, file: str) -> "GitIgnoreSpec | None":
+    def _rules_of(self, file: str) -> GitPatterns | None:
         try:
             status = os.stat(file)
         except OSError:
@@ -71,12 +68,10 @@ class IgnoreRules:
         return rules
 
 
-def _parsed(file: str) -> "GitIgnoreSpec | None":
+def _parsed(file: str) -> GitPatterns | None:
     """The rules of a file; None if it cannot be read, or is no file of rules."""
-    from pathspec import GitIgnoreSpec
-
     try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as lines:
-            return GitIgnoreSpec.from_lines(lines.read().splitlines())
-    except (OSError, ValueError):
+        with open(file, "rb") as rules:
+            return GitPatterns(rules.read())
+    except OSError:
         return None

@@ -69,7 +69,7 @@ SCAN_EVERY_S = 60.0
 _WAKE_BYTES = 1 << 16  # as much as a pipe holds
 PRUNE_EVERY_S = 3600.0
 _PRUNING = ""  # the name of its steps, beside those of folders
-KEPT_S = 3600.0  # a folder without clients
+KEPT_S = 3600.0  # a folder without clients: people close an editor and open it again
 _INDEX_EVERY_S = 1.0
 _BLOBS_AT_ONCE = 200
 _WRITTEN_AT_ONCE = 8  # entries, before messages and events are looked at again
@@ -120,6 +120,7 @@ class Recorder:
         documents: OpenDocuments,
         *,
         watches: bool = True,
+        kept_s: float = KEPT_S,
         warn: Callable[[str], None] = log.warning,
         on_entries: Callable[[Sequence[Entry]], None] = lambda _entries: None,
         now: Callable[[], float] = time.time,
@@ -127,8 +128,8 @@ class Recorder:
         """Take what the thread needs.
 
         Args: open_store: called in the thread, because a disk may be slow. watches: whether folders are recorded, and
-        not only the daemon's own edits. warn: gets a sentence, once, if the record cannot be written any more.
-        on_entries: see EntryWriter.
+        not only the daemon's own edits. kept_s: how long a folder without clients is recorded. warn: gets a sentence,
+        once, if the record cannot be written any more. on_entries: see EntryWriter.
         """
         self.brackets, self.turns = brackets, turns
         self._open_store, self._on_entries = open_store, on_entries
@@ -142,7 +143,7 @@ class Recorder:
         self._clients: dict[str, set[str]] = {}  # guarded by _lock: the clients of each folder
         self._left_at: dict[str, float] = {}  # guarded by _lock: monotonic
         self._inotify = _opened_inotify() if watches else None
-        self._watches = watches
+        self._watches, self._kept_s = watches, kept_s
         self._wake_fd, self._waker_fd = os.pipe()  # neither is inherited
         for fd in (self._wake_fd, self._waker_fd):
             os.set_blocking(fd, False)
@@ -217,7 +218,7 @@ class Recorder:
             self._send(lambda: self._begin(root, facts))
 
     def leave(self, client: str) -> None:
-        """A client has left. A folder without clients is recorded for one more hour."""
+        """A client has left. A folder without clients is recorded for kept_s more."""
         with self._lock:
             for root, clients in self._clients.items():
                 if client in clients:
@@ -525,7 +526,7 @@ class Recorder:
     def _end_left_folders(self) -> None:
         with self._lock:
             now = time.monotonic()
-            ended = [root for root, left_at in self._left_at.items() if now - left_at >= KEPT_S]
+            ended = [root for root, left_at in self._left_at.items() if now - left_at >= self._kept_s]
             for root in ended:
                 del self._left_at[root], self._clients[root]
         for root in ended:

@@ -51,3 +51,24 @@ async def test_commit_that_was_listed_before_it_was_noted_is_the_sessions_alone(
     entries, _ = recorder.store.entries(LogQuery())
     recorder.close()
     assert [entry.edit_id for entry in entries] == ["e-1"]
+
+
+def test_folder_without_clients_is_recorded_until_its_time_is_over(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path.resolve() / "p"
+    folder.mkdir()
+    (folder / "a.txt").write_text("old\n")
+    recorder = Recorder(lambda: RecordStore(None), Brackets(), TurnRegistry(), NoDocuments(), kept_s=0)
+    recorder.start()
+    for client in ("first", "second"):
+        recorder.record(str(folder), client)
+    wait_until(lambda: [status.root for status in recorder.status()] == [str(folder)])
+    recorder.leave("first")
+    assert len(recorder.status()) == 1
+    recorder.leave("second")
+    wait_until(lambda: recorder.status() == [])
+    (folder / "a.txt").write_text("new\n")
+    recorder.record(str(folder), "third")
+    wait_until(lambda: [entry.gap for entry in recorder.store.entries(LogQuery())[0]] == ["away"])
+    recorder.close()

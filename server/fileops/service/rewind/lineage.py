@@ -45,11 +45,11 @@ class Lineages:
             move = next(filter(self._leaves, entries[after + 1 :]), None)
             if move is None or move.moved_to is None:
                 break
-            path, entries = move.moved_to, self.entries_at(move.moved_to)
-            created = _last(entries, lambda entry, of=move.path: entry.kind == "create" and entry.moved_from == of)
-            if created is None:
+            arrived = self.entries_at(move.moved_to)
+            created = _last(arrived, lambda entry, of=move.path: entry.kind == "create" and entry.moved_from == of)
+            if created is None:  # it was removed again within a moment, as the backup of an editor is
                 break
-            after = created
+            path, entries, after = move.moved_to, arrived, created
         return path
 
     def _arrives(self, entry: Entry) -> bool:
