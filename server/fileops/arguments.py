@@ -297,7 +297,11 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         help="what is refused outside the roots: edits (default), or edits and reads",
     )
     mcp.add_argument(
-        "--tools", metavar="+NAME", default="", help=f"further tools, separated by commas: {', '.join(FURTHER_TOOLS)}"
+        "--tools",
+        metavar="+NAME",
+        action="append",
+        default=[],
+        help=f"further tools, separated by commas, or each with its own --tools: {', '.join(FURTHER_TOOLS)}",
     )
     mcp.add_argument(
         "--notices",

@@ -231,7 +231,7 @@ def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
             _refuse_mcp(f"--root {root} is not a folder. Name one that exists.")
         if not is_usable(root, os.environ):
             _refuse_mcp(f"--root {root} is the home folder or contains it. Name the folder of a project.")
-    wanted = [name for name in options.tools.split(",") if name]
+    wanted = [name for names in options.tools for name in names.split(",") if name]
     if unknown := [name for name in wanted if name not in FURTHER_TOOLS]:
         _refuse_mcp(f"--tools {unknown[0]} is not known. There are {', '.join(FURTHER_TOOLS)}.")
     if options.max_read_bytes is not None and options.max_read_bytes < 1:

@@ -184,9 +184,10 @@ def test_file_that_was_not_read_is_not_patched(client: RawClient, folder: Path) 
 
 
 def test_tool_applies_a_patch_below_the_root_and_hints_at_what_is_there(folder: Path) -> None:
-    with mcp_client(folder, "--tools", "+patch") as client:
+    with mcp_client(folder, "--tools", "+write", "--tools", "+patch") as client:
         client.begin()
-        assert "ApplyPatch" in [tool["name"] for tool in client.result("tools/list", {})["tools"]]
+        listed = [tool["name"] for tool in client.result("tools/list", {})["tools"]]
+        assert listed == ["Read", "Edit", "MultiEdit", "Write", "ApplyPatch"]
         for name in ("a.py", "b.txt", "c.txt"):
             client.tool("Read", file_path=str(folder / name))
         wrong = WHOLE.replace("-    x = 1", "-  x = 1")
