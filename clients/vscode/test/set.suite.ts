@@ -77,6 +77,32 @@ export function setSuite(): void {
       await nothingLeft();
     });
 
+    it('is undone as a whole from the row of one of its files, if the person chooses so', async () => {
+      const { done, edited, moved, gone, made } = await patched();
+      await vscode.commands.executeCommand('fileops.review.acceptAll', reviewOf(gone).id);
+      const { details } = await done as unknown as { details: { files: { file_path: string; edit_id: string }[] } };
+      const there = (): boolean[] => [edited, moved, `${moved}.new`, gone, made].map(fs.existsSync);
+      assert.deepEqual(there(), [true, false, true, false, true]);
+      const idOf = (filePath: string): string => details.files.find(one => one.file_path === filePath)!.edit_id;
+      const undo = async (filePath: string, command: string): Promise<unknown> => {
+        let isOver = false;
+        const undone = vscode.commands.executeCommand('fileops.history.undo', idOf(filePath)).then(result => { isOver = true; return result; });
+        await until(async () => {
+          await vscode.commands.executeCommand(command);
+          return isOver;
+        }, 'the person has chosen');
+        return undone;
+      };
+      assert.equal(await undo(edited, 'workbench.action.closeQuickOpen'), undefined);
+      assert.deepEqual(there(), [true, false, true, false, true]);
+      await insides.history.undo({ edit_id: idOf(gone) });
+      assert.deepEqual(there(), [true, false, true, true, true]);
+      await undo(made, 'workbench.action.acceptSelectedQuickOpenItem'); // what is left of the set
+      assert.deepEqual(there(), [true, true, false, true, false]);
+      assert.deepEqual([disk(edited), disk(moved)], [PARTS, PARTS]);
+      await nothingLeft();
+    });
+
     it('that is rejected as a whole changes nothing, also where a file was accepted before', async () => {
       const { done, edited, moved, gone, made } = await patched();
       void insides.reviews.decide(reviewOf(edited), 'accept');

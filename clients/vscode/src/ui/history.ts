@@ -41,9 +41,9 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
       sessions.onDidChangeNames(() => this.refresh()),
       register('fileops.history.refresh', () => this.refresh()),
       register('fileops.history.show', (target: unknown) => this.#withEdit(target, edit => this.show(edit))),
-      register('fileops.history.undo', (target: unknown) => this.#withEdit(target, edit => this.undo({ edit_id: edit.edit_id }))),
+      register('fileops.history.undo', (target: unknown) => this.#withEdit(target, edit => this.#undoEntry(edit))),
       register('fileops.history.undoSession', (row: SessionRow) => this.#undoSession(row)),
-      register('fileops.history.undoLast', () => this.#withLast(edit => edit.undoable, edit => this.undo({ edit_id: edit.edit_id }))),
+      register('fileops.history.undoLast', () => this.#withLast(edit => edit.undoable, edit => this.#undoEntry(edit))),
       register('fileops.showLastEdit', () => this.#withLast(() => true, edit => this.show(edit))),
     ];
   }
@@ -75,10 +75,24 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
       const came = result.details.undone?.length ? 'not all was undone' : 'nothing was undone';
       void vscode.window.showWarningMessage(`Fileops: ${came}. ${result.error?.message ?? ''}`.trim());
     } else {
-      vscode.window.setStatusBarMessage(`$(discard) Undone: ${path.basename(result.ui_extra?.file_path ?? '')}`, 5000);
+      const names = (result.details.files ?? []).map(file => path.basename(file.file_path));
+      const undone = names.length > 1 ? `${names.length} files` : names[0] ?? '';
+      vscode.window.setStatusBarMessage(`$(discard) Undone: ${undone}`, 5000);
     }
     this.refresh();
     return result;
+  }
+
+  /** Of a change set the person chooses: files that were changed together belong together. */
+  async #undoEntry(edit: HistoryEntry): Promise<ToolResult<UndoDetails> | undefined> {
+    const { edit_id, set_id } = edit;
+    const ofSet = set_id ? (await this.edits()).filter(other => other.set_id === set_id && other.undoable) : [];
+    if (!set_id || ofSet.length <= 1) return this.undo({ edit_id });
+    const whole = { label: `Undo the change set: ${ofSet.length} files`, detail: named(ofSet) };
+    const single = { label: 'Undo this file only', detail: vscode.workspace.asRelativePath(edit.file_path) };
+    const chosen = await vscode.window.showQuickPick([whole, single], { title: 'These files were changed together', placeHolder: 'Escape leaves them' });
+    if (!chosen) return undefined;
+    return this.undo(chosen === whole ? { set_id } : { edit_id });
   }
 
   async #undoSession({ session, edits }: SessionRow): Promise<void> {
@@ -149,6 +163,13 @@ export class History implements vscode.Disposable, vscode.TreeDataProvider<Row> 
   dispose(): void {
     for (const disposable of this.#disposables) disposable.dispose();
   }
+}
+
+const NAMED_FILES = 8; // of a set; one line has no room for more
+
+function named(edits: readonly HistoryEntry[]): string {
+  const names = edits.slice(0, NAMED_FILES).map(edit => path.basename(edit.file_path));
+  return names.join(', ') + (edits.length > NAMED_FILES ? ` and ${edits.length - NAMED_FILES} more` : '');
 }
 
 function iconOf(edit: HistoryEntry): string {
