@@ -5,9 +5,11 @@ R-REV-1 (states), R-REV-5 (what decides), R-REV-6 (grace and host), R-REV-9 (the
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -360,6 +362,42 @@ class QueueMachine(RuleBasedStateMachine):
 
 def test_review_ends_by_a_decision_of_its_user_or_writes_nothing() -> None:
     run_state_machine_as_test(QueueMachine, settings=settings(max_examples=150, stateful_step_count=40, deadline=None))
+
+
+# whether the file is protected, whether the user allows such edits without a question, whether the view is shown the
+# review before it leaves -> what holds
+LEAVING: list[tuple[bool, bool, bool, Decision]] = [
+    (True, False, False, NoConsent("protected")),
+    (False, False, False, NoConsent("ask")),
+    (True, True, False, Once()),
+    (True, False, True, Undecided()),
+    (False, False, True, Undecided()),
+    (True, True, True, Undecided()),  # a person who was asked is not passed over
+]
+
+
+@pytest.mark.parametrize(("is_protected", "allows_unasked", "is_shown", "outcome"), LEAVING)
+def test_edit_whose_only_editor_leaves_needs_consent_unless_the_editor_was_asked(
+    *, is_protected: bool, allows_unasked: bool, is_shown: bool, outcome: Decision
+) -> None:
+    """The edit was planned while the editor was there, so it needs a decision."""
+
+    async def story() -> Decision:
+        queue, view = ReviewQueue(), View({"/p"}, 0.0)
+        queue.connect("view", view)
+        session = SessionInfo(session_id=SessionName("codex:1"), host="h", label="H")
+        review = queue.open(session, Host(allows_unasked=allows_unasked), TIMEOUT_S)
+        asking = asyncio.ensure_future(review.decide(question("/p/a.py", is_protected=is_protected)))
+        if is_shown:
+            await asyncio.sleep(0)
+        assert bool(view.shown) == is_shown
+        queue.disconnect("view")
+        decision = await asking
+        assert review.state == ("deciding" if decision == Once() else "undecided")
+        return decision
+
+    with closing(VirtualTimeLoop()) as loop:
+        assert loop.run_until_complete(story()) == outcome
 
 
 def test_decisions_about_two_reviews_are_answered_if_one_is_open_again_before() -> None:
