@@ -7,7 +7,7 @@ monotonic clock.
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-DEBOUNCE_S = 0.02  # an editor's save takes less
+DEBOUNCE_S = 0.015  # with the wait for a burst of events (watch/inotify.py) 20 ms; an editor's save takes less
 SWEEP_S = 0.5  # a change without a watch event is published within 1 s
 SWEEP_SHARE = 0.009  # of a core, so that an idle daemon stays below a hundredth; a slow disk is swept less often
 REPAIR_EVERY = 4  # sweeps between two checks of watches

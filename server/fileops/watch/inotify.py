@@ -9,9 +9,10 @@ Watch events are only hints: the tracking room decides whether a file has change
 
 import errno
 import os
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fileops.model.internal_errors import WatchError
@@ -21,8 +22,10 @@ from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
 if TYPE_CHECKING:
     from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, WatchDescriptor
 
-# One of our commits makes eight events, and each read wakes a thread. The debounce of hints is four times as long.
+# One of our commits makes eight events, in less time than this. The debounce of hints is three times as long.
 BURST_S = 0.005
+# See fs/local/own_files.py. Nothing else has such a name, and such a file is there for milliseconds.
+_OWN_FILE = re.compile(rb"\.fileops-\d+-[0-9a-z]+-[0-9a-f]{12}\.(?:tmp|journal)")
 
 OnHint = Callable[[str, str], None]
 OnLost = Callable[[str | None], None]
@@ -120,21 +123,49 @@ class InotifyWatch:
 
 
 def _burst_reader() -> "InotifyFD":
-    """Return a reader that waits a moment before each read, because events arrive in bursts."""
+    """Return a reader that waits a moment between the first event and the read, because events arrive in bursts.
+
+    So a commit wakes the thread twice, after the commit has ended in most cases, and is handled at once.
+    """
     from watchdog.observers.inotify_c import InotifyFD
 
     class BurstReader(InotifyFD):
         def __init__(self) -> None:
             super().__init__()
             # watchdog takes a new thread for one that reads, and leaves it to that thread to close the descriptors. A
-            # thread that is stopped before its first read, which ours delays, would never close them.
+            # thread that is stopped before its first read would never close them.
             self._is_reading = False
 
+        def _check_inotify_fd(self) -> bool:
+            is_readable = super()._check_inotify_fd()
+            if is_readable:
+                time.sleep(BURST_S)
+            return is_readable
+
         def read_events(self, **options: int) -> "list[InotifyEvent]":
-            time.sleep(BURST_S)
-            return super().read_events(**options)
+            return without_noise(super().read_events(**options))
 
     return BurstReader()
+
+
+def without_noise(events: "Sequence[InotifyEvent]") -> "list[InotifyEvent]":
+    """Return the events of one read without those that say nothing, in their order.
+
+    These are the events of our own temp files, most of those that a commit makes, and all renames of a name but the
+    last: what is at the name is looked at after the read, so an earlier one would find the same.
+    """
+    kept: list[InotifyEvent] = []
+    renamed: set[tuple[int, bytes]] = set()
+    for event in reversed(events):
+        if _OWN_FILE.fullmatch(event.name):
+            continue
+        if event.is_move:
+            if (event.wd, event.name) in renamed:
+                continue
+            renamed.add((event.wd, event.name))
+        kept.append(event)
+    kept.reverse()
+    return kept
 
 
 class _InotifyCallbacks:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, Mask, WatchDescriptor
 from watchdog.observers.polling import PollingObserver
 
 from contract.recording import RecordingHooks
@@ -15,7 +16,7 @@ from fileops.model.edits import Splice
 from fileops.model.internal_errors import WatchError
 from fileops.ports import DirectoryWatch
 from fileops.watch.factory import open_directory_watch
-from fileops.watch.inotify import InotifyWatch
+from fileops.watch.inotify import InotifyWatch, without_noise
 from fileops.watch.observer import ObserverWatch
 from fileops.watch.stat_scan import changed_paths
 from support.abilities import needs_inotify
@@ -297,3 +298,35 @@ def test_moved_names_the_files_whose_stamps_have_changed(tmp_path: Path) -> None
     folder.mkdir()
     missing = [(str(path), None) for path in (new, folder, tmp_path / "missing")]
     assert changed_paths([*files, *missing]) == [str(written), str(gone), str(new)]
+
+
+# --- our own commits --------------------------------------------------------------------------------------------
+
+
+@needs_inotify
+def test_commit_is_reported_by_its_file_and_not_by_temp_files(told: Told, tmp_path: Path) -> None:
+    fs, watch = LocalFileSystem(), inotify_folders(told)
+    path = tmp_path / "f"
+    path.write_bytes(b"seen")
+    try:
+        watch.add(str(tmp_path))
+        fs.replace(fs.read(str(path)), [Splice(0, 0, b"ours ")], RecordingHooks())
+        (tmp_path / ".fileops-notes.tmp").touch()  # not a name that we give
+        told.wait_for_hint(tmp_path, ".fileops-notes.tmp")  # after all events of the commit
+    finally:
+        watch.close()
+    assert {name for _, name in told.hints} == {"f", ".fileops-notes.tmp"}
+
+
+def test_renames_of_a_name_in_one_read_are_one() -> None:
+    def event(flag: int, name: bytes) -> InotifyEvent:
+        return InotifyEvent(WatchDescriptor(1), Mask(flag), 0, name)
+
+    moved_from = event(InotifyConstants.IN_MOVED_FROM, b"f")
+    moved_to = event(InotifyConstants.IN_MOVED_TO, b"f")
+    changed = event(InotifyConstants.IN_MODIFY, b"f")
+    other = event(InotifyConstants.IN_MOVED_TO, b"g")
+    ours = event(InotifyConstants.IN_CREATE, b".fileops-12-3ab-0123456789ab.tmp")
+    lost = event(InotifyConstants.IN_Q_OVERFLOW, b"")
+    events = [ours, moved_from, changed, lost, changed, moved_to, other]
+    assert without_noise(events) == [changed, lost, changed, moved_to, other]

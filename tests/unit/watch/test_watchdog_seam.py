@@ -43,6 +43,7 @@ class Callbacks:
         ("add_callback", ["self", "path", "mask", "callback", "id_"]),
         ("remove_callbacks", ["self", "callbacks"]),
         ("read_events", ["self", "event_buffer_size"]),
+        ("_check_inotify_fd", ["self"]),
         ("stop", ["self"]),
     ],
 )
@@ -52,7 +53,9 @@ def test_method_that_we_call_or_replace_has_the_same_parameters(method: str, par
 
 def test_each_reader_is_a_thread_of_one_queue() -> None:
     assert issubclass(InotifyFD, threading.Thread)
-    assert "self.read_events(" in inspect.getsource(InotifyFD.run), "our delay before each read would have no effect"
+    assert "self.read_events(" in inspect.getsource(InotifyFD.run), "noise would be handled"
+    reading = inspect.getsource(getattr(InotifyFD, "_read_event_buffer"))  # noqa: B009 - it is private
+    assert "if self._check_inotify_fd():\n" in reading, "our delay before each read would have no effect"
 
 
 @pytest.mark.parametrize(
