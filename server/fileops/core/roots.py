@@ -54,4 +54,5 @@ def _bare(folder: str) -> str:
 
 def _is_canonical(path: str) -> bool:
     """Return whether the path can be compared literally: it is absolute, without `.` and `..`."""
-    return path.startswith("/") and not any(part in {".", ".."} for part in path.split("/"))
+    parts = f"{path}/"
+    return path.startswith("/") and "/./" not in parts and "/../" not in parts

@@ -86,7 +86,7 @@ class Connection:
         self._requests: dict[str, Handler] = {}
         self._try_sync: dict[str, TrySync] = {}
         self._notifications: dict[str, NotificationHandler] = {}
-        self._tasks: dict[MessageId, asyncio.Task[object]] = {}
+        self._tasks: dict[MessageId, asyncio.Task[None]] = {}
         self._unanswered: set[MessageId] = set()  # in flight, and the peer wants no answer any more
         self.is_settled = True
 
@@ -133,7 +133,8 @@ class Connection:
             with Delivery() as delivery:  # the task gets a copy of this context
                 try_sync = self._try_sync.get(method)
                 if try_sync is None or not self._answers(msg_id, try_sync, params, delivery):
-                    task = self._tasks[msg_id] = asyncio.ensure_future(handle(params))
+                    task = asyncio.get_running_loop().create_task(self._serve(msg_id, delivery, handle, params))
+                    self._tasks[msg_id] = task
                     task.add_done_callback(partial(self._answer_with, msg_id, delivery))
         else:
             return self._dialect.handle_request(msg_id, method, params)
@@ -180,21 +181,33 @@ class Connection:
 
     # --- out -----------------------------------------------------------------------------------------------------
 
-    def _answer_with(self, msg_id: MessageId, delivery: Delivery, task: "asyncio.Task[object]") -> None:
-        del self._tasks[msg_id]
-        is_sent = False
-        if msg_id in self._unanswered:
-            self._unanswered.discard(msg_id)
-            if not task.cancelled() and (fault := task.exception()) is not None:
-                log.debug("a cancelled request failed: %r", fault)
-        elif task.cancelled():
-            self.refuse(msg_id, errors.cancelled())
-        elif (fault := task.exception()) is None:
-            is_sent = self.answer(msg_id, task.result())
-        else:
-            self.refuse(msg_id, self.error_of(fault))
-        delivery.settle(is_sent=is_sent)
+    async def _serve(self, msg_id: MessageId, delivery: Delivery, handle: Handler, params: object) -> None:
+        """Handle a request, and answer it in the last step if that succeeds: a callback would come a turn later."""
+        result = await handle(params)
+        is_wanted = self._end(msg_id)
+        delivery.settle(is_sent=is_wanted and self.answer(msg_id, result))
         self._request_done()
+
+    def _answer_with(self, msg_id: MessageId, delivery: Delivery, task: "asyncio.Task[None]") -> None:
+        """Answer a request whose handler failed or was cancelled, also before its first step."""
+        fault = None if task.cancelled() else task.exception()
+        if self._tasks.get(msg_id) is not task:  # answered, and the id may be that of another request by now
+            if fault is not None:
+                log.error("what an answer makes count has failed", exc_info=fault)
+            return
+        if self._end(msg_id):
+            self.refuse(msg_id, errors.cancelled() if fault is None else self.error_of(fault))
+        elif fault is not None:
+            log.debug("a cancelled request failed: %r", fault)
+        delivery.settle(is_sent=False)
+        self._request_done()
+
+    def _end(self, msg_id: MessageId) -> bool:
+        """Count the request as handled. Returns whether the peer wants an answer."""
+        del self._tasks[msg_id]
+        is_wanted = msg_id not in self._unanswered
+        self._unanswered.discard(msg_id)
+        return is_wanted
 
     def answer(self, msg_id: MessageId, result: object) -> bool:
         """Send a result: JSON types and msgspec Structs. Anything else becomes an internal error.

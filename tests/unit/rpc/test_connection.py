@@ -125,3 +125,25 @@ async def test_result_outside_of_a_request_is_delivered_already() -> None:
     found: list[str] = []
     when_delivered(lambda: found.append("sent"), lambda: found.append("dropped"))
     assert found == ["sent"]
+
+
+async def test_answer_is_sent_in_the_last_step_of_its_handler() -> None:
+    """A turn of the loop later, another request with the same id would be refused although the first was served."""
+    found: list[str] = []
+    connection = Connection(Dialect(), withdrawal)
+    connection.sink = Sink(is_open=True)
+    may_end = asyncio.get_running_loop().create_future()
+
+    async def handle(_params: object) -> object:
+        when_delivered(lambda: found.append("sent"))
+        await may_end
+        return {}
+
+    connection.register("work", handle)
+    connection.receive(request("work"))
+    await asyncio.sleep(0)  # its first step
+    may_end.set_result(None)
+    assert connection.in_flight() != []
+    await asyncio.sleep(0)  # its last one
+    assert found == ["sent"]
+    assert connection.in_flight() == []

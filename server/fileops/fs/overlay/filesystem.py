@@ -327,7 +327,8 @@ class OverlayFileSystem:
             raise DocumentUnknown(reason=_NOT_KEPT)
 
     def _is_unloaded(self, path: str) -> bool:
-        return any(self._may_be_at(given_path, path) for given_path in self._unloaded.values())
+        unloaded = self._unloaded
+        return bool(unloaded) and any(self._may_be_at(given_path, path) for given_path in unloaded.values())
 
     def _may_be_at(self, given_path: str, path: str) -> bool:
         try:

@@ -93,9 +93,12 @@ def only_renames(data: bytes, splices: Sequence[Splice], fmt: TextFormat) -> boo
     if not (old.isascii() and new.isascii()) or b"\\" in old or b"__future__" in old:
         return False
     old_words, new_words = (_WORD.findall(part.decode("ascii")) for part in (old, new))
-    return len(old_words) == len(new_words) and all(
-        was == now or _is_renamed(was, now, old_words[max(0, at - 2) : at], old_words[at + 1 : at + 2])
-        for at, (was, now) in enumerate(zip(old_words, new_words, strict=True))
+    if len(old_words) != len(new_words):
+        return False
+    changed = [at for at, (was, now) in enumerate(zip(old_words, new_words, strict=True)) if was != now]
+    return all(
+        _is_renamed(old_words[at], new_words[at], old_words[max(0, at - 2) : at], old_words[at + 1 : at + 2])
+        for at in changed
     )
 
 

@@ -82,8 +82,10 @@ class RuleBook:
         folder = folder_of(path)
         found = self.finder.above(folder) or ()
         rules = tuple(known for file in found if (known := self._rules_at(file)) is not None)
+        if not rules and not self._has_found_any:  # that is what `last_known` says of every folder
+            return ()
         with self._lock:
-            self._has_found_any = self._has_found_any or bool(rules)
+            self._has_found_any = True
             self._last_known.put(folder, rules)
         return rules
 
