@@ -331,6 +331,9 @@ class ReviewGame:
         proposed = text
         for old, new in changes:
             proposed = proposed.replace(old, new)
+        if dice.random() < 0.2:
+            await self._ask(dice, path, proposed, "Write", content=proposed)
+            return
         steps = [{"old_string": old, "new_string": new} for old, new in changes]
         await self._ask(dice, path, proposed, "MultiEdit", edits=steps)
 
@@ -639,6 +642,8 @@ class ReviewGame:
                 return Decision({"outcome": "proceed_once", "change_ids": ids}, _with_changes(asked.base or "", chosen))
             case "some" | "type":
                 lines = asked.proposed.splitlines(keepends=True)
+                if lines and dice.random() < 0.4:  # one of the agent's, or one that was there before
+                    lines.pop(dice.randrange(len(lines)))
                 lines.insert(dice.randrange(len(lines) + 1), f"{self._line(dice)}\n")
                 text = "".join(lines)
                 return Decision({"outcome": "modify", "text": text}, text)
