@@ -63,7 +63,7 @@ def test_folder_without_clients_is_recorded_until_its_time_is_over(
     recorder.start()
     for client in ("first", "second"):
         recorder.record(str(folder), client)
-    wait_until(lambda: [status.root for status in recorder.status()] == [str(folder)])
+    wait_until(lambda: [status.n_to_copy for status in recorder.status() if status.n_copied] == [0])
     recorder.leave("first")
     assert len(recorder.status()) == 1
     recorder.leave("second")
