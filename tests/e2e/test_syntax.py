@@ -68,3 +68,14 @@ def test_broken_file_is_not_reported_if_hints_are_off(tmp_path: Path) -> None:
         client.tool("Read", file_path=str(path))
         result = client.tool("Edit", file_path=str(path), old_string="x = 1", new_string="x = (")
         assert not any("parses" in text for text in texts_of(result))
+
+
+def test_odd_escape_is_no_error_and_no_warning_in_the_log(tmp_path: Path) -> None:
+    with mcp_client(tmp_path, env={"PYTHONWARNINGS": "default"}) as client:
+        client.begin()
+        path = tmp_path / "a.py"
+        path.write_text("x = 1\n")
+        client.tool("Read", file_path=str(path))
+        result = client.tool("Edit", file_path=str(path), old_string="x = 1", new_string="x = '\\d'")
+        assert not any("parses" in text for text in texts_of(result))
+    assert "escape" not in client.stderr

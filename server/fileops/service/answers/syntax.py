@@ -1,9 +1,9 @@
 """Whether an edit left a file that no longer parses. It refuses nothing, and an edit never waits long for it.
 
-The new text is parsed in a child process while the edit is committed: of a Python file only the changed block, if that
-parses, and nothing if only names and numbers have changed (python_block.py). Only if the new text has an error, the old
-text is parsed as well: an error that was there before is not of this edit. No thread is used for it, because that would
-compete with the commit for the interpreter's lock.
+Where the part around the change parses, as after nearly every edit of Python, JSON and TOML, that is all
+(partial_parse.py). Otherwise the new text is parsed in a child process while the edit is committed. Only if it has an
+error, the old text is parsed as well: an error that was there before is not of this edit. No thread is used for it,
+because that would compete with the commit for the interpreter's lock.
 
 What takes longer than TIMEOUT_S after the commit, or is larger than MAX_BYTES, is left out. Thread-safe; called in
 worker threads.
@@ -21,7 +21,7 @@ from fileops.core import splices, text
 from fileops.model.edits import Plan
 from fileops.model.internal_errors import PluginFailed
 from fileops.model.suggestions import SyntaxFault, SyntaxReport
-from fileops.service.answers.python_block import changed_block, only_renames
+from fileops.service.answers.partial_parse import still_parses
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -59,7 +59,10 @@ class SyntaxChecker:
 
     def begin(self, plan: Plan) -> "Check":
         """Begin to parse what the plan makes of its file."""
-        return Check(self, self._language_of(plan), plan)
+        language = self._language_of(plan)
+        if language is not None and self._processes is None and (processes := self._present_processes()) is not None:
+            self._start(processes)  # for an edit that needs it; that one waits TIMEOUT_S at most
+        return Check(self, language, plan)
 
     def close(self) -> None:
         with self._lock:
@@ -135,13 +138,11 @@ class Check:
     """A check that has begun: a context manager, at whose end it is dropped unless `result` was called."""
 
     def __init__(self, checker: SyntaxChecker, language: str | None, plan: Plan) -> None:
-        if language == "python" and only_renames(plan.snapshot.data, plan.splices, plan.format):
+        if language is not None and still_parses(language, plan.snapshot.data, plan.splices, plan.format):
             language = None
         self._checker, self._language, self._plan = checker, language, plan
-        block = changed_block(plan.snapshot.data, plan.splices, plan.format) if language == "python" else None
-        self._is_of_block = block is not None
-        self._first_text = "" if language is None else self._after() if block is None else block
-        self._call = self._begin(self._first_text)
+        self._after = "" if language is None else self._new_text()
+        self._call = self._begin(self._after)
 
     def __enter__(self) -> "Check":
         return self
@@ -160,10 +161,8 @@ class Check:
         begun, self._call = self._call, None
         if begun is None:  # all processes were in use, or none had started
             self._checker.wait_until_started(TIMEOUT_S)
-            begun = self._begin(self._first_text)
+            begun = self._begin(self._after)
         faults = self._faults(begun, deadline)
-        if faults and self._is_of_block:
-            faults = self._faults(self._begin(self._after()), deadline)
         if not faults:
             return None
         before = text.decode(self._plan.snapshot.data, self._plan.format)
@@ -171,7 +170,7 @@ class Check:
             return None
         return SyntaxReport(language=LANGUAGES[self._language], errors=tuple(faults))
 
-    def _after(self) -> str:
+    def _new_text(self) -> str:
         return text.decode(splices.apply(self._plan.snapshot.data, self._plan.splices), self._plan.format)
 
     def _begin(self, content: str) -> "PluginCall | None":

@@ -1,0 +1,279 @@
+"""What is found by parsing a part of an edited file, against the parse of the whole file."""
+
+import ast
+import json
+import random
+import tomllib
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fileops.core import splices as splicing
+from fileops.core.text import detect_format
+from fileops.model.edits import Splice
+from fileops.service.answers.partial_parse import MAX_JSON_BYTES, MAX_PART_BYTES, still_parses
+
+SERVER = Path(__file__).parents[2] / "server" / "fileops"
+MODULES = sorted(
+    path for room in ("core", "attach", "rpc") for path in (SERVER / room).rglob("*.py") if path.stat().st_size
+)
+LINES = [
+    "", "x = 1", "(", ")", "[", "{", '"', '"""', "'''", "\\", "else:", "elif a:", "if a:", "for a in b:", "def f():",
+    "@a", "return x", "except E: pass", "except E:", "finally:", "try:", "with a:", "# (", "pass", "class A:", "    x",
+    "case 1:", "match a:", "import os", "from a import (", "f'{'", "lambda:", "a,", "b=1,", "x: int", "a b", "\f",
+    "\r", "\t",
+]  # fmt: skip
+
+
+def parses(language: str, content: bytes) -> bool:
+    """Whether the whole content parses, as the child process finds out."""
+    whole = str(content, "utf-8", "replace").removeprefix("\ufeff")
+    parse: Callable[[str], object] = {"python": ast.parse, "json": json.loads, "toml": tomllib.loads}[language]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            parse(whole)
+        except (SyntaxError, ValueError, RecursionError):
+            return False
+    return True
+
+
+def stays(language: str, data: bytes, changes: list[Splice]) -> bool:
+    return still_parses(language, data, changes, detect_format(data))
+
+
+def changed(content: bytes, old: str, new: str, newline: str = "\n") -> tuple[bytes, list[Splice]]:
+    """The content, and the splice that puts `new` in the place of `old`, which is there once."""
+    data, before, after = (each.replace(b"\n", newline.encode()) for each in (content, old.encode(), new.encode()))
+    assert data.count(before) == 1
+    at = data.index(before)
+    return data, [Splice(at, at + len(before), after)]
+
+
+# --- laws ----------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32), st.sampled_from(MODULES))
+def test_file_of_which_the_parts_parse_still_parses(seed: int, path: Path) -> None:
+    chance = random.Random(seed)
+    data = path.read_bytes().replace(b"\n", chance.choice((b"\n", b"\n", b"\r\n")))
+    for _ in range(6):
+        changes = random_changes(chance, data)
+        if changes and stays("python", data, changes):
+            after = splicing.apply(data, changes)
+            assert parses("python", after), (path, changes)
+
+
+def random_changes(chance: random.Random, data: bytes) -> list[Splice]:
+    """Up to three changes as careless programs make them: of lines, their indentation, a sign, or any bytes."""
+    changes: list[Splice] = []
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        splice = random_change(chance, data)
+        if all(splice.end < other.start or other.end < splice.start for other in changes):
+            changes.append(splice)
+    return sorted(splicing.effective(data, changes), key=lambda each: each.start)
+
+
+def random_change(chance: random.Random, data: bytes) -> Splice:
+    lines = data.splitlines(keepends=True)
+    first = chance.randrange(len(lines))
+    last = min(len(lines), first + chance.choice((1, 1, 1, 2, 3, 8)))
+    start, end = len(b"".join(lines[:first])), len(b"".join(lines[:last]))
+    indent = lines[first][: len(lines[first]) - len(lines[first].lstrip(b" "))]
+    line = chance.choice((indent, indent, b"", b"    ", indent + b"    ", indent[4:])) + chance.choice(LINES).encode()
+    source = chance.randrange(len(lines))
+    at = chance.randrange(len(data))
+    sign = chance.choice([place for place in range(len(data)) if data[place] in b"()[]{}:,'\"=\\"] or [at])
+    return chance.choice(
+        (
+            Splice(start, end, b""),
+            Splice(start, start, line + b"\n"),
+            Splice(start, end, line + b"\n"),
+            Splice(sign, sign + 1, chance.choice((b"", b"", b"(", b")", b'"', b":", b","))),
+            Splice(at, min(len(data), at + chance.choice((1, 2, 5, 40, 200))), b""),
+            Splice(at, at, chance.choice(LINES).encode()),
+            Splice(start, end, b"".join(b"    " + each for each in lines[first:last])),
+            Splice(start, end, b"".join(each.removeprefix(b"    ") for each in lines[first:last])),
+            Splice(start, end, b"".join(lines[source : source + chance.choice((1, 2, 4, 9))])),
+        )
+    )
+
+
+JSON_SIGNS = st.text(st.sampled_from('{}[]:,"\\ \n\t10.-+eEtrufalsn\x00\x1f\x7fé\ufeff\ud800'), max_size=4)
+WHOLE_JSON = b'{"a": [1, -2.5e3, true, null, "x\\u00e9\\n"], "b": {"c": "d", "e": []},\n "f": false}\n'
+
+
+@given(st.integers(0, len(WHOLE_JSON)), st.integers(0, 4), JSON_SIGNS)
+def test_json_that_is_not_checked_further_parses(at: int, n_removed: int, new: str) -> None:
+    splice = Splice(at, min(len(WHOLE_JSON), at + n_removed), new.encode("utf-8", "replace"))
+    if stays("json", WHOLE_JSON, [splice]):
+        assert parses("json", splicing.apply(WHOLE_JSON, [splice]))
+
+
+WHOLE_TOML = b"""\
+title = "x"  # a file
+[owner]
+name = 'y'
+dates = [
+  1979-05-27, # first
+  [1, 2]
+]
+
+[[things.of]]
+text = \"\"\"
+[owner]
+a = 1
+\"\"\"
+size = { a = 1, b.c = 2 }
+[ last.one ] # a table
+on = true
+"""
+TOML_NEW = st.sampled_from(
+    ["", "x", "\n", "a = 1\n", "a = \n", "[t]\n", "[[t]]\n", "[t\n", '"', '"""', "'", "[", "]", "{", "}", ",", "#", "="]
+)
+
+
+@given(st.integers(0, len(WHOLE_TOML)), st.sampled_from([0, 0, 1, 2, 8, 30]), TOML_NEW)
+def test_toml_that_is_not_checked_further_parses(at: int, n_removed: int, new: str) -> None:
+    splice = Splice(at, min(len(WHOLE_TOML), at + n_removed), new.encode())
+    assert parses("toml", WHOLE_TOML)
+    if stays("toml", WHOLE_TOML, [splice]):
+        assert parses("toml", splicing.apply(WHOLE_TOML, [splice]))
+
+
+# --- cases ---------------------------------------------------------------------------------------------------------
+
+SOURCE = b'''"""A module."""
+
+import os
+
+
+@decorated
+def first(a, b):
+    """Text.
+
+    return what was given
+    """
+    if a:
+        return os.name
+    values = [
+        first(a),
+        second(b),
+    ]
+    try:
+        run(values)
+    except OSError:
+        pass
+    else:
+        return 1
+    for a in values:
+        if a:
+            break
+        call(a)
+    return (a,
+            1)
+
+
+class Outer:
+    x = 1
+
+    @property
+    def one(self):
+        match self.x:
+            case 1:
+                return 2
+            case _:
+                y = f"{self.x} of {1}"
+        return y
+
+
+def last(
+    a,
+):
+    return a
+'''
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        call(a)\n", "        call(a)\n        call(b)\n"),
+        ("        call(a)\n", ""),
+        ("        first(a),\n", "        first(a),\n        third(a),\n"),
+        ("        run(values)\n", "        run(values)\n        run(other)\n"),
+        ("    except OSError:\n", "    except (OSError, ValueError) as error:\n"),
+        ("def first(a, b):", "def first(a, b, c=1):"),
+        ("def last(", '@cached\ndef other():\n    """Text."""\n\n\ndef last('),
+        ("case 1:", "case 1 | 2:"),
+        ("                return 2\n", "                x = 3\n                return 2\n"),
+        ("import os\n", "import os\nimport re\n"),
+        ("    return a\n", "    return a + 1"),
+        ("    values = [\n", '    """More."""\n    values = [\n'),
+        ("            break\n", "            continue\n"),
+    ],
+)
+def test_edit_of_code_is_checked_by_its_part(old: str, new: str, newline: str) -> None:
+    assert parses("python", SOURCE)
+    data, changes = changed(SOURCE, old, new, newline)
+    assert stays("python", data, changes)
+    assert parses("python", splicing.apply(data, changes))
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        first(a),\n", "        first(a)\n"),  # each line of it would be a statement elsewhere
+        ("            break\n", ""),  # the only statement of its block
+        ("        run(values)\n", ""),
+        ("    for a in values:\n", "for a in values:\n"),  # blocks that end where there are none
+        ("    try:\n", "    if a:\n"),
+        ("    except OSError:\n        pass\n", ""),
+        ("    if a:\n        return os", "    if a:\n    return os"),
+        ("    return what was given\n    \"\"\"\n", "    return what was given\n"),
+        ('    """Text.\n', '    """Text."""\n'),
+        ("    return what was given\n", '    """return what was given\n'),
+        ("@decorated\ndef first", "@decorated\nx = first"),
+        ("        return 1\n", "        return 1\n    else:\n        pass\n"),
+        ("            case _:\n", "            else:\n"),
+        ('f"{self.x} of {1}"', 'f"{self.x of {1}"'),
+        ("    a,\n):", "    a,\n:"),
+        ("    return a\n", "    return a\n  b\n"),
+        ("    return a\n", "    return (a\n"),
+        ("            break\n", "            break \\\n"),
+        ("call(a)", "call(a)\rfor b in c:"),
+        ("call(a)", "call(a)\n\fb"),
+        ("call(a)", "call(a\0)"),
+        ("call(a)", "call" + "(" * 300 + ")" * 300),
+    ],
+)  # fmt: skip
+def test_edit_that_breaks_code_is_left_to_the_whole_parse(old: str, new: str, newline: str) -> None:
+    data, changes = changed(SOURCE, old, new, newline)
+    assert not stays("python", data, changes)
+
+
+@pytest.mark.parametrize(
+    ("language", "data", "new"),
+    [
+        ("python", b"x = 1\n", f"x = [{'1, ' * MAX_PART_BYTES}]"),
+        ("json", b'["x"]', f'["{"x" * MAX_JSON_BYTES}"]'),
+        ("json", b"[1]", "[" * 100_000 + "]" * 100_000),
+        ("toml", b"a = 1\n", f'a = "{"x" * MAX_PART_BYTES}"'),
+        ("toml", b"[a]\nb = 1\n[c]\n", "b = 1\n[c]\n[c]"),
+        ("python", "x = 1\n".encode("utf-16"), "x"),
+        ("javascript", b"let x = 1\n", "let x = 2"),
+    ],
+    ids=["python", "json", "deep json", "toml", "table", "utf-16", "other"],
+)
+def test_edit_of_which_a_part_shows_too_little_is_left_to_the_whole_parse(language: str, data: bytes, new: str) -> None:
+    assert not stays(language, data, [Splice(0, len(data.rstrip()), new.encode())])
+
+
+def test_byte_order_mark_is_no_error() -> None:
+    assert stays("python", b"\xef\xbb\xbfx = 1\n", [Splice(7, 8, b"2")])
+    assert stays("json", b"\xef\xbb\xbf[1]", [Splice(4, 5, b"2")])
