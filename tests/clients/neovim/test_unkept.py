@@ -1,7 +1,9 @@
 """An agent's edits are written at once, and a person at a terminal keeps or undoes them in the text, by keys."""
 
 import asyncio
+import os
 import re
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is 
 
 AGENT = [sys.executable, "-m", "fileops", "attach"]
 MARKED = 'luaeval(\'table.concat(require("fileops.unkept.marks").lines(vim.fn.bufnr("cart.py")), ",")\')'
+RUNS = "luaeval('require(\"fileops.client.process\").state.status') ==# 'running'"
 T = TypeVar("T")
 
 
@@ -118,6 +121,39 @@ async def test_agent_that_is_followed_is_shown_where_it_edits_unless_the_user_ty
             await edit(shop.cart, *SHORTER_TOTAL)
             await look(lambda: terminal.until("expand('%') ==# 'cart.py' && line('.') == 13"))
         await look(lambda: terminal.shows_no("fileops: following "))
+
+
+async def test_daemon_that_hangs_or_ends_amid_a_decision_is_named_and_decides_no_more(
+    nvim: Neovim, shared: Place, tmp_path: Path
+) -> None:
+    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
+        terminal = shop.terminal
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await agent.read(str(shop.cart))
+            for old, new in (SHORTER_TOTAL, NO_FLOATS):
+                assert (await agent.edit(str(shop.cart), old, new)).ok
+        terminal.until(f"{MARKED} ==# '13,22'")
+        terminal.command("Fileops close")
+        edited, (daemon,) = shop.cart.read_text(), shared.daemons()
+        os.kill(daemon, signal.SIGSTOP)
+        terminal.keys("gg", "]", "c", "du")
+        terminal.shows("no answer of the daemon: not undone yet (:Fileops restart)")
+        assert shop.cart.read_text() == edited
+        os.kill(daemon, signal.SIGCONT)
+        terminal.until(f"{MARKED} ==# '25'")
+        assert shop.cart.read_text() == CART.replace(*NO_FLOATS)
+        os.kill(daemon, signal.SIGSTOP)
+        terminal.keys("]", "c", "dy")
+        terminal.command("let g:typed = 1")
+        terminal.until("exists('g:typed')")
+        os.kill(daemon, signal.SIGKILL)
+        terminal.until("execute('messages') =~# 'ended before it answered'")
+        shared.wait_for_end(daemon)
+        terminal.until(f"{RUNS} && {MARKED} ==# '25'")
+        assert "ENTER" not in terminal.text()
+        terminal.keys("dy")
+        terminal.until(f"{MARKED} ==# ''")
+        assert shop.cart.read_text() == CART.replace(*NO_FLOATS)
 
 
 async def test_first_edit_without_a_question_is_explained_once(nvim: Neovim, tmp_path: Path) -> None:

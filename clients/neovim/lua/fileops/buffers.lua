@@ -1,4 +1,5 @@
--- Which buffer belongs to which file. Paths are compared by what they really name, so a link and its target are one.
+-- Which buffer belongs to which file, and how a file is opened. Paths are compared by what they really name, so a
+-- link and its target are one.
 local M = {}
 
 ---@param path string
@@ -30,6 +31,30 @@ function M.buffer_of(path)
     end
   end
   return nil
+end
+
+--- Open a file in this window. One that cannot be opened is named, and the window stays as it is.
+---@param path string
+---@return boolean opened
+function M.open(path)
+  local warn = require('fileops.ui.messages').warn
+  local buf = M.buffer_of(path)
+  if not buf and not vim.uv.fs_access(path, 'R') then
+    warn(('%s %s'):format(M.short(path), vim.uv.fs_stat(path) and 'cannot be read' or 'is gone'))
+    return false
+  end
+  local silent = { silent = true }
+  local ok, problem
+  if buf then
+    ok, problem = pcall(vim.cmd.buffer, { buf, mods = silent })
+  else
+    local name = vim.fn.fnameescape(vim.fn.fnamemodify(path, ':.'))
+    ok, problem = pcall(vim.cmd.edit, { name, mods = silent })
+  end
+  if not ok then
+    warn(('%s cannot be opened: %s'):format(M.short(path), tostring(problem):match('E%d+:.*') or problem))
+  end
+  return ok
 end
 
 --- A file's name as short as it stays clear.

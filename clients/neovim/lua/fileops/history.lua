@@ -173,7 +173,7 @@ local actions = {
     local entry = selected()
     if not entry then return end
     M.close()
-    vim.cmd.edit(vim.fn.fnameescape(entry.file_path))
+    buffers.open(entry.file_path)
   end,
   refresh = refresh,
   close = M.close,

@@ -192,6 +192,74 @@ t.it('all files go back to before a turn, as previewed', function()
   marked(buf, {})
 end)
 
+--- What is said about two decisions, in any order.
+---@param typed string
+---@param act fun() after which both are answered
+---@return string[]
+local function said_of_two(typed, act)
+  return t.said(function(said)
+    keys(typed)
+    act()
+    t.wait(function() return #said == 2 end, 'two words')
+  end)
+end
+
+t.it('two decisions about one change at once are done once, and each is reported', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  local words = said_of_two('gg]cdudu', function() marked(buf, { 6, 10 }) end)
+  local done = 'fileops: 1 change undone (:Fileops redo takes that back)'
+  t.eq({ vim.list_contains(words, done), words[1] ~= words[2] }, { true, true }) -- the other one says why not
+  local without = TEXT:gsub('five\n', 'five\nadded\n'):gsub('nine\n', '')
+  t.eq(t.contents(path), without)
+  words = said_of_two('gg]cdydy', function() marked(buf, { 10 }) end)
+  t.eq({ words, t.contents(path) }, { { 'fileops: 1 change kept', 'fileops: 1 change kept' }, without })
+  vim.cmd('Fileops keep all')
+  marked(buf, {})
+end)
+
+t.it(
+  'a buffer that cannot be changed keeps what was typed, and one that is read only follows its file',
+  function()
+    local path, _, buf = changed()
+    marked(buf, { 2, 6, 10 })
+    vim.bo[buf].readonly = true
+    keys('gg]cdu')
+    marked(buf, { 6, 10 })
+    t.wait(function() return world.text_of(buf) == t.contents(path) end, 'the buffer to follow')
+    t.eq({ vim.bo[buf].readonly, vim.bo[buf].modified }, { true, false })
+    vim.bo[buf].readonly = false
+    vim.api.nvim_buf_set_lines(buf, 0, 0, true, { 'typed' })
+    marked(buf, { 7, 11 })
+    vim.bo[buf].modifiable = false
+    local text, disk = world.text_of(buf), t.contents(path)
+    local said = t.said(function(said)
+      keys('gg]cdu')
+      t.wait(function() return #said > 0 end, 'a word')
+    end)
+    t.eq(said, { 'fileops: The editor did not apply the edit: the document cannot be changed.' })
+    t.eq({ world.text_of(buf), t.contents(path), vim.bo[buf].modified }, { text, disk, true })
+    marked(buf, { 7, 11 })
+    vim.bo[buf].modifiable = true
+    vim.bo[buf].modified = false
+    vim.cmd('Fileops keep all')
+    marked(buf, {})
+  end
+)
+
+t.it('a file that is gone is named, and the window stays', function()
+  local path = world.new(TEXT)
+  local buffers = require('fileops.buffers')
+  local said = t.said(function() t.eq(buffers.open(path .. '.gone'), false) end)
+  t.eq({ #said, said[1]:match('demo.py.gone is gone$') }, { 1, 'demo.py.gone is gone' })
+  vim.cmd('set nohidden | setlocal modified')
+  local other = t.write(path .. '.other', TEXT)
+  said = t.said(function() t.eq(buffers.open(other), false) end)
+  t.eq(said[1]:match('cannot be opened: E37') ~= nil, true)
+  vim.cmd('set hidden | setlocal nomodified')
+  t.eq(vim.api.nvim_buf_get_name(0), path)
+end)
+
 t.it('what came since the person last looked is listed', function()
   local path, agent, buf = world.new(TEXT)
   edit(agent, path, 'two', 'TWO')

@@ -42,9 +42,8 @@ local actions = {
     if not last then return end
     local extra = last.extra
     M.close()
-    vim.cmd.edit(vim.fn.fnameescape(extra.file_path))
-    local line = math.max(1, math.min(extra.first_changed_line, vim.api.nvim_buf_line_count(0)))
-    vim.api.nvim_win_set_cursor(0, { line, 0 })
+    if not require('fileops.buffers').open(extra.file_path) then return end
+    require('fileops.ui.text_keys').put_cursor(math.max(1, extra.first_changed_line))
   end,
 }
 

@@ -1,6 +1,7 @@
 -- Changes of agents that are in the files and that no person has kept yet. The daemon's record has them; this asks for
 -- those of each open buffer, has them marked there, and hands in what the person keeps or undoes.
 local buffers = require('fileops.buffers')
+local decision = require('fileops.unkept.decision')
 local events = require('fileops.client.events')
 local marks = require('fileops.unkept.marks')
 local messages = require('fileops.ui.messages')
@@ -169,32 +170,27 @@ end
 ---@return string such as "3 changes"
 local function counted(n) return ('%d %s'):format(n, n == 1 and 'change' or 'changes') end
 
+--- What was decided here is done.
+local function follow_up()
+  ask_all()
+  events.emit('unkept', {})
+end
+
 --- Keep these changes.
 ---@param ids string[]
 function M.keep_ids(ids)
-  require('fileops').request(protocol.methods.keep, { change_ids = ids }, function(err)
-    if err then return messages.failure(err) end
+  decision.keep(ids, function()
     messages.info(counted(#ids) .. ' kept')
-    ask_all()
-    events.emit('unkept', {})
+    follow_up()
   end)
 end
 
 ---@param params table of a rewind
 ---@param done fun(details: fileops.wire.RewindDetails)
 local function rewind(params, done)
-  local ended = require('fileops.client.handlers').own_undo()
-  params.approved = true
-  require('fileops').request(protocol.methods.rewind, params, function(err, result)
-    ended()
-    if err then return messages.failure(err) end
-    if result.status == 'error' then return messages.error(require('fileops.manual').reason(result.error)) end
-    for _, file in ipairs(result.details.files or {}) do
-      if file.applied_to ~= 'buffer' then require('fileops.client.handlers').file_written(file.file_path) end
-    end
-    done(result.details)
-    ask_all()
-    events.emit('unkept', {})
+  decision.rewind(params, function(details)
+    done(details)
+    follow_up()
   end)
 end
 
@@ -216,8 +212,7 @@ end
 ---@param rewind_id? string
 function M.undone(rewind_id)
   last_undo = rewind_id or last_undo
-  ask_all()
-  events.emit('unkept', {})
+  follow_up()
 end
 
 --- Undo these changes, after a question if they are in several files.

@@ -133,14 +133,12 @@ end
 
 --- Open a file in this window. One that another program edits is opened to be read only, without a question.
 ---@param path string
----@param buf integer? that has it already
-local function open(path, buf)
-  if buf then return vim.cmd.buffer({ buf, mods = { silent = true } }) end
+---@return boolean
+local function open(path)
   local swap = vim.api.nvim_create_autocmd('SwapExists', { callback = function() vim.v.swapchoice = 'o' end })
-  local ok, problem =
-    pcall(vim.cmd.edit, { vim.fn.fnameescape(vim.fn.fnamemodify(path, ':.')), mods = { silent = true } })
+  local is_open = buffers.open(path)
   vim.api.nvim_del_autocmd(swap)
-  if not ok then error(problem, 0) end
+  return is_open
 end
 
 ---@param path string
@@ -149,23 +147,18 @@ local function show(path, line)
   local buf = buffers.buffer_of(path)
   local win = window_for(buf)
   if not win then return end
-  if not buf and not vim.uv.fs_access(path, 'R') then
-    return messages.warn(buffers.short(path) .. ' was changed, and cannot be read')
-  end
   if buf then require('fileops.watch').check(buf) end -- else its lines would move under the cursor later
   local function go()
-    if buf ~= vim.api.nvim_get_current_buf() then
-      open(path, buf) -- a jump
-    else
+    if buf == vim.api.nvim_get_current_buf() then
       vim.cmd("normal! m'")
+    elseif not open(path) then -- a jump
+      return
     end
     text_keys.put_cursor(line)
     vim.cmd('normal! zvzz')
   end
-  -- `nvim_win_call` would put the view of the current window back
-  local is_here = win == vim.api.nvim_get_current_win()
-  local ok, problem = pcall(is_here and go or function() vim.api.nvim_win_call(win, go) end)
-  if not ok then messages.warn(('%s cannot be shown: %s'):format(buffers.short(path), problem)) end
+  if win == vim.api.nvim_get_current_win() then return go() end
+  vim.api.nvim_win_call(win, go) -- which would put back the view of the current window
 end
 
 --- Whether a jump would disturb the person: they typed a moment ago, or are in the middle of something.

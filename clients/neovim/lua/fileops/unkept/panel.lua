@@ -141,8 +141,7 @@ local actions = {
     local row = selected()
     if not row or not row.path then return end
     M.close()
-    vim.cmd.edit(vim.fn.fnameescape(row.path))
-    require('fileops.ui.text_keys').go(row.line)
+    if buffers.open(row.path) then require('fileops.ui.text_keys').go(row.line) end
   end,
   refresh = refresh,
   close = function() M.close() end,

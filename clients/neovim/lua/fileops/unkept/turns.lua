@@ -1,6 +1,6 @@
 -- What agents did, prompt by prompt, and the way back to before one of these turns: all that its session changed since
 -- is undone, after a preview. The daemon plans it; only what was previewed is done.
-local handlers = require('fileops.client.handlers')
+local decision = require('fileops.unkept.decision')
 local messages = require('fileops.ui.messages')
 local protocol = require('fileops.client.protocol')
 
@@ -25,22 +25,9 @@ local function line_of(turn)
   )
 end
 
----@param params table of `fileops/rewind`
----@param act fun(details: fileops.wire.RewindDetails)
-local function rewind(params, act)
-  params.approved = true
-  local ended = handlers.own_undo()
-  require('fileops').request(protocol.methods.rewind, params, function(err, result)
-    ended()
-    if err then return messages.failure(err) end
-    if result.status == 'error' then return messages.error(require('fileops.manual').reason(result.error)) end
-    act(result.details)
-  end)
-end
-
 ---@param turn fileops.wire.Turn
 local function restore(turn)
-  rewind({ since_turn = turn.turn_id, dry_run = true }, function(preview)
+  decision.rewind({ since_turn = turn.turn_id, dry_run = true }, function(preview)
     local names = vim.tbl_map(
       function(file) return ('%s +%d −%d'):format(vim.fs.basename(file.file_path), file.added, file.removed) end,
       preview.files
@@ -53,10 +40,7 @@ local function restore(turn)
       { prompt = 'To before: ' .. line_of(turn), kind = 'fileops.restore', format_item = tostring }
     vim.ui.select({ yes, 'Leave them' }, options, function(choice)
       if choice ~= yes then return end
-      rewind({ since_turn = turn.turn_id, plan = preview.plan }, function(done)
-        for _, file in ipairs(done.files) do
-          if file.applied_to ~= 'buffer' then handlers.file_written(file.file_path) end
-        end
+      decision.rewind({ since_turn = turn.turn_id, plan = preview.plan }, function(done)
         require('fileops.unkept.changes').undone(done.rewind_id)
         messages.info(('%s restored (:Fileops redo undoes that)'):format(counted(#done.files, 'file')))
       end)

@@ -1,0 +1,58 @@
+-- What a person decides about changes that are written already, handed in to the daemon: it plans and writes, or says
+-- why not. A daemon that ends or hangs in between is named; what it has done by then, the next list of changes shows.
+local handlers = require('fileops.client.handlers')
+local messages = require('fileops.ui.messages')
+local protocol = require('fileops.client.protocol')
+
+local M = {}
+
+local PATIENCE_MS = 3000 -- an undo in many files may take longer, and is only announced then
+
+---@param method string
+---@param params table
+---@param done string what is done by it, such as "kept"
+---@param callback fileops.Callback
+local function hand_in(method, params, done, callback)
+  local timer = assert(vim.uv.new_timer())
+  timer:start(
+    PATIENCE_MS,
+    0,
+    vim.schedule_wrap(function()
+      if timer:is_closing() then return end
+      messages.warn(('no answer of the daemon: not %s yet (:Fileops restart)'):format(done))
+    end)
+  )
+  require('fileops').request(method, params, function(err, result)
+    timer:close()
+    callback(err, result)
+  end)
+end
+
+--- Keep these changes.
+---@param ids string[]
+---@param act fun() once they are kept
+function M.keep(ids, act)
+  hand_in(protocol.methods.keep, { change_ids = ids }, 'kept', function(err)
+    if err then return messages.failure(err) end
+    act()
+  end)
+end
+
+--- Undo, or undo an undo; with `dry_run` only preview it. The buffers of the files follow.
+---@param params table of `fileops/rewind`
+---@param act fun(details: fileops.wire.RewindDetails)
+function M.rewind(params, act)
+  local ended = handlers.own_undo()
+  params.approved = true
+  hand_in(protocol.methods.rewind, params, params.dry_run and 'shown' or 'undone', function(err, result)
+    ended()
+    if err then return messages.failure(err) end
+    if result.status == 'error' then return messages.error(require('fileops.manual').reason(result.error)) end
+    for _, file in ipairs(not params.dry_run and result.details.files or {}) do
+      if file.applied_to ~= 'buffer' then handlers.file_written(file.file_path) end
+    end
+    act(result.details)
+  end)
+end
+
+return M
