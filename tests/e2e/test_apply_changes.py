@@ -139,6 +139,27 @@ def test_first_failure_is_the_answer_and_all_others_are_named(client: RawClient,
     assert f"It was change 1, {folder}/a. No file was changed." in result["output"]
 
 
+# R-SET-3
+def test_changes_that_do_not_fit_together_are_named_beside_one_that_fails(client: RawClient, folder: Path) -> None:
+    client.read(folder / "a")
+    twice = {"kind": "edit", "file_path": f"{folder}/a", "edits": [step("text", "TEXT")]}
+    result = apply(client, [twice, {"kind": "delete", "file_path": f"{folder}/b"}, twice])
+    assert (code_of(result), result["details"]["change_index"]) == ("not_read", 1)
+    (other,) = result["details"]["problems"]
+    assert (other["change_index"], other["code"]) == (2, "set_unsupported")
+
+
+# R-SET-1
+def test_rename_of_a_large_file_is_no_new_content(client: RawClient, folder: Path) -> None:
+    (folder / "large").write_bytes(b"first\n" + b"x\n" * (9 << 20))
+    client.result("fileops/read", {"file_path": f"{folder}/large", "limit": 1})
+    rename = {"kind": "rename", "file_path": f"{folder}/large", "new_path": f"{folder}/moved"}
+    edited = apply(client, [{**rename, "edits": [step("first", "FIRST")]}])
+    assert code_of(edited) == "set_unsupported"
+    assert code_of(apply(client, [rename])) is None
+    assert ((folder / "moved").stat().st_size, (folder / "large").exists()) == ((18 << 20) + 6, False)
+
+
 # R-SET-1, R-SET-2
 @pytest.mark.parametrize(
     ("change", "code"),

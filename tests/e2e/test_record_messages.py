@@ -108,6 +108,30 @@ async def test_rewind_of_a_turn_restores_permission_bits(folder: Path) -> None:
     assert {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()} == modes
 
 
+async def test_entries_of_a_change_set_have_its_id_and_one_is_rewound_alone(folder: Path) -> None:
+    """R-SET-6. A rename is two entries, of its two names."""
+    (folder / "b.txt").write_text("b\n")
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    changes = [
+        {"kind": "edit", "file_path": f"{folder}/a.txt", "edits": [{"old_string": "two", "new_string": "2"}]},
+        {"kind": "rename", "file_path": f"{folder}/b.txt", "new_path": f"{folder}/c.txt"},
+    ]
+    async with recording(folder) as client:
+        for name in before:
+            await client.call("read", file_path=f"{folder}/{name}")
+        made = await client.call("applyChanges", changes=changes)
+        assert code_of(made) is None
+        entries = (await client.call("log"))["entries"]
+        assert {entry["set_id"] for entry in entries} == {made["details"]["set_id"]}
+        ids = {os.path.basename(entry["path"]): entry["entry_id"] for entry in entries}
+        assert ids.keys() == {"a.txt", "b.txt", "c.txt"}
+        assert code_of(await client.call("rewind", entry_id=ids["a.txt"])) is None
+        assert (folder / "a.txt").read_text() == before["a.txt"]
+        undone = await client.call("undo", set_id=made["details"]["set_id"])
+        assert code_of(undone) is None, undone
+    assert {path.name: path.read_text() for path in folder.iterdir()} == before
+
+
 async def test_command_over_too_many_files_is_not_undone_at_once(folder: Path) -> None:
     async with recording(folder) as client:
         command_id = (await client.call("beginCommand", label="make files"))["command_id"]

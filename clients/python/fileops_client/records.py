@@ -41,6 +41,7 @@ class RecordEntry:
     turn_id: str | None = None
     command_id: str | None = None
     edit_id: str | None = None
+    set_id: str | None = None
     during: tuple[str, ...] = ()
     added: int = 0
     removed: int = 0

@@ -120,9 +120,9 @@ class Entry(Struct, frozen=True, kw_only=True):
     time: seconds since the epoch. path: canonical. before: also None if the content before is not known
     (`gap="baseline"`). gap "away": made while no daemon recorded the folder. found: by a watch event, or by comparing
     stamps. evidence: why `by` is believed. settled: False while `by` may still change. during: turns that were open.
-    edit_id: of an edit through the daemon, its id in the history of edits. undone_by, undoes: ids of entries.
-    rewind_id: of the rewind that made the entry. kept: whether a person has accepted the change. recorder: the run of a
-    daemon that made the entry.
+    edit_id: of an edit through the daemon, its id in the history of edits; set_id: of its change set. undone_by,
+    undoes: ids of entries. rewind_id: of the rewind that made the entry. kept: whether a person has accepted the
+    change. recorder: the run of a daemon that made the entry.
     """
 
     entry_id: str
@@ -135,6 +135,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     turn_id: str | None = None
     command_id: str | None = None
     edit_id: str | None = None
+    set_id: str | None = None
     during: tuple[str, ...] = ()
     added: int = 0
     removed: int = 0
@@ -182,7 +183,7 @@ class RecordedEdit(Struct, frozen=True, kw_only=True):
     """An edit that the daemon committed. time: seconds since the epoch. undoes: ids of edits.
 
     by: who made it. is_kept: a person has accepted it. undone: the entries that it undid, and rewind_id: the rewind
-    that it is a part of; an undo by its edit names neither.
+    that it is a part of; an undo by its edit names neither. set_id: of the change set that it is a part of.
     """
 
     edit_id: str
@@ -193,6 +194,7 @@ class RecordedEdit(Struct, frozen=True, kw_only=True):
     undoes: tuple[str, ...] = ()
     undone: tuple[str, ...] = ()
     rewind_id: str | None = None
+    set_id: str | None = None
     is_kept: bool = False
 
 

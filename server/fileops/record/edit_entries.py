@@ -37,6 +37,7 @@ def recorded(edit: AppliedEdit, after: bytes | None) -> list[Recorded]:
         added=edit.n_added,
         removed=edit.n_removed,
         edit_id=edit.edit_id,
+        set_id=edit.set_id,
         evidence="commit",
         kept=edit.session_id == NO_SESSION,
     )

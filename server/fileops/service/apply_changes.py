@@ -6,7 +6,7 @@ creation is committed as a single edit, so it needs no journal, and may be writt
 planning, deciding and committing share the state of each file.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -201,12 +201,12 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
 
     def _planned(self, request: ChangeSetRequest, policy: Policy, token: CancelToken) -> tuple[SetFile, ...]:
         """Raises: SetFailed, Stale, PathMoved, Cancelled."""
-        files: list[SetFile] = []
+        planned: dict[int, SetFile] = {}
         problems: list[Problem] = []
         for index, change in enumerate(request.changes):
             token.check()
             try:
-                files.append(self._plan(request, change, policy.roots, token))
+                planned[index] = self._plan(request, change, policy.roots, token)
             except IsDirectory:
                 fault = SetUnsupported(reason=f"{change.file_path} is a folder")
                 problems.append(Problem(change_index=index, error=fault))
@@ -214,11 +214,10 @@ class ChangeSetOperation(Struct, frozen=True, kw_only=True):
                 is_advised = len(problems) < MAX_ADVISED
                 problem = Problem(change_index=index, error=error)
                 problems.append(self._advised(request, problem, policy.roots) if is_advised else problem)
-        if not problems:
-            problems = list(_faults_together(files))
+        problems += _faults_together(planned)
         if problems:
-            raise SetFailed(problems)
-        return tuple(files)
+            raise SetFailed(sorted(problems, key=lambda problem: problem.change_index))
+        return tuple(planned.values())
 
     def _advised(self, request: ChangeSetRequest, problem: Problem, roots: Roots | None) -> Problem:
         """The failure of one change, with what is said beside it.
@@ -514,23 +513,24 @@ def _require_limits(request: ChangeSetRequest) -> None:
 _TOO_LARGE = f"the new contents have more than {MAX_NEW_BYTES >> 20} MB together"
 
 
-def _faults_together(files: Sequence[SetFile]) -> Iterator[Problem]:
-    """Yield why files that can be changed alone cannot be changed together."""
+def _faults_together(files: Mapping[int, SetFile]) -> Iterator[Problem]:
+    """Yield why files that can be changed alone cannot be changed together. files: by the index of their change."""
     seen: dict[str, int] = {}
     inodes: dict[tuple[int, int], int] = {}
     n_new_bytes = 0
-    for index, file in enumerate(files):
-        snapshot = file.plan.snapshot
+    for index, file in files.items():
+        snapshot, shares_path = file.plan.snapshot, False
         for path in filter(None, (snapshot.path, file.new_path)):
             other = next((seen[known] for known in seen if is_inside(known, path) or is_inside(path, known)), None)
             if other is not None:
                 reason = f"it has a path in common with change {other + 1}"
                 yield Problem(change_index=index, error=SetUnsupported(reason=reason))
+                shares_path = True
             seen[path] = index
-        if not file.removes:
+        if file.plan.creates or (file.plan.splices and not file.removes):
             n_new_bytes += len(snapshot.data) + splicing.growth(file.plan.splices)
         stamp = snapshot.stamp
-        if stamp is None:
+        if stamp is None or shares_path:
             continue
         if (stamp.dev, stamp.ino) in inodes:
             reason = f"it is the same file as that of change {inodes[stamp.dev, stamp.ino] + 1}"

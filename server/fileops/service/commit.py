@@ -127,6 +127,7 @@ class Committer(Struct, frozen=True, kw_only=True):
                 undoes=undoes,
                 undone=marks.undone,
                 rewind_id=marks.rewind_id,
+                set_id=set_id,
                 is_kept=marks.is_kept,
             )
             recorder.end_commit(path, None if committed.report.method == "none" else recorded)
@@ -212,6 +213,7 @@ class Committer(Struct, frozen=True, kw_only=True):
                     undoes=change.undoes,
                     undone=marks.undone,
                     rewind_id=marks.rewind_id,
+                    set_id=set_id,
                     is_kept=marks.is_kept,
                 )
                 self.recorder.end_commit(old.path, recorded)

@@ -79,6 +79,8 @@ class RecordEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The author's command."""
     edit_id: str | None
     """Of an edit through the daemon: its id in the history."""
+    set_id: str | None
+    """Of an edit that is a part of a change set: the id of the set."""
     during: tuple[str, ...]
     """The turns that were open then, of all sessions."""
     added: int

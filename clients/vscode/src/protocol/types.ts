@@ -1722,6 +1722,8 @@ export interface RecordEntry {
   command_id: string | null;
   /** Of an edit through the daemon: its id in the history. */
   edit_id: string | null;
+  /** Of an edit that is a part of a change set: the id of the set. */
+  set_id: string | null;
   /** The turns that were open then, of all sessions. */
   during: string[];
   /** Lines. */

@@ -733,6 +733,7 @@
 ---@field turn_id? string The author's turn.
 ---@field command_id? string The author's command.
 ---@field edit_id? string Of an edit through the daemon: its id in the history.
+---@field set_id? string Of an edit that is a part of a change set: the id of the set.
 ---@field during string[] The turns that were open then, of all sessions.
 ---@field added integer Lines.
 ---@field removed integer Lines.
