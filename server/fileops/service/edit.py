@@ -83,7 +83,10 @@ EditStep = EditResult | Proposal | NeedsCorrection
 
 
 class EditOperation(Struct, frozen=True, kw_only=True):
+    """See the module. read_resolved: reads the file at a path that `fs.resolve` has just returned to the request."""
+
     fs: FileSystem
+    read_resolved: Callable[[str], Snapshot]
     freshness: Freshness
     committer: Committer
     settings: Settings
@@ -189,7 +192,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             if refuses_creation(stamp.size_bytes):
                 raise AlreadyExists
             self.freshness.require_tracked(session_id, canonical)
-        snapshot = self.fs.read(canonical)
+        snapshot = self.read_resolved(canonical)
         if not snapshot.exists:
             if request.wants_new_file or (is_write and not is_tracked):
                 return snapshot, None

@@ -75,14 +75,17 @@ class FileOps:
         freshness = workspace.freshness
         self._unreadable: Unreadable | None = None  # for a person's editor
         fs: FileSystem = workspace.fs
+        read_resolved = fs.read
         if not client.is_editor:
             self._unreadable = Unreadable(workspace.rules, settings.unreadable, client.globs_at, lambda: self.folders)
-            fs = GuardedFileSystem(fs, self._unreadable)
+            fs = guarded = GuardedFileSystem(fs, self._unreadable)
+            read_resolved = guarded.read_resolved
         self._reader = ReadOperation(
             fs, freshness, settings, client.image_detector, refused_places=workspace.refused_places
         )
         self._editor = EditOperation(
             fs=fs,
+            read_resolved=read_resolved,
             freshness=freshness,
             committer=workspace.committer,
             settings=settings,

@@ -8,8 +8,9 @@ an answer makes count must not be taken for knowledge of an edit that was reques
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from functools import partial
 
-from fileops.concurrency.delivery import Delivery, Effect, nothing, present_delivery, when_delivered
+from fileops.concurrency.delivery import Delivery, Effect, nothing, present_delivery
 from fileops.model.sessions import SessionName
 
 Key = tuple[str, str]  # the full name of a session, and a path as the session gave it
@@ -28,18 +29,11 @@ class RequestsInFlight:
         Call it while the path's lock is held.
         """
         key, delivery = (session_id, file_path), present_delivery()
-        if delivery is not None:
-            self._unanswered.setdefault(key, []).append(delivery)
-
-        def done(effect: Effect) -> Effect:
-            def run() -> None:
-                if delivery is not None:
-                    self._remove(key, delivery)
-                effect()
-
-            return run
-
-        when_delivered(done(on_sent), done(on_dropped))
+        if delivery is None:
+            on_sent()
+            return
+        self._unanswered.setdefault(key, []).append(delivery)
+        delivery.add(partial(self._settled, key, delivery, on_sent), partial(self._settled, key, delivery, on_dropped))
 
     async def answered(self, session_id: SessionName, file_path: str) -> None:
         """Wait for the answers to earlier requests of the session about the file. Call it with the path's lock.
@@ -73,8 +67,9 @@ class RequestsInFlight:
             for editor, given in self._editing
         )
 
-    def _remove(self, key: Key, delivery: Delivery) -> None:
+    def _settled(self, key: Key, delivery: Delivery, effect: Effect) -> None:
         unanswered = self._unanswered[key]
         unanswered.remove(delivery)
         if not unanswered:
             del self._unanswered[key]
+        effect()

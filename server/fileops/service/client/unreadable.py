@@ -292,6 +292,14 @@ class GuardedFileSystem:
 
     def read(self, path: str) -> Snapshot:
         self._unreadable.require_readable(path)
+        return self.read_resolved(path)
+
+    def read_resolved(self, path: str) -> Snapshot:
+        """Read the file at a path that `resolve` has just returned to the same request.
+
+        `resolve` has checked that path by its rules. They are looked up once for a request: a rule that is written
+        between the two calls is written during the request, which may count before it as well as after it.
+        """
         snapshot = self._fs.read(path)
         self._unreadable.require_no_unreadable_name(path, snapshot.stamp)
         return snapshot
