@@ -1,5 +1,7 @@
 """A person at a terminal decides in the text of a file, by keys, also at the moment a review comes or goes."""
 
+import asyncio
+import sys
 import time
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, Scene, scene
 from clients.neovim.test_terminal import load
 from clients.neovim.world import Neovim, neovim
+from fileops_client import FileOpsClient, edit_file
 
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
 
@@ -90,6 +93,33 @@ def test_key_that_comes_with_a_review_does_nothing_else(nvim: Neovim, tmp_path: 
             assert outcome == "success" or shop.cart.read_text() == before
             assert outcome == "rejected" or shop.cart.read_text() == edited
             shop.terminal.until(f"{NORMAL} && !&modified && {TEXT} ==# {vim_string(shop.cart.read_text())}")
+
+
+async def test_key_that_comes_with_the_review_of_a_set_does_nothing_else(tmp_path: Path) -> None:
+    nvim = neovim("new", tmp_path)
+    with scene(nvim, tmp_path, shows_reviews_in="text") as shop:
+        stock = shop.cart.with_name("stock.py")
+        stock.write_text(CART)
+        shop.terminal.keys("/def total", "Enter")
+        shop.terminal.until("line('.') == 13")
+        async with FileOpsClient.start([sys.executable, "-m", "fileops", "attach"], root=shop.cart.parent) as agent:
+            with load():
+                for number, (keys, delay_s) in enumerate((("dO", 0.0), ("do", 0.01), ("dr", 0.03))):
+                    await agent.read(str(shop.cart))
+                    await agent.read(str(stock))
+                    edits = [edit_file(shop.cart, SHORTER_TOTAL), edit_file(stock, SHORTER_TOTAL)]
+                    proposed = asyncio.create_task(agent.apply_changes(edits))
+                    await asyncio.sleep(delay_s)  # tried here, not waited for
+                    shop.terminal.keys(keys)
+                    await asyncio.to_thread(typed_all, shop, 2 * number)
+                    await asyncio.to_thread(shop.terminal.until, f"{N_WAITING} > 0")
+                    shop.terminal.command("Fileops reject-all")
+                    shop.terminal.keys(keys)  # the review has gone by now, or has not yet
+                    await asyncio.to_thread(typed_all, shop, 2 * number + 1)
+                    assert (await proposed).code == "rejected"
+                    assert (shop.cart.read_text(), stock.read_text()) == (CART, CART)
+                    same = f"&buftype ==# '' && !&modified && {TEXT} ==# {vim_string(CART)}"
+                    await asyncio.to_thread(shop.terminal.until, f"mode(1) ==# 'n' && {same}")
 
 
 def typed_all(shop: Scene, number: int) -> None:

@@ -7,12 +7,14 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, opened, scene
+from clients.neovim.test_terminal import load
 from clients.neovim.world import Neovim, neovim
 from fileops_client import FileOpsClient
 from support.daemon_process import Place
@@ -121,6 +123,31 @@ async def test_agent_that_is_followed_is_shown_where_it_edits_unless_the_user_ty
             await edit(shop.cart, *SHORTER_TOTAL)
             await look(lambda: terminal.until("expand('%') ==# 'cart.py' && line('.') == 13"))
         await look(lambda: terminal.shows_no("fileops: following "))
+
+
+async def test_key_that_comes_with_an_unkept_change_does_nothing_else(nvim: Neovim, tmp_path: Path) -> None:
+    """It keeps or undoes the change, or does nothing; it is never a command of Neovim's."""
+    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text") as shop:
+        terminal, (old, new) = shop.terminal, SHORTER_TOTAL
+        terminal.keys("/def total", "Enter")
+        terminal.until("line('.') == 13")
+        tried = (("du", 0.0), ("dy", 0.01), ("du", 0.03), ("dU", 0.0))
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            with load():
+                for number, (keys, delay_s) in enumerate(tried):
+                    before = shop.cart.read_text()
+                    step = (old, new) if old in before else (new, old)
+                    await agent.read(str(shop.cart))
+                    assert (await agent.edit(str(shop.cart), *step)).ok
+                    await asyncio.sleep(delay_s)  # tried here, not waited for
+                    terminal.keys(keys)
+                    terminal.command(f"let g:typed = {number}")
+                    await look(partial(terminal.until, f"get(g:, 'typed', -1) == {number}"))
+                    terminal.command("Fileops keep all")
+                    await look(lambda: terminal.until(f"{MARKED} ==# ''"))
+                    assert shop.cart.read_text() in {before, before.replace(*step)}
+                    same = "getline(1, '$') ==# readfile(expand('%:p'))"
+                    await look(partial(terminal.until, f"mode(1) ==# 'n' && !&modified && {same}"))
 
 
 async def test_daemon_that_hangs_or_ends_amid_a_decision_is_named_and_decides_no_more(
