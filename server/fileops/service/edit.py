@@ -380,7 +380,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 change_ids=decision.change_ids if isinstance(decision, SomeChanges) else None,
             ),
             snapshot,
-            # A whole text does not say which of the others' lines it would leave: those in it are all that is there.
+            # A whole text knows nothing of the others' lines: planned again, it would remove all of them.
             None if by_user or request.content is not None else lambda: self._plan(request, snapshot, None, token),
             token.check,
         )
