@@ -261,8 +261,8 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             if has_seen:
                 self.freshness.note_write(self.by_session or NO_SESSION, file.file_path, committed)
                 return
-            if self.by_session is not None and committed.snapshot.source == "disk":
-                self.freshness.note_blind_write(self.by_session, committed)
+            if committed.snapshot.source == "disk":
+                self.freshness.note_blind_write(self.by_session or NO_SESSION, committed)
             self.freshness.hint(committed.snapshot.path)
 
         return note

@@ -13,7 +13,7 @@ from fileops.core.stamps import is_same_file, same_stamp
 from fileops.core.tracker import FileTracker, ReadRecord
 from fileops.model.events import BecameStale
 from fileops.model.files import Base, StaleReason, Stamp
-from fileops.model.sessions import SessionName
+from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.ports import Clock, EventSink
 from fileops.tracking.content_cache import ContentCache
 from fileops.tracking.monitors import FilesystemMonitors
@@ -136,10 +136,10 @@ class TrackerRegistry:
                         if known.stale is None:
                             self._trackers[reader].renew(name, record.stamp, record.taken_ns)
                     elif not same_stamp(known.stamp, record.stamp):  # else it was read after the write
-                        self._mark_stale(reader, name, "modified", f"session:{session_id}")
+                        self._mark_stale(reader, name, "modified", _source_of(session_id))
 
     def record_blind_write(self, session_id: SessionName, path: str, stamp: Stamp) -> None:
-        """Record a write by a session that had not read the file: stale for all that had."""
+        """Record a write by a session that had not read the file, or by the client's user: stale for all that had."""
         with self._lock:
             for name in (path, *self._aliases(path, stamp)):
                 readers = tuple(self._readers.get(name, ()))
@@ -147,7 +147,7 @@ class TrackerRegistry:
                     self._writers[name] = session_id, stamp
                 for reader in readers:
                     if not same_stamp(self._trackers[reader][name].stamp, stamp):
-                        self._mark_stale(reader, name, "modified", f"session:{session_id}")
+                        self._mark_stale(reader, name, "modified", _source_of(session_id))
 
     def record_shown(
         self, session_id: SessionName, path: str, record: ReadRecord, now: ReadRecord, content: bytes
@@ -163,7 +163,7 @@ class TrackerRegistry:
         with self._lock:
             self._drop(session_id, path)
             for reader in self._readers.get(path, ()):
-                self._mark_stale(reader, path, "deleted", f"session:{session_id}")
+                self._mark_stale(reader, path, "deleted", _source_of(session_id))
 
     def record_missing(self, session_id: SessionName, path: str) -> None:
         with self._lock:
@@ -212,7 +212,7 @@ class TrackerRegistry:
         with self._lock:
             writer = self._writer(path, stamp)
             if writer is not None and source == "external":
-                source = f"session:{writer}"
+                source = _source_of(writer)
             for session_id, (record, reason) in verdicts.items():
                 current = self._record_of(session_id, path)
                 if current is not record:  # read or written during the check
@@ -315,3 +315,8 @@ class TrackerRegistry:
                 timestamp=self._clock.time_ns() / 1e9,
             )
         )
+
+
+def _source_of(writer: SessionName) -> str:
+    """Who wrote, as events say it; what the client's user does has no session."""
+    return "external" if writer == NO_SESSION else f"session:{writer}"

@@ -513,6 +513,19 @@ async def test_readers_of_the_file_are_notified_which_session_undid_the_edit(ben
     assert isinstance((await bench.edit(PATH, "two", "2", "c")).error, NotRead)
 
 
+async def test_undo_by_the_user_is_no_replacement_by_another_program(bench: Workbench):
+    """The daemon writes by replacing the file, which is no news to those who have read it."""
+    edit_id = await bench.applied(PATH, "two", "TWO", "a")
+    await bench.read(PATH, "b")
+    request = UndoRequest(edit_id=edit_id, is_approved=True)
+    assert (await bench.service.edits.undo(request)).error is None
+    stale = [event for event in bench.events.events if isinstance(event, BecameStale)]
+    assert {(event.session_id, event.reason, event.source) for event in stale} == {
+        ("a", "modified", "external"),
+        ("b", "modified", "external"),
+    }
+
+
 # --- history ----------------------------------------------------------------------------------------------------
 
 
