@@ -16,12 +16,13 @@ import { AppliedEdits } from './ui/applied';
 import { DiffPanes } from './ui/diff';
 import { History } from './ui/history';
 import { InsertedLines } from './ui/inserted';
+import { saysIfLate } from './ui/late';
 import { Marks } from './ui/marks';
 import { Sessions } from './ui/sessions';
 import { StaleFiles } from './ui/stale';
 import { Status } from './ui/status';
 import { UnkeptActions } from './unkept/actions';
-import { explainOnce } from './unkept/first';
+import { explainOnce } from './unkept/introduction';
 import { Follow } from './unkept/follow';
 import { UnkeptList } from './unkept/list';
 import { UnkeptMarks } from './unkept/marks';
@@ -35,6 +36,8 @@ const RESTARTING_SETTINGS = [
 
 /** For the tests of this extension only; not part of the API. */
 export interface Insides {
+  /** As after this window attached to a daemon. */
+  attached(): Promise<void>;
   daemon: Daemon;
   history: History;
   inserted: InsertedLines;
@@ -58,7 +61,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const calls = new EditCalls();
   const inserted = new InsertedLines();
   const reviews: Reviews = new Reviews(panes, inserted, log, context.workspaceState, {
-    decide: params => daemon.request('fileops/decideReview', params),
+    decide: params => saysIfLate(daemon.request('fileops/decideReview', params), 'your decision'),
     allow: async session_id => { await daemon.request('fileops/setApprovalMode', { session_id, mode: 'auto_edit' }); },
     isOwn: sessionId => calls.isOwn(sessionId),
   });
@@ -112,8 +115,8 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
       if (state === 'running') void attachedTo(daemon, reviews, log);
       if (state === 'running' || state === 'starting' || isLeaving) return;
       void reviews.detach(daemon.sharing.kind === 'shared'
-        ? 'This window has lost its daemon; the review is shown again if it still waits.'
-        : 'The daemon ended, and this review with it. Nothing was written.');
+        ? 'this window has lost its daemon; what still waits is shown again.'
+        : 'the daemon ended, and with it what waited. Nothing was written.');
       stale.clearAll();
       calls.forget();
     }),
@@ -136,7 +139,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   };
   void panes.closeOrphans().catch((error: unknown) => log.error(String(error))).then(() => daemon.start());
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
-    value: { daemon, history, inserted, marks, panes, reviews, reviewView, sessions, stale, status, unkept, unkeptMarks } satisfies Insides, enumerable: false,
+    value: { attached: () => attachedTo(daemon, reviews, log), daemon, history, inserted, marks, panes, reviews, reviewView, sessions, stale, status, unkept, unkeptMarks } satisfies Insides, enumerable: false,
   });
 }
 

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { RewindDetails, ToolResult, UnkeptChange } from '../protocol';
 import { inOneLine } from '../ui/labels';
+import { saysIfLate } from '../ui/late';
 import { askReason } from '../ui/reason';
 import type { UnkeptList } from './list';
 
@@ -32,14 +33,14 @@ export class UnkeptActions implements vscode.Disposable {
   }
 
   async keep({ change_ids, what }: Target): Promise<void> {
-    await this.list.daemon.request('fileops/keep', { change_ids: [...change_ids] });
+    await saysIfLate(this.list.daemon.request('fileops/keep', { change_ids: [...change_ids] }), `keeping ${what}`);
     vscode.window.setStatusBarMessage(`$(check) Kept: ${what}`, 5000);
     this.list.refresh();
   }
 
   /** As the person asked, without a review; they can bring it back. reason: for the agents whose changes they are. */
   async undo({ change_ids, what }: Target, reason?: string): Promise<ToolResult<RewindDetails>> {
-    const result = await this.#rewind({ change_ids: [...change_ids], ...(reason ? { reason } : {}) });
+    const result = await this.#rewind({ change_ids: [...change_ids], ...(reason ? { reason } : {}) }, `the undo of ${what}`);
     const { rewind_id, conflicts } = result.details;
     if (result.status === 'success' && rewind_id) void this.#offerRestore(what, rewind_id, conflicts?.length ?? 0);
     return result;
@@ -47,12 +48,12 @@ export class UnkeptActions implements vscode.Disposable {
 
   /** rewindId: of an undo. What was written since stays. */
   async restore(rewindId: string): Promise<void> {
-    const { status } = await this.#rewind({ rewind_id: rewindId });
-    if (status === 'success') vscode.window.setStatusBarMessage('$(redo) Restored what was undone', 5000);
+    const result = await this.#answered('what was undone', () => this.#rewind({ rewind_id: rewindId }, 'restoring what was undone'));
+    if (result?.status === 'success') vscode.window.setStatusBarMessage('$(redo) Restored what was undone', 5000);
   }
 
-  async #rewind(target: { change_ids: string[]; reason?: string } | { rewind_id: string }): Promise<ToolResult<RewindDetails>> {
-    const result = await this.list.daemon.request('fileops/rewind', { ...target, approved: true }) as ToolResult<RewindDetails>;
+  async #rewind(target: { change_ids: string[]; reason?: string } | { rewind_id: string }, what: string): Promise<ToolResult<RewindDetails>> {
+    const result = await saysIfLate(this.list.daemon.request('fileops/rewind', { ...target, approved: true }), what) as ToolResult<RewindDetails>;
     if (result.status === 'error') void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
     this.list.refresh();
     return result;
@@ -78,24 +79,29 @@ export class UnkeptActions implements vscode.Disposable {
   }
 
   async #askAndUndo(target: Target): Promise<unknown> {
-    const isThere = (): boolean => this.list.all.files.some(({ changes }) => changes.some(({ change_id }) => target.change_ids.includes(change_id)));
+    const ids = new Set(target.change_ids);
+    const isThere = (): boolean => this.list.all.files.some(({ changes }) => changes.some(({ change_id }) => ids.has(change_id)));
     const reason = await askReason(`Undo ${target.what}`, 'Enter undoes it, Escape does not', this.list.onDidChange, isThere);
     return reason === undefined ? undefined : this.undo(target, reason);
   }
 
   async #act(level: Level, given: unknown, act: (target: Target) => Promise<unknown>): Promise<unknown> {
     const target = isTarget(given) ? given : this.#targetOf(level);
-    if (target && target.change_ids.length > 0) {
-      try {
-        return await act(target);
-      } catch (error) { // the daemon ended, or the record cannot be written
-        this.list.daemon.log.error(String(error));
-        const why = error instanceof Error ? error.message : '';
-        return void vscode.window.showWarningMessage(`Fileops: there was no answer about ${target.what}. The view Changes shows what is still to keep or undo. ${why}`.trim());
-      }
-    }
+    if (target && target.change_ids.length > 0) return this.#answered(target.what, () => act(target));
     const where = level === 'change' ? 'at the cursor' : level === 'file' ? 'in this file' : '';
     return void vscode.window.setStatusBarMessage(`Nothing to keep or undo ${where}`.trimEnd(), 5000);
+  }
+
+  /** Undefined after a message, if there was no answer: the daemon ended, or the record cannot be written. */
+  async #answered<T>(what: string, act: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await act();
+    } catch (error) {
+      this.list.daemon.log.error(String(error));
+      const why = error instanceof Error ? error.message : '';
+      void vscode.window.showWarningMessage(`Fileops: there was no answer about ${what}. The view Changes shows what is still to keep or undo. ${why}`.trim());
+      return undefined;
+    }
   }
 
   #targetOf(level: Level): Target | undefined {

@@ -58,7 +58,8 @@ export class UnkeptView implements vscode.Disposable, vscode.TreeDataProvider<Ro
     }
     if (row.kind === 'change') return [];
     const changes = this.list.of(row.file.file_path)?.changes ?? [];
-    return changes.filter(({ change_id }) => row.change_ids.includes(change_id))
+    const ids = new Set(row.change_ids);
+    return changes.filter(({ change_id }) => ids.has(change_id))
       .map(change => ({ kind: 'change', filePath: row.file.file_path, change, ...targetOfChange(change) }));
   }
 
