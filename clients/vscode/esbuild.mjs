@@ -1,5 +1,5 @@
-// One CommonJS file for the extension host; with --production also the licences of what is in it, with --test also the
-// mocha suite that is loaded beside it.
+// One CommonJS file for the extension host; with --production also the licences of what is in it, with --test also what
+// is loaded beside it: the mocha suite, and the measurements.
 import * as esbuild from 'esbuild';
 import fs from 'node:fs';
 import { notices } from './scripts/notices.mjs';
@@ -13,5 +13,5 @@ const common = {
 const { metafile } = await esbuild.build({ ...common, entryPoints: ['src/extension.ts'], outfile, metafile: true });
 if (production) fs.writeFileSync('ThirdPartyNotices.txt', notices(Object.keys(metafile.outputs[outfile].inputs), '.'));
 if (process.argv.includes('--test')) {
-  await esbuild.build({ ...common, minify: false, sourcemap: 'inline', logLevel: 'error', entryPoints: ['test/index.ts'], outfile: 'dist-test/index.js' });
+  await esbuild.build({ ...common, minify: false, sourcemap: 'inline', logLevel: 'error', entryPoints: ['test/index.ts', 'test/measure.ts'], outdir: 'dist-test' });
 }

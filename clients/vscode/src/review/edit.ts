@@ -45,6 +45,8 @@ export class Review {
   /** What the person had typed or decided before the file changed, where it is not in the proposal. */
   earlier: string | undefined;
   readonly pane: DiffPane;
+  /** Of its file, as text: with hundreds of reviews it is compared too often to be made each time. */
+  readonly uri: string;
   /** Whether single changes can be taken out of the text. */
   readonly isWhole: boolean;
   readonly #original: string;
@@ -60,6 +62,7 @@ export class Review {
     readonly set?: ChangeSet,
   ) {
     const { original_text, proposed_text, previous } = question;
+    this.uri = vscode.Uri.file(question.file_path).toString();
     this.#original = original_text ?? '';
     const isComplete = original_text !== null && proposed_text !== null;
     this.isWhole = isComplete && normalised(compose(original_text, proposed_text, question.changes, () => true).text) === normalised(proposed_text);

@@ -66,11 +66,14 @@ export class ReviewsInText implements vscode.Disposable, vscode.CodeLensProvider
   /** The queue, or what is decided of it, has changed. */
   update(): void {
     const waiting = this.waiting();
-    for (const review of this.#placed.keys()) if (!waiting.includes(review) || !isShowable(review)) this.#placed.delete(review);
-    for (const review of waiting) {
-      if (this.#placed.has(review) || !isShowable(review)) continue;
+    if (waiting.length === 0 && this.#placed.size === 0) return this.#tellContext();
+    const documents = shownDocuments();
+    const showable = new Set(waiting.filter(review => documents.has(review.uri) && isShowable(review)));
+    for (const review of this.#placed.keys()) if (!showable.has(review)) this.#placed.delete(review);
+    for (const review of showable) {
+      if (this.#placed.has(review)) continue;
       const { changes, original_text, proposed_text } = review.question;
-      const text = documentOf(review)!.getText();
+      const text = documents.get(review.uri)!.getText();
       this.#placed.set(review, { review, spots: spotsOf(changes, original_text ?? '', proposed_text ?? '', text) });
     }
     this.#insert();
@@ -121,9 +124,8 @@ export class ReviewsInText implements vscode.Disposable, vscode.CodeLensProvider
   #insert(): void {
     const shown = new Map<string, { uri: vscode.Uri; lines: Shown[] }>();
     for (const { review } of this.#placed.values()) {
-      const uri = vscode.Uri.file(review.question.file_path);
-      const entry = shown.get(uri.toString()) ?? { uri, lines: [] };
-      shown.set(uri.toString(), entry);
+      const entry = shown.get(review.uri) ?? { uri: vscode.Uri.file(review.question.file_path), lines: [] };
+      shown.set(review.uri, entry);
       for (const { id, end, added } of this.#open(review)) {
         if (added.length === 0) continue;
         entry.lines.push({
@@ -194,19 +196,20 @@ function which({ changes }: Review, id: string): string {
   return changes.length > 1 ? `change ${index + 1} of ${changes.length}` : 'this edit';
 }
 
-const isOf = ({ question }: Review, uri: vscode.Uri): boolean => uri.scheme === 'file' && uri.toString() === vscode.Uri.file(question.file_path).toString();
+const isOf = (review: Review, uri: vscode.Uri): boolean => uri.toString() === review.uri;
 
-function documentOf(review: Review): vscode.TextDocument | undefined {
-  return vscode.workspace.textDocuments.find(({ uri, isClosed }) => !isClosed && isOf(review, uri));
+/** The open files that have a tab, by their addresses; none where reviews are not wanted in the text. */
+function shownDocuments(): ReadonlyMap<string, vscode.TextDocument> {
+  if (vscode.workspace.getConfiguration('fileops').get('review.open', 'text') !== 'text') return new Map();
+  const inputs = vscode.window.tabGroups.all.flatMap(group => group.tabs.map(({ input }) => input));
+  const tabs = new Set(inputs.flatMap(input => (input instanceof vscode.TabInputText ? [input.uri.toString()] : [])));
+  return new Map(vscode.workspace.textDocuments.filter(({ isClosed }) => !isClosed)
+    .map(document => [document.uri.toString(), document] as const).filter(([uri]) => tabs.has(uri)));
 }
 
-/** Whether it is of a kind that lines can show, of a file that has a tab, and wanted there. */
-function isShowable(review: Review): boolean {
-  if (vscode.workspace.getConfiguration('fileops').get('review.open', 'text') !== 'text') return false;
-  const { operation, changes, previous } = review.question;
-  if (operation !== 'modify' || !review.isWhole || changes.length === 0 || previous !== null) return false;
-  const hasTab = vscode.window.tabGroups.all.some(group => group.tabs.some(({ input }) => input instanceof vscode.TabInputText && isOf(review, input.uri)));
-  return hasTab && documentOf(review) !== undefined;
+/** Whether it is of a kind that lines can show. */
+function isShowable({ isWhole, question: { operation, changes, previous } }: Review): boolean {
+  return operation === 'modify' && isWhole && changes.length > 0 && previous === null;
 }
 
 function wordRanges(start: number, lines: readonly Words[]): vscode.Range[] {

@@ -121,19 +121,26 @@ export class Reviews implements vscode.Disposable {
 
   /** What the daemon says of its queue: `fileops/didChangeReviews`. */
   update({ opened, closed }: DidChangeReviewsParams): void {
-    for (const end of closed) void this.#closed(end);
-    if (opened.length === 0) return;
-    const wasEmpty = this.#waiting.length === 0;
-    this.#isListing = true; // what shows the queue is drawn once, not for each of hundreds
-    try {
+    let wasEmpty = false;
+    this.#atOnce(() => {
+      for (const end of closed) void this.#closed(end);
+      wasEmpty = this.#waiting.length === 0;
       for (const question of opened.filter(isOfOneEdit)) this.#opened(question);
       for (const question of opened.filter(isOfSet)) this.#openedSet(question);
+    });
+    const [first] = this.#waiting;
+    if (wasEmpty && first) void this.#offer(first);
+  }
+
+  /** What shows the queue is drawn once, not for each of hundreds. */
+  #atOnce(change: () => void): void {
+    this.#isListing = true;
+    try {
+      change();
     } finally {
       this.#isListing = false;
     }
     this.#update();
-    const [first] = this.#waiting;
-    if (wasEmpty && first) void this.#offer(first);
   }
 
   /** All that the daemon has for this window, after it attached. */
@@ -390,10 +397,14 @@ export class Reviews implements vscode.Disposable {
   /** The daemon is gone: nothing can be decided here until it is there again. What was typed is kept for then. */
   async detach(why: string): Promise<void> {
     this.#drafts.keep();
-    await Promise.all([...this.#waiting].map(review => {
-      tellInPassing(review.name, why);
-      return this.#end(review, true);
-    }));
+    const [first, ...others] = this.#waiting;
+    if (!first) return;
+    tellInPassing(others.length > 0 ? `${others.length + 1} reviews` : first.name, why);
+    const ended: Promise<void>[] = [];
+    this.#atOnce(() => {
+      for (const review of [...this.#waiting]) ended.push(this.#end(review, true));
+    });
+    await Promise.all(ended);
   }
 
   /** The window closes. The queue waits on without it; a question to this window alone is answered with no. */
@@ -439,7 +450,7 @@ export class Reviews implements vscode.Disposable {
   async #offer(review: Waiting): Promise<void> {
     const how = vscode.workspace.getConfiguration('fileops').get<'text' | 'beside' | 'active' | 'never'>('review.open', 'text');
     const isInText = review.kind === 'edit' && this.inText.has(review);
-    if (isInText && vscode.window.visibleTextEditors.some(({ document }) => document.uri.toString() === vscode.Uri.file(review.question.file_path).toString())) return;
+    if (isInText && vscode.window.visibleTextEditors.some(({ document }) => document.uri.toString() === review.uri)) return;
     if (how === 'never' || isInText) {
       const chosen = await vscode.window.showInformationMessage(`Fileops: ${review.title}`, 'Review');
       if (chosen && this.#waiting.includes(review)) await this.show(review, true);
@@ -477,7 +488,7 @@ export class Reviews implements vscode.Disposable {
     const uri = target instanceof vscode.Uri ? target : vscode.window.activeTextEditor?.document.uri;
     return among.find(review => review === target || review.id === target || (review.kind === 'edit' && review.set !== undefined && review.set === target))
       ?? among.find(review => uri && [review.pane.before, review.pane.after].some(u => u?.toString() === uri.toString()))
-      ?? among.find(review => review.kind === 'edit' && uri?.toString() === vscode.Uri.file(review.question.file_path).toString() && this.inText.has(review))
+      ?? among.find(review => review.kind === 'edit' && uri?.toString() === review.uri && this.inText.has(review))
       ?? (target === PANE_IN_USE ? among.find(review => review === this.#focus.current) : among[0]);
   }
 

@@ -16,6 +16,8 @@ interface VirtualFile {
   text: string;
   mtime: number;
   isReadonly: boolean;
+  /** Whether the editor has asked for it: of a file that it does not know it need not hear. */
+  isKnown: boolean;
 }
 
 const BOM = '\ufeff';
@@ -36,15 +38,15 @@ class VirtualFiles implements vscode.FileSystemProvider {
 
   /** A file from before a restart of this extension: so old that its document can be saved over it. */
   remember(uri: vscode.Uri): void {
-    this.#files.set(uri.toString(), { text: '', mtime: 0, isReadonly: false });
+    this.#files.set(uri.toString(), { text: '', mtime: 0, isReadonly: false, isKnown: true });
   }
 
   /** Returns what puts back the file that was there, as if it had never changed. */
   put(uri: vscode.Uri, text: string, isReadonly: boolean): () => void {
     const before = this.#files.get(uri.toString());
-    const type = before ? vscode.FileChangeType.Changed : vscode.FileChangeType.Created;
-    this.#files.set(uri.toString(), { text, mtime: ++this.#ticks, isReadonly });
-    this.#changed.fire([{ type, uri }]);
+    const isKnown = before?.isKnown ?? false;
+    this.#files.set(uri.toString(), { text, mtime: ++this.#ticks, isReadonly, isKnown });
+    if (isKnown) this.#changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     return () => void (before && this.#files.set(uri.toString(), before));
   }
 
@@ -54,7 +56,9 @@ class VirtualFiles implements vscode.FileSystemProvider {
   }
 
   drop(uri: vscode.Uri): void {
-    if (this.#files.delete(uri.toString())) this.#changed.fire([{ type: vscode.FileChangeType.Deleted, uri }]);
+    const file = this.#files.get(uri.toString());
+    this.#files.delete(uri.toString());
+    if (file?.isKnown) this.#changed.fire([{ type: vscode.FileChangeType.Deleted, uri }]);
   }
 
   get size(): number {
@@ -64,6 +68,7 @@ class VirtualFiles implements vscode.FileSystemProvider {
   #file(uri: vscode.Uri): VirtualFile {
     const file = this.#files.get(uri.toString());
     if (!file) throw vscode.FileSystemError.FileNotFound(uri);
+    file.isKnown = true;
     return file;
   }
 
