@@ -3,27 +3,12 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { agentsAt } from './agents.mjs';
-import { HERE } from './paths.mjs';
-import { personAt } from './person.mjs';
-import { freePort, openWorkbench, play, say, until } from './workbench.mjs';
-
-const [name, outGiven, vsix] = process.argv.slice(2);
-const out = path.resolve(outGiven);
-fs.rmSync(out, { recursive: true, force: true });
-fs.mkdirSync(out, { recursive: true });
+import { ASKED_BESIDE, openShop } from './shop.mjs';
+import { play, say, until } from './workbench.mjs';
 
 const LINES = Array.from({ length: 40 }, (_, i) => `value_${i} = ${i}\n`).join('');
-const agentPort = await freePort();
-const workbench = await openWorkbench(name, {
-  out, vsix: path.resolve(vsix), isShared: process.env.FILEOPS_SHARED === '1', preinstall: [path.join(HERE, 'agent')],
-  files: { 'one.py': LINES, 'two.py': LINES }, settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default' },
-  env: { FILEOPS_AGENT_PORT: String(agentPort) },
-});
-const { page, workspace } = workbench;
-page.setDefaultTimeout(60_000);
-const { waiting, status, lens, focused, pressKeyOf, reasonBox } = personAt(workbench);
-const { agent, edit, read } = agentsAt(agentPort, workspace);
+const { out, workbench, page, workspace, agent, edit, read, person } = await openShop({ files: { 'one.py': LINES, 'two.py': LINES }, settings: ASKED_BESIDE });
+const { waiting, status, lens, focused, pressKeyOf, reasonBox } = person;
 
 /** Agents whose edits wait: one for each name of a file, each of another line. */
 async function propose(round, basenames) {

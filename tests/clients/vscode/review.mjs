@@ -5,41 +5,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
-import path from 'node:path';
-import { agentsAt } from './agents.mjs';
-import { HERE } from './paths.mjs';
-import { personAt } from './person.mjs';
-import { freePort, openWorkbench, play, say, until } from './workbench.mjs';
+import { ASKED_BESIDE, openShop, PRICES } from './shop.mjs';
+import { play, say, until } from './workbench.mjs';
 
-const [name, outGiven, vsix, images] = process.argv.slice(2);
-const out = path.resolve(outGiven);
-fs.rmSync(out, { recursive: true, force: true });
-fs.mkdirSync(out, { recursive: true });
-
-const PRICES = `"""What a basket costs."""
-
-from decimal import Decimal
-
-VAT = Decimal("0.19")
-
-
-def net(basket):
-    total = 0
-    for item in basket:
-        total += item.price * item.count
-    return total
-
-
-def discount(total, customer):
-    if customer.is_regular:
-        return total * 0.95
-    return total
-
-
-def gross(basket, customer):
-    amount = discount(net(basket), customer)
-    return round(amount + amount * VAT, 2)
-`;
 const STOCK = `def in_stock(item, shelf):
     return shelf.get(item, 0) > 0
 
@@ -51,24 +19,16 @@ def reserve(item, shelf):
 
 const SHELL = { 'fileops.bash': true, 'fileops.codeLens': true };
 
-const agentPort = await freePort();
-const daemon = process.env.FILEOPS_DAEMON;
-const workbench = await openWorkbench(name, {
-  out, vsix: path.resolve(vsix), isShared: process.env.FILEOPS_SHARED === '1', preinstall: [path.join(HERE, 'agent')], files: { 'prices.py': PRICES, 'stock.py': STOCK, 'README.md': '# Shop\n' },
-  settings: daemon ? { 'fileops.path': daemon, 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default' } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default' },
-  env: { FILEOPS_AGENT_PORT: String(agentPort), NODE_V8_COVERAGE: path.join(out, 'coverage') },
+const { out, workbench, page, workspace, agent, edit, read, file, disk, person } = await openShop({
+  files: { 'prices.py': PRICES, 'stock.py': STOCK, 'README.md': '# Shop\n' }, settings: ASKED_BESIDE, isCovered: true,
 });
-const { page, workspace } = workbench;
-page.setDefaultTimeout(60_000);
-const { agent, edit, read, file } = agentsAt(agentPort, workspace);
-const disk = basename => fs.readFileSync(file(basename), 'utf8');
 
 // --- the person -----------------------------------------------------------------------------------------------
 
 const step = say;
 const {
   reasonBox, tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot, toast, toasts,
-} = personAt(workbench, images);
+} = person;
 
 /** The daemons that run for a folder: they are started in it. */
 function daemonsIn(folder) {

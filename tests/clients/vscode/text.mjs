@@ -3,54 +3,16 @@
 // light theme. Environment as in mocha.mjs.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import path from 'node:path';
-import { agentsAt } from './agents.mjs';
 import { agentOutside } from './outside.mjs';
-import { HERE } from './paths.mjs';
-import { personAt } from './person.mjs';
-import { freePort, openWorkbench, play, say, until } from './workbench.mjs';
+import { openShop, PRICES } from './shop.mjs';
+import { play, say, until } from './workbench.mjs';
 
-const [name, outGiven, vsix, images] = process.argv.slice(2);
-const out = path.resolve(outGiven);
-fs.rmSync(out, { recursive: true, force: true });
-fs.mkdirSync(out, { recursive: true });
-
-const PRICES = `"""What a basket costs."""
-
-from decimal import Decimal
-
-VAT = Decimal("0.19")
-
-
-def net(basket):
-    total = 0
-    for item in basket:
-        total += item.price * item.count
-    return total
-
-
-def discount(total, customer):
-    if customer.is_regular:
-        return total * 0.95
-    return total
-
-
-def gross(basket, customer):
-    amount = discount(net(basket), customer)
-    return round(amount + amount * VAT, 2)
-`;
-
-const agentPort = await freePort();
-const workbench = await openWorkbench(name, {
-  out, vsix: path.resolve(vsix), isShared: true, preinstall: [path.join(HERE, 'agent')], files: { 'prices.py': PRICES, 'README.md': '# Shop\n' },
-  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off' }, env: { FILEOPS_AGENT_PORT: String(agentPort) },
+const { out, workbench, page, workspace, socket, agent, read, file, disk: textOf, person } = await openShop({
+  isShared: true, files: { 'prices.py': PRICES, 'README.md': '# Shop\n' }, settings: { 'files.autoSave': 'off' },
 });
-const { page, workspace, socket } = workbench;
-page.setDefaultTimeout(60_000);
-const { status, lens, row, focused, pressKeyOf, palette, reasonBox, shoot, setWorkspace, toast, waiting } = personAt(workbench, images && path.resolve(images));
-const { agent, read, file } = agentsAt(agentPort, workspace);
+const { status, lens, row, focused, pressKeyOf, palette, reasonBox, shoot, setWorkspace, toast, waiting } = person;
 const THEME = { 'workbench.colorTheme': 'Default Dark Modern', 'files.autoSave': 'off' };
-const disk = () => fs.readFileSync(file('prices.py'), 'utf8');
+const disk = () => textOf('prices.py');
 const inserted = text => page.locator('.review-widget', { hasText: text });
 
 /** Opens a file by keys. */

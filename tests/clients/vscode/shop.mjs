@@ -1,0 +1,58 @@
+// The folder in which the stories happen, with its workbench, the agents and the person: what each story begins with.
+import fs from 'node:fs';
+import path from 'node:path';
+import { agentsAt } from './agents.mjs';
+import { HERE } from './paths.mjs';
+import { personAt } from './person.mjs';
+import { freePort, openWorkbench } from './workbench.mjs';
+
+export const PRICES = `"""What a basket costs."""
+
+from decimal import Decimal
+
+VAT = Decimal("0.19")
+
+
+def net(basket):
+    total = 0
+    for item in basket:
+        total += item.price * item.count
+    return total
+
+
+def discount(total, customer):
+    if customer.is_regular:
+        return total * 0.95
+    return total
+
+
+def gross(basket, customer):
+    amount = discount(net(basket), customer)
+    return round(amount + amount * VAT, 2)
+`;
+
+/** What the tests of "review in a diff" set: they are asked before each edit, and see it beside their file. */
+export const ASKED_BESIDE = { 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default' };
+
+/**
+ * Opens a workbench for `node STORY.mjs floor|new OUT VSIX [IMAGES]`. settings: beside the interpreter's, or beside
+ * the program of FILEOPS_DAEMON. isShared: without it FILEOPS_SHARED decides. isCovered: the run counts for the
+ * extension's coverage.
+ */
+export async function openShop({ files, settings = {}, isCovered = false, isShared = process.env.FILEOPS_SHARED === '1' }) {
+  const [name, outGiven, vsix, images] = process.argv.slice(2);
+  const out = path.resolve(outGiven);
+  fs.rmSync(out, { recursive: true, force: true });
+  fs.mkdirSync(out, { recursive: true });
+  const agentPort = await freePort();
+  const daemon = process.env.FILEOPS_DAEMON;
+  const workbench = await openWorkbench(name, {
+    out, vsix: path.resolve(vsix), isShared, preinstall: [path.join(HERE, 'agent')], files,
+    settings: { ...(daemon ? { 'fileops.path': daemon } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON }), ...settings },
+    env: { FILEOPS_AGENT_PORT: String(agentPort), ...(isCovered ? { NODE_V8_COVERAGE: path.join(out, 'coverage') } : {}) },
+  });
+  workbench.page.setDefaultTimeout(60_000);
+  const agents = agentsAt(agentPort, workbench.workspace);
+  const disk = basename => fs.readFileSync(agents.file(basename), 'utf8');
+  return { out, workbench, ...workbench, ...agents, disk, person: personAt(workbench, images && path.resolve(images)) };
+}
