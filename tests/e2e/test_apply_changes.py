@@ -374,6 +374,13 @@ def test_undo_of_a_set_brings_everything_back(client: RawClient, folder: Path) -
     result = undo(client, set_id=set_id)
     assert code_of(result) is None, result
     assert contents(folder) == BEFORE
+    assert result["output"] == (
+        "Undid 4 changes together:\n"
+        f"1. removed {folder}/made/new\n"
+        f"2. renamed {folder}/inner/moved to {folder}/c: 1 line added, 1 removed\n"
+        f"3. restored {folder}/b\n"
+        f"4. edited {folder}/a: 1 line added, 1 removed"
+    )
     assert (folder / "b").stat().st_mode & 0o777 == 0o755
     again = undo(client, set_id=set_id)
     assert (code_of(again), again["details"]["reason"]) == ("undo_conflict", "already_undone")

@@ -107,13 +107,17 @@ class ImageContent(Struct, frozen=True, kw_only=True):
 
 
 class UndoneFile(Struct, frozen=True, kw_only=True):
-    """What an undo did, or would do, to one file. `edit_ids` are the undone edits, `edit_id` is the undo itself."""
+    """What an undo did, or would do, to one file. `edit_ids` are the undone edits, `edit_id` is the undo itself.
+
+    new_path: canonical, if the file gets its old path back.
+    """
 
     file_path: str
     edit_ids: tuple[str, ...]
     change: Change
     outcome: Literal["modified", "removed", "created"]
     applied_to: Source
+    new_path: str | None = None
     edit_id: str | None = None
     commit: CommitReport | None = None
     modified_by_user: bool = False

@@ -316,6 +316,7 @@ def to_result(file: FileChange) -> UndoneFile:
         change=file.plan.change,
         outcome="removed" if file.removes else "created" if file.plan.creates else "modified",
         applied_to=file.plan.snapshot.source,
+        new_path=file.new_path,
         modified_by_user=file.modified_by_user,
     )
 

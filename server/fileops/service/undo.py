@@ -329,13 +329,16 @@ def _result(
     reasons: Sequence[str] = (),
     needs_approval: bool | None = None,
 ) -> UndoResult:
-    texts: list[str] = []
-    for file in files:
-        output = outputs.undone_text(
-            file.file_path, file.change, len(file.edit_ids), file.outcome, is_dry=request.dry_run
-        )
-        texts.append(outputs.with_user_change(output, file.change.unified) if file.modified_by_user else output)
-    output = "\n".join([*texts, *map(outputs.left_out_text, dropped)])
+    if request.set_id is not None and len(files) + len(dropped) > 1:
+        output = outputs.undone_set_text(files, dropped)
+    else:
+        texts: list[str] = []
+        for file in files:
+            output = outputs.undone_text(
+                file.file_path, file.change, len(file.edit_ids), file.outcome, is_dry=request.dry_run
+            )
+            texts.append(outputs.with_user_change(output, file.change.unified) if file.modified_by_user else output)
+        output = "\n".join([*texts, *map(outputs.left_out_text, dropped)])
     if dropped or any(file.modified_by_user for file in files):
         output = outputs.with_reason(output, " ".join(dict.fromkeys(reasons)))
     if request.dry_run:

@@ -123,7 +123,7 @@ def _advice(error: FileOpsError) -> str:
         case errors.StrategyFailed():
             return "Nothing was written. Use another strategy, or the exact text."
         case errors.SetUnsupported():
-            return "Nothing was written. Make the changes with single edits."
+            return "Nothing was written. Make smaller sets, or single edits."
         case errors.SetConflict():
             return "Read these files again."
         case errors.Rejected(what="command"):

@@ -17,6 +17,7 @@ from fileops.model.approval import ApprovalRequest
 from fileops.model.changes import ChangedFile, Permissions, Problem
 from fileops.model.edits import Change, Edit, Plan, Rebased
 from fileops.model.errors import FileOpsError
+from fileops.model.results import UndoneFile
 from fileops.model.settings import Texts
 
 REMINDER = (
@@ -257,6 +258,27 @@ def changes_text(files: Sequence[ChangedFile], dropped: Sequence[str], *, is_dry
         return with_dry_run(output)
     by_user = "".join(file.change.unified for file in files if file.modified_by_user)
     return with_user_change(output, by_user) if any(file.modified_by_user for file in files) else output
+
+
+def undone_set_text(files: Sequence[UndoneFile], dropped: Sequence[str]) -> str:
+    """Return the output of the undo of a change set. dropped: paths that the user has left out."""
+    lines = [f"Undid {counted(len(files), 'change')} together:"]
+    lines += [f"{index}. {_undone(file)}" for index, file in enumerate(files, 1)]
+    output = "\n".join([*lines, *map(left_out_text, dropped)])
+    by_user = "".join(file.change.unified for file in files if file.modified_by_user)
+    return with_user_change(output, by_user) if any(file.modified_by_user for file in files) else output
+
+
+def _undone(file: UndoneFile) -> str:
+    match file.outcome:
+        case "removed":
+            return f"removed {file.file_path}"
+        case "created":
+            return f"restored {file.file_path}"
+        case "modified" if file.change.hunks or file.new_path or file.change.is_executable is not None:
+            return _listed(file.change, file.file_path, file.new_path, is_past=True)
+        case "modified":
+            return f"left {file.file_path}: the edit was no longer present"
 
 
 def left_out_text(path: str) -> str:
