@@ -5,6 +5,7 @@ local changes = require('fileops.review.changes')
 local change_set = require('fileops.review.set')
 local queue = require('fileops.review.queue')
 local protocol = require('fileops.client.protocol')
+local request = require('fileops.client.patience').request
 
 local M = {}
 
@@ -142,23 +143,28 @@ end
 local function hand_in(set)
   set.is_sent = true
   local decision = change_set.decision(set.decided)
-  require('fileops').request(protocol.methods.decide_review, {
-    review_id = set.params.review_id,
-    revision = decision.revision or set.params.revision,
-    outcome = decision.outcome,
-    files = decision.files,
-    reason = decision.reason,
-  }, function(err, result)
-    set.is_sent = nil
-    if err or not result or result.reason == 'reopened' or result.reason == 'review_changed' then
-      set.decided = {}
-    else
-      sets[set.params.review_id] = nil
+  request(
+    protocol.methods.decide_review,
+    {
+      review_id = set.params.review_id,
+      revision = decision.revision or set.params.revision,
+      outcome = decision.outcome,
+      files = decision.files,
+      reason = decision.reason,
+    },
+    'decided',
+    function(err, result)
+      set.is_sent = nil
+      if err or not result or result.reason == 'reopened' or result.reason == 'review_changed' then
+        set.decided = {}
+      else
+        sets[set.params.review_id] = nil
+      end
+      for i, review in ipairs(reviews_of(set)) do
+        decided(review, err, result, i > 1)
+      end
     end
-    for i, review in ipairs(reviews_of(set)) do
-      decided(review, err, result, i > 1)
-    end
-  end)
+  )
 end
 
 ---@param review fileops.Review
@@ -173,14 +179,14 @@ local function decide(review, decision)
     return
   end
   queue.remove(review)
-  require('fileops').request(protocol.methods.decide_review, {
+  request(protocol.methods.decide_review, {
     review_id = review.review_id,
     revision = decision.revision or review.params.revision,
     outcome = decision.outcome,
     change_ids = decision.change_ids,
     text = decision.text,
     reason = decision.reason,
-  }, function(err, result) decided(review, err, result) end)
+  }, 'decided', function(err, result) decided(review, err, result) end)
 end
 
 --- The text that the person had decided on if the proposal may lack some of it: they typed it, or where they decided is

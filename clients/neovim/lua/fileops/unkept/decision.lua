@@ -3,36 +3,15 @@
 local handlers = require('fileops.client.handlers')
 local messages = require('fileops.ui.messages')
 local protocol = require('fileops.client.protocol')
+local request = require('fileops.client.patience').request
 
 local M = {}
-
-local PATIENCE_MS = 3000 -- an undo in many files may take longer, and is only announced then
-
----@param method string
----@param params table
----@param done string what is done by it, such as "kept"
----@param callback fileops.Callback
-local function hand_in(method, params, done, callback)
-  local timer = assert(vim.uv.new_timer())
-  timer:start(
-    PATIENCE_MS,
-    0,
-    vim.schedule_wrap(function()
-      if timer:is_closing() then return end
-      messages.warn(('no answer of the daemon: not %s yet (:Fileops restart)'):format(done))
-    end)
-  )
-  require('fileops').request(method, params, function(err, result)
-    timer:close()
-    callback(err, result)
-  end)
-end
 
 --- Keep these changes.
 ---@param ids string[]
 ---@param act fun() once they are kept
 function M.keep(ids, act)
-  hand_in(protocol.methods.keep, { change_ids = ids }, 'kept', function(err)
+  request(protocol.methods.keep, { change_ids = ids }, 'kept', function(err)
     if err then return messages.failure(err) end
     act()
   end)
@@ -44,7 +23,7 @@ end
 function M.rewind(params, act)
   local ended = handlers.own_undo()
   params.approved = true
-  hand_in(protocol.methods.rewind, params, params.dry_run and 'shown' or 'undone', function(err, result)
+  request(protocol.methods.rewind, params, params.dry_run and 'shown' or 'undone', function(err, result)
     ended()
     if err then return messages.failure(err) end
     if result.status == 'error' then return messages.error(require('fileops.manual').reason(result.error)) end
