@@ -58,6 +58,7 @@ async def edited(folder: Path) -> str:
 
 
 async def test_log_prints_one_line_for_each_entry(shared: Place, folder: Path) -> None:
+    """R-CLI-4."""
     assert lines_of(await run(shared, folder, "log")) == ["Nothing is recorded."]
     await edited(folder)
     created, changed = lines_of(await run(shared, folder, "log"))
@@ -69,6 +70,7 @@ async def test_log_prints_one_line_for_each_entry(shared: Place, folder: Path) -
 
 
 async def test_show_of_a_unique_beginning_has_the_diff(shared: Place, folder: Path) -> None:
+    """R-CLI-1."""
     await edited(folder)
     entry = (await answer(shared, folder, "log", "a.txt"))["entries"][0]
     shown = await answer(shared, folder, "show", entry["entry_id"][:10])
@@ -81,6 +83,7 @@ async def test_show_of_a_unique_beginning_has_the_diff(shared: Place, folder: Pa
 
 
 async def test_rewind_without_a_terminal_needs_yes_or_dry_run(shared: Place, folder: Path) -> None:
+    """R-CLI-2."""
     session = await edited(folder)
     refused = await run(shared, folder, "rewind", "--session", session)
     assert (refused.returncode, refused.stdout) == (2, b"")
@@ -202,3 +205,26 @@ async def test_forget_removes_what_is_recorded(shared: Place, folder: Path) -> N
 async def test_since_that_is_no_time_is_refused(shared: Place, folder: Path, text: str) -> None:
     refused = await run(shared, folder, "log", "--since", text)
     assert (refused.returncode, refused.stdout) == (2, b"")
+
+
+async def test_json_of_each_command_has_the_documented_keys(shared: Place, folder: Path) -> None:
+    """R-CLI-3."""
+    await edited(folder)
+    log = await answer(shared, folder, "log")
+    assert set(log) == {"root", "entries", "more"}
+    turns = await answer(shared, folder, "log", "--turns")
+    assert set(turns) == {"root", "turns"}
+    assert set(await answer(shared, folder, "show", log["entries"][0]["entry_id"])) == {"entry", "diff"}
+    assert set(await answer(shared, folder, "show", turns["turns"][0]["turn_id"])) == {"turn", "entries", "diff"}
+    diff = await answer(shared, folder, "diff")
+    assert (set(diff), set(diff["files"][0])) == ({"diff", "files"}, {"path", "added", "removed"})
+    blame = await answer(shared, folder, "blame", "a.txt")
+    assert (set(blame), "text" in blame["lines"][0]) == ({"path", "lines"}, True)
+    preview = await answer(shared, folder, "rewind", "--agent", "codex", "--dry-run")
+    assert (preview["error"], preview["dry_run"], bool(preview["plan"])) == (None, True, True)
+    refused = await run(shared, folder, "rewind", "--agent", "codex", "--plan", "p-none", "--yes", "--json")
+    assert (refused.returncode, json.loads(refused.stdout)["error"]["code"]) == (1, "plan_changed")
+    done = await answer(shared, folder, "rewind", "--agent", "codex", "--plan", preview["plan"], "--yes")
+    assert set(await answer(shared, folder, "show", done["rewind_id"])) == {"rewind", "entries", "diff"}
+    assert {"output", "error", "rewind_id", "files", "conflicts", "n_undone", "n_left"} <= set(done)
+    assert set(await answer(shared, folder, "keep", "--all")) == {"n_entries"}

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import pytest
 
 from hosts.scripted_model import CallOfHost, Patch, Step
+from support import daemon_process
 from support.patience import FULL_S
 
 PREFIX = Path(os.environ.get("FILEOPS_HOSTS") or Path.home() / ".cache" / "fileops-hosts")
@@ -29,6 +30,11 @@ case "$1 $2" in
 "mcp "*) shift && exec "{server}" mcp --private "$@" ;;
 *) exec "{server}" "$@" ;;
 esac
+"""
+SHARED_SERVER = """\
+#!/bin/sh
+export FILEOPS_SOCKET="{socket}" XDG_STATE_HOME="{state}"
+exec "{server}" "$@"
 """
 PROMPT = "Please edit a.txt"
 # A start and a dozen calls, up to 30 s on a busy machine. One event needs less, so the bound of an event may shrink
@@ -55,23 +61,32 @@ def node_program() -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a host runs: a home with its settings, and a project. socket: of the shared daemon; "": it has none."""
+    """Where a host runs: a home with its settings, and a project.
+
+    socket: of the shared daemon; "": it has none. daemon: in which its servers and hooks take part, also where the host
+    clears their environment.
+    """
 
     home: Path
     project: Path
     port: int
     socket: str = ""
+    daemon: daemon_process.Place | None = None
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def _private_server(self) -> Path:
-        """A folder with a `fileops-server` that has no part in the user's shared daemon: hosts clear FILEOPS_SOCKET."""
+    def _own_server(self) -> Path:
+        """A folder with a `fileops-server` that never takes part in the user's shared daemon."""
         folder = self.home / "bin"
         folder.mkdir(exist_ok=True)
-        server = folder / "fileops-server"
-        server.write_text(PRIVATE_SERVER.format(server=PROGRAMS / "fileops-server"), encoding="utf-8")
+        server, program = folder / "fileops-server", PROGRAMS / "fileops-server"
+        text = PRIVATE_SERVER.format(server=program)
+        if self.daemon is not None:
+            state = self.daemon.env["XDG_STATE_HOME"]
+            text = SHARED_SERVER.format(socket=self.daemon.socket, state=state, server=program)
+        server.write_text(text, encoding="utf-8")
         server.chmod(0o755)
         return folder
 
@@ -82,10 +97,10 @@ class Place:
             path.write_text(text, encoding="utf-8")
 
     def environment(self, **more: str) -> dict[str, str]:
-        private = [] if self.socket else [self._private_server()]
+        own = [] if self.socket else [self._own_server()]
         return {
             "HOME": str(self.home),
-            "PATH": os.pathsep.join(map(str, (*private, PROGRAMS, os.environ["PATH"]))),
+            "PATH": os.pathsep.join(map(str, (*own, PROGRAMS, os.environ["PATH"]))),
             **({"FILEOPS_SOCKET": self.socket} if self.socket else {}),
             "NO_PROXY": "127.0.0.1,localhost",
             "HTTP_PROXY": self.url,

@@ -13,7 +13,7 @@ import pytest
 
 from fileops_client import RecordEntry, Turn
 from fileops_client.sync import FileOpsClient
-from hosts.hosts import CONVERSATION_S, HOSTS, PROGRAMS, PROMPT, Host, Place, Start
+from hosts.hosts import CONVERSATION_S, HOSTS, PROMPT, Host, Place, Start
 from hosts.scripted_model import Call, CallOfHost, Say, ScriptedModel, Step, serving
 from hosts.test_hosts import running
 from support import daemon_process
@@ -21,11 +21,6 @@ from support.patience import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.timeout(2 * PATIENCE_S)
 
-SHARED_SERVER = """\
-#!/bin/sh
-export FILEOPS_SOCKET="{socket}" XDG_STATE_HOME="{state}"
-exec "{server}" "$@"
-"""
 WRITE, FAIL, VIEW = "cd . && sh ./write.sh", "exit 3", "cat seen.txt"
 SHELLS = {
     "claude": ("Bash", "command"),
@@ -38,24 +33,6 @@ LABELS = {"claude": "Claude Code", "claude-plugin": "Claude Code", "codex": "Cod
 # A person allows the shell once: the stories have none who could.
 ALLOWED = {"claude": ["--allowedTools", "Bash"], "claude-plugin": ["--allowedTools", "Bash"], "gemini": ["--yolo"]}
 TELLING = [host for host in HOSTS if not host.options]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharedPlace(Place):
-    """A place whose hosts start servers and hooks that take part in a shared daemon of the test."""
-
-    daemon: daemon_process.Place
-
-    def _private_server(self) -> Path:
-        folder = self.home / "bin"
-        folder.mkdir(exist_ok=True)
-        server = folder / "fileops-server"
-        text = SHARED_SERVER.format(
-            socket=self.daemon.socket, state=self.daemon.env["XDG_STATE_HOME"], server=PROGRAMS / "fileops-server"
-        )
-        server.write_text(text, encoding="utf-8")
-        server.chmod(0o755)
-        return folder
 
 
 @dataclass(frozen=True)
@@ -105,7 +82,7 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         Say("ALL-DONE"),
     ]
     with daemon_process.place() as daemon, serving(model := ScriptedModel(script)):
-        place = SharedPlace(home, project, model.port, daemon=daemon)
+        place = Place(home, project, model.port, daemon=daemon)
         daemon.start()
         with FileOpsClient.attach(socket=daemon.socket, role="editor", host="observer", root=project) as editor:
             wait_until(lambda: is_recorded(editor, project))
@@ -200,7 +177,7 @@ def test_user_undoes_what_codex_did_and_nothing_of_claude_code(tmp_path: Path) -
                 home.mkdir()
                 model = ScriptedModel(script_of(host, project, old))
                 with serving(model):
-                    place = SharedPlace(home, project, model.port, daemon=daemon)
+                    place = Place(home, project, model.port, daemon=daemon)
                     with running(allowing_shell(host), place) as (process, log):
                         process.wait(CONVERSATION_S)
                         output = log.read_text(encoding="utf-8", errors="replace")

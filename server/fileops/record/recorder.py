@@ -75,7 +75,6 @@ _BLOBS_AT_ONCE = 200
 _WRITTEN_AT_ONCE = 8  # entries, before messages and events are looked at again
 _MAX_FOLDERS = 200
 _SETTLED_WITHIN_S = 5.0  # a recorder that is busy for longer is not waited for
-_SETTLES_EVERY_S = 0.05
 _DRAINED_WITHIN_S = 1.0  # a recorder that waits for a disk is not waited for: see drain
 _CLOSED_WITHIN_S = 5.0
 
@@ -149,7 +148,6 @@ class Recorder:
             os.set_blocking(fd, False)
         self._is_closed = False  # guarded by _lock: no message is taken any more
         self._is_closing = False
-        self._n_unsettled = 0  # as the recorder's thread has counted last
         self._thread = threading.Thread(target=self._run, name="fileops-record", daemon=True)
         # Of the recorder's thread:
         self._writer: EntryWriter
@@ -161,7 +159,9 @@ class Recorder:
         self._is_writing = False
         self._dropped_by: dict[str, ByPerson] = {}  # whose unsaved text is gone, by the path of its file
         self._flushes: list[Callable[[], None]] = []  # called when all that was read is written
+        self._settlings: list[Callable[[], None]] = []  # called when all authors are certain
         self._blobs: dict[bytes, bytes] = {}  # that the next changes replaced, by object id
+        self._settles_at: float | None = None  # when the next author is certain
         self._scanned_at = time.monotonic()
         self._pruned_at = time.monotonic() - PRUNE_EVERY_S + SCAN_EVERY_S
 
@@ -300,12 +300,9 @@ class Recorder:
 
     def settle(self) -> None:
         """Wait until all that was written until now has entries with certain authors. Blocks: call it in a thread."""
-        deadline = time.monotonic() + _SETTLED_WITHIN_S
         done = threading.Event()
-        if self._send(lambda: self._begin_flush(done.set)):
+        if self._send(lambda: self._begin_flush(lambda: self._settlings.append(done.set))):
             done.wait(_SETTLED_WITHIN_S)
-        while self._n_unsettled and time.monotonic() < deadline and self._thread.is_alive():
-            time.sleep(_SETTLES_EVERY_S)
 
     def _wait_for(self, work: Callable[[], None]) -> None:
         done = threading.Event()
@@ -390,6 +387,7 @@ class Recorder:
             with contextlib.suppress(OSError, sqlite3.Error, RecorderFailed):
                 self._messages.popleft()()
         self._end_flushes()
+        self._end_settlings()
         os.close(self._wake_fd)
         os.close(self._waker_fd)
         if self._inotify is not None:
@@ -442,10 +440,11 @@ class Recorder:
         due = [path for path, touch in self._touched.items() if touch.is_complete or now - touch.since >= DEBOUNCE_S]
         self._observe(due)
         self._write(_WRITTEN_AT_ONCE)
-        self._safely(lambda: self._writer.settle(self._now()))
-        self._n_unsettled = self._writer.n_unsettled
+        self._settles_at = self._safely(lambda: self._writer.settle(self._now()))
         if not self._read:
             self._end_flushes()
+        if not self._writer.n_unsettled:
+            self._end_settlings()
         self._look_at_indexes()
         self._end_left_folders()
         if time.monotonic() - self._scanned_at >= SCAN_EVERY_S:
@@ -461,8 +460,8 @@ class Recorder:
             return 0
         if self._touched:
             return DEBOUNCE_S * 1000
-        if self._writer.n_unsettled:
-            return 100
+        if self._settles_at is not None:
+            return max(self._settles_at - self._now(), 0) * 1000 + 1  # a poll ends a part of a millisecond early
         return _INDEX_EVERY_S * 1000 if self._folders else SCAN_EVERY_S * 1000
 
     def _drain(self, then: Callable[[], None]) -> None:
@@ -481,11 +480,15 @@ class Recorder:
         for done in flushes:
             done()
 
+    def _end_settlings(self) -> None:
+        settlings, self._settlings = self._settlings, []
+        for done in settlings:
+            done()
+
     def _flush(self) -> None:
         self._read_events()
         self._observe_all()
         self._write(len(self._read))
-        self._n_unsettled = self._writer.n_unsettled
 
     # --- folders -----------------------------------------------------------------------------------------------
 
