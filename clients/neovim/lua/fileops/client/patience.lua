@@ -1,4 +1,4 @@
--- Requests by which a person decides. A daemon that hangs does not answer them: the person is told what is not done.
+-- Requests by which a person decides. Of a daemon that hangs and does not answer, a message says what is not done yet.
 local M = {}
 
 local PATIENCE_MS = 3000 -- an undo in many files may take longer, and is only announced then
