@@ -429,6 +429,21 @@ def test_undo_of_an_unknown_set_is_a_conflict(client: RawClient) -> None:
     assert (code_of(result), result["details"]["reason"]) == ("undo_conflict", "unknown_edit")
 
 
+# R-SET-6, R-UNDO-5
+async def test_agent_does_not_undo_the_set_of_another_one(daemon: SharedDaemon, folder: Path) -> None:
+    agent, other = [await daemon.agent(folder, host=host) for host in ("bot", "other")]
+    for name in BEFORE:
+        await agent.read(folder / name)
+    applied = await agent.call("fileops/applyChanges", {"changes": changes_in(folder)})
+    set_id = applied["details"]["set_id"]
+    for more in ({}, {"session_id": "bot-1:default"}, {"approved": True}):
+        refused = await other.call("fileops/undo", {"set_id": set_id, **more})
+        assert (code_of(refused), refused["details"]["reason"]) == ("undo_conflict", "unknown_edit")
+    assert contents(folder) == AFTER
+    assert code_of(await agent.call("fileops/undo", {"set_id": set_id})) is None
+    assert contents(folder) == BEFORE
+
+
 def test_undo_of_a_set_can_be_undone(client: RawClient, folder: Path) -> None:
     read_all(client, folder)
     undone = undo(client, set_id=apply(client, changes_in(folder))["details"]["set_id"])

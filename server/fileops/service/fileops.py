@@ -3,6 +3,8 @@
 Each step of a request waits for the lock of its path and runs once in a worker thread for all disk work. If a step
 needs a decision or a correction, it returns a question. The client is asked while nothing is locked, and the answer
 leads to the next step. A cancel before the commit leaves everything unchanged; after it the caller gets the result.
+
+This is one module because all requests of a client take the same path locks, workers, settings and folders.
 """
 
 from collections.abc import Callable, Iterable, Sequence
