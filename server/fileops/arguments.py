@@ -224,6 +224,7 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     undo = add("undo", "undo one change, command or turn, and keep what others wrote", ABOUT_UNDO)
     undo.add_argument("id", metavar="ID", help="as `log` prints it; of a rewind: redo it")
     rewind = add("rewind", "undo what an agent did, and keep what others wrote", ABOUT_UNDO)
+    rewind.add_argument("id", nargs="?", help=argparse.SUPPRESS)  # it is refused with a sentence that says how
     target = rewind.add_mutually_exclusive_group()
     target.add_argument("--turn", metavar="ID", help="all of this turn")
     target.add_argument("--session", "--agent", metavar="NAME", help="all of this agent's session")

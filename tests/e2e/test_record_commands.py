@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fileops_client import FileOpsClient
-from support.daemon_process import Place, place_of_test
+from support.daemon_process import Place, place, place_of_test
 
 OLD = "one\ntwo\nthree\nfour\n"
 
@@ -32,6 +32,19 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.fixture(scope="module")
+def changed() -> Iterator[tuple[Place, Path]]:
+    """A project in which an agent has changed files, for commands that change nothing."""
+    with place() as made:
+        made.start()
+        project = made.folder / "project"
+        project.mkdir()
+        subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+        (project / "a.txt").write_text(OLD)
+        asyncio.run(edited(project, socket=str(made.socket)))
+        yield made, project
+
+
 async def run(shared: Place, folder: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
     return await asyncio.to_thread(shared.run, *arguments, cwd=folder)
 
@@ -47,9 +60,9 @@ def lines_of(done: "subprocess.CompletedProcess[bytes]") -> list[str]:
     return done.stdout.decode().splitlines()
 
 
-async def edited(folder: Path) -> str:
+async def edited(folder: Path, socket: str | None = None) -> str:
     """An agent edits one file and creates another. Returns the name of its session."""
-    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+    async with FileOpsClient.attach(socket=socket, root=folder, host="codex") as agent:
         await agent.read(folder / "a.txt")
         assert (await agent.edit(folder / "a.txt", "two", "2 by agent")).ok
         assert (await agent.write(folder / "new.txt", "made\n")).ok
@@ -163,6 +176,18 @@ async def test_diff_shows_what_agents_changed_and_nothing_of_others(shared: Plac
     assert changed == ["-two", "+2 by agent"]
 
 
+@pytest.mark.parametrize("name", ["with blank.txt", "quo'te\".txt", "new\nline.txt", "宽 字.txt", "-dash.txt"])
+async def test_diff_names_a_file_as_log_does(shared: Place, folder: Path, name: str) -> None:
+    (folder / name).write_bytes(b"\xef\xbb\xbfone\r\n-- two\r\nthree\r\n")
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await agent.read(folder / name)
+        assert (await agent.edit(folder / name, "-- two\n", "")).ok
+    shown = name.replace("\n", "<0a>")
+    lines = lines_of(await run(shared, folder, "diff", "--", name))
+    assert lines == [f"--- {shown}", f"+++ {shown}", "@@ -1,3 +1,2 @@", " one", "--- two", " three"]
+    assert f"M {shown}" in lines_of(await run(shared, folder, "log"))[0]
+
+
 async def test_blame_names_the_author_of_each_line(shared: Place, folder: Path) -> None:
     await edited(folder)
     blamed = await answer(shared, folder, "blame", "a.txt")
@@ -186,6 +211,54 @@ async def test_blame_of_a_missing_file_is_refused_in_plain_words(shared: Place, 
     done = await run(shared, folder, "blame", "missing.txt")
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr == b"fileops-server blame: missing.txt: The file does not exist.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"),
+    [
+        (["log", "--agent", "nobody"], 1, "No session of this folder is named nobody. These are: Codex ("),
+        (["log", "nofile"], 1, "There is no file or folder nofile, and nothing is recorded of one."),
+        (["log", "--forget", "nofile"], 1, "There is no file or folder nofile, and nothing was recorded of one."),
+        (["log", "-n", "0"], 2, "-n 0: at least 1 can be listed."),
+        (
+            ["show", "codex"],
+            1,
+            "codex is an agent, and no id. `fileops-server log --agent codex` lists",
+        ),
+        (["show", "a.txt"], 1, "a.txt is a file or folder, and no id. `fileops-server log a.txt` lists its changes."),
+        (["show", ""], 1, "'' is not the id of a change, command, turn or rewind, nor a file here."),
+        (["show", "e-"], 1, "Several ids begin with e-. Give more of it."),
+        (["diff", "nofile"], 1, "nofile is not the id of a change, command, turn or rewind, nor a file here."),
+        (["diff", "--agent", "nobody"], 1, "No session of this folder is named nobody. These are: Codex ("),
+        (["blame", "."], 1, ". is a folder. Name one of its files."),
+        (["rewind", "--agent", "nobody", "--yes"], 1, "No session of this folder is named nobody."),
+        (["rewind", "--agent", "codex", "--path", "nofile", "--yes"], 1, "There is no file or folder nofile, and"),
+        (["rewind", "nothing", "--yes"], 2, "`undo nothing`, and what an agent did by `rewind --agent nothing`."),
+        (["keep", "nofile"], 1, "There is no file or folder nofile, and nothing is recorded of one."),
+    ],
+    ids=str,
+)
+def test_unknown_name_is_answered_with_what_there_is_and_nothing_is_done(
+    changed: tuple[Place, Path], arguments: list[str], status: int, sentence: str
+) -> None:
+    shared, folder = changed
+    before = (folder / "a.txt").read_text()
+    done = shared.run(*arguments, cwd=folder)
+    assert (done.returncode, done.stdout) == (status, b"")
+    assert sentence in done.stderr.decode()
+    assert (folder / "a.txt").read_text() == before
+
+
+async def test_file_that_was_removed_is_known_by_its_name(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    (folder / "new.txt").unlink()
+    assert "A new.txt" in lines_of(await run(shared, folder, "log", "new.txt"))[-1]
+
+
+async def test_keep_without_anything_new_says_so(shared: Place, folder: Path) -> None:
+    assert lines_of(await run(shared, folder, "keep", "--all")) == [
+        "There was nothing to keep: no change of an agent is new here."
+    ]
 
 
 async def test_keep_accepts_what_agents_changed(shared: Place, folder: Path) -> None:

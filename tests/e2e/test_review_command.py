@@ -107,7 +107,10 @@ async def test_ambiguous_beginning_of_an_id_decides_nothing(shared: Place, folde
 async def test_unknown_id_is_left_and_the_others_are_decided(shared: Place, folder: Path) -> None:
     async with waiting(folder, "a.txt") as edits:
         done = await run(shared, folder, "review", "accept", "r-none", edits.ids[0])
-        assert lines_of(done) == ["r-none  left: does not wait", f"{edits.ids[0]}  a.txt  accepted"]
+        assert lines_of(done) == [
+            "r-none  no edit with this id waits: `fileops-server review --list` shows those that do",
+            f"{edits.ids[0]}  a.txt  accepted",
+        ]
         assert done.returncode == 1
 
 

@@ -125,7 +125,9 @@ async def _decided(options: argparse.Namespace, folder: str) -> int:
     status = DONE
     for review_id in chosen:
         where = f"  {place(reviews[review_id], folder)}" if review_id in reviews else ""
-        if review_id in left:
+        if left.get(review_id) == "unknown_review":
+            outcome, status = "no edit with this id waits: `fileops-server review --list` shows those that do", FAILED
+        elif review_id in left:
             outcome, status = f"left: {why_left(left[review_id])}", FAILED
         elif (error := failures.get(review_id)) is not None:
             outcome, status = f"accepted, but not written: {visible(error.message)}", FAILED

@@ -6,13 +6,12 @@ alone is on stdout; what went wrong is on stderr.
 
 import argparse
 import asyncio
-import datetime
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -20,6 +19,20 @@ from fileops.attach.address import AttachRefused
 from fileops.terminal.connection import DONE, FAILED, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.lines import visible
 from fileops.terminal.page import Line, plain, print_lines
+from fileops.terminal.record_arguments import (
+    MAX_ENTRIES,
+    Misused,
+    NotDone,
+    Target,
+    absolute,
+    exists,
+    is_folder,
+    is_path,
+    item_of,
+    moment_of,
+    path_of,
+    session_of,
+)
 from fileops.terminal.record_lines import (
     blame_lines,
     detail_lines,
@@ -29,35 +42,12 @@ from fileops.terminal.record_lines import (
     turn_line,
     when,
 )
-from fileops_client import FileOpsClient, RecordItem, ResponseError, Rewind, RewoundFile
+from fileops_client import FileOpsClient, Rewind, RewoundFile
 
 LEFT = 3  # exit status: done, but conflicts were left
 STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder whose recording begins
 STARTS_EVERY_S = 0.1
 REWIND_S = 120.0
-MAX_ENTRIES = 1000  # of one answer
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-class Misused(Exception):
-    """The arguments are wrong."""
-
-
-class NotDone(Exception):
-    """Nothing was done, for this reason."""
-
-
-class Target(TypedDict, total=False):
-    """Whose changes are undone; see FileOpsClient.rewind."""
-
-    entry_id: str
-    entry_ids: Sequence[str]
-    command_id: str
-    turn_id: str
-    since_turn: str
-    session_id: str
-    rewind_id: str
-    since: float
 
 
 Command = Callable[[FileOpsClient, argparse.Namespace], Coroutine[Any, Any, int]]
@@ -82,19 +72,27 @@ async def _run(options: argparse.Namespace) -> int:
         socket=options.socket, role="editor", host=HOST, root=folder,
         initialization_options={"approval_fallback": "none"},
     ) as client:  # fmt: skip
-        options.root = await _recorded_root(client, folder)
+        await _set_root(client, options, folder)
         return await _COMMANDS[options.command](client, options)
 
 
-async def _recorded_root(client: FileOpsClient, folder: str) -> str:
-    """The recorded folder that contains this one, once the contents before are known. Raises: NotDone."""
+async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: str) -> None:
+    """Find the recorded folder that contains this one, once the contents before are known. Raises: NotDone.
+
+    `is_starting`: they are not known yet after STARTS_WITHIN_S, so an empty answer is not the last word.
+    """
     deadline = time.monotonic() + STARTS_WITHIN_S
     while True:
         status = await client.record_status(folder)
-        if status and (status[-1].state != "starting" or time.monotonic() > deadline):
-            return status[-1].root
-        if time.monotonic() > deadline:
-            raise NotDone("Changes in this folder are not recorded (see `record` in docs/guide/record.md).")
+        is_over = time.monotonic() > deadline
+        if status and (status[-1].state != "starting" or is_over):
+            options.root, options.is_starting = status[-1].root, status[-1].state == "starting"
+            return
+        if is_over:
+            raise NotDone(
+                "Nothing is known of a recording of this folder. If it has just begun, try again; the home folder and "
+                "those above it are never recorded, nor is any with `record` off (docs/guide/record.md)."
+            )
         await asyncio.sleep(STARTS_EVERY_S)
 
 
@@ -103,24 +101,36 @@ async def _recorded_root(client: FileOpsClient, folder: str) -> str:
 
 async def _log(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
+    if options.n is not None and options.n < 1:
+        raise Misused(f"-n {options.n}: at least 1 can be listed.")
     if options.forget is not None:
         return await _forget(client, options)
-    session_id = await _session(client, options)
+    session_id, path = await session_of(client, options), await path_of(client, options, options.path)
     if options.turns:
         turns = await client.turns(session_id=session_id, root=options.root, limit=options.n)
-        return _print(options, {"root": options.root, "turns": turns}, map(turn_line, turns), "No turns are recorded.")
-    since = None if options.since is None else _since(options.since)
+        return _print(
+            options,
+            {"root": options.root, "turns": turns},
+            map(turn_line, turns),
+            _none(options, "No turns are recorded."),
+        )
+    since = None if options.since is None else moment_of(options.since)
     log = await client.log(
-        root=options.root, file_path=_path(options.path), session_id=session_id, by=options.by, since=since,
+        root=options.root, file_path=path, session_id=session_id, by=options.by, since=since,
         limit=min(options.n or MAX_ENTRIES, MAX_ENTRIES) if options.n else None,
-        turn_id=None if options.turn is None else (await _item(client, options.turn)).turn_id,
+        turn_id=None if options.turn is None else (await item_of(client, options, options.turn)).turn_id,
     )  # fmt: skip
     folder = os.getcwd()
     lines = [entry_line(entry, folder) for entry in log.entries]
     if log.more and not options.json:
         lines.append([("... there are older ones: -n N shows more", "faint")])
     answer = {"root": options.root, "entries": log.entries, "more": log.more}
-    return _print(options, answer, lines, "Nothing is recorded.")
+    return _print(options, answer, lines, _none(options, "Nothing is recorded."))
+
+
+def _none(options: argparse.Namespace, sentence: str) -> str:
+    """What is printed in place of an empty answer."""
+    return f"{sentence} The recording of this folder is still starting." if options.is_starting else sentence
 
 
 async def _forget(client: FileOpsClient, options: argparse.Namespace) -> int:
@@ -128,14 +138,16 @@ async def _forget(client: FileOpsClient, options: argparse.Namespace) -> int:
     if options.forget == "all":
         n_entries = await client.forget_record(all=True)
     else:
-        n_entries = await client.forget_record(file_path=_path(options.forget))
+        n_entries = await client.forget_record(file_path=absolute(options.forget))
+        if not n_entries and not exists(options.forget):
+            raise NotDone(f"There is no file or folder {visible(options.forget)}, and nothing was recorded of one.")
     removed = "1 change was" if n_entries == 1 else f"{n_entries} changes were"
     return _print(options, {"n_entries": n_entries}, [plain(f"{removed} removed from the record.")])
 
 
 async def _show(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: NotDone, UNREACHABLE."""
-    found = await _item(client, options.id)
+    found = await item_of(client, options, options.id)
     item, folder = found.item, os.getcwd()
     named = {"entry": item.entry, "command": item.command, "turn": item.turn, "rewind": item.rewind}
     answer: dict[str, object] = {name: value for name, value in named.items() if value is not None}
@@ -163,9 +175,10 @@ async def _show(client: FileOpsClient, options: argparse.Namespace) -> int:
 async def _diff(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     target = await _diffed(client, options)
-    paths = None if options.path is None else [_path(options.path) or ""]
+    path = await path_of(client, options, options.path)
     files: Sequence[RewoundFile] = ()
     if target is not None:
+        paths = None if path is None else [path]
         preview = await client.rewind(**target, paths=paths, dry_run=True, approved=True, timeout_s=REWIND_S)
         if preview.error is not None and preview.error.code not in {"unknown_target", "undo_conflict"}:
             raise NotDone(preview.error.message)
@@ -175,21 +188,25 @@ async def _diff(client: FileOpsClient, options: argparse.Namespace) -> int:
         "diff": diff,
         "files": [{"path": file.file_path, "added": file.removed, "removed": file.added} for file in files],
     }
-    return _print(options, answer, diff_lines(diff, os.getcwd()), "No differences.")
+    return _print(options, answer, diff_lines(diff, os.getcwd()), _none(options, "No differences."))
 
 
 async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target | None:
     """Whose changes are compared: those of an id, of a session, or of all agents. Raises: Misused, NotDone."""
-    if options.id is not None and options.path is None and _exists(options.id):
+    if options.id is not None and options.path is None and await is_path(client, options, options.id):
         options.id, options.path = None, options.id  # `diff PATH`
     if options.id is not None:
-        return (await _item(client, options.id)).target
-    session_id = await _session(client, options)
+        return (await item_of(client, options, options.id)).target
+    session_id = await session_of(client, options)
     if session_id is not None and options.since is None:
         return {"session_id": session_id}
-    since = None if options.since is None else _since(options.since)
+    since = None if options.since is None else moment_of(options.since)
     log = await client.log(
-        root=options.root, file_path=_path(options.path), session_id=session_id, since=since, limit=MAX_ENTRIES
+        root=options.root,
+        file_path=await path_of(client, options, options.path),
+        session_id=session_id,
+        since=since,
+        limit=MAX_ENTRIES,
     )
     kinds = {"session", "command"}
     ids = [entry.entry_id for entry in log.entries if entry.by.kind in kinds and entry.undone_by is None]
@@ -198,9 +215,11 @@ async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target 
 
 async def _blame(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: NotDone, UNREACHABLE."""
-    path = _path(options.path) or ""
-    if not _exists(path):
+    path = absolute(options.path)
+    if not exists(path):
         raise NotDone(f"{visible(options.path)}: The file does not exist.")
+    if is_folder(path):
+        raise NotDone(f"{visible(options.path)} is a folder. Name one of its files.")
     parts = await client.blame(path)
     reading = await client.read(path, raw=True)  # the text in an editor counts, if it is not saved
     await client.close_session(client.own_session_id)  # else editors show it as an agent that has read the file
@@ -221,27 +240,30 @@ async def _blame(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
-    return await _rewound(client, options, (await _item(client, options.id)).target)
+    return await _rewound(client, options, (await item_of(client, options, options.id)).target)
 
 
 async def _rewind(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     target: Target
+    if options.id is not None:
+        given = visible(options.id)
+        raise Misused(f"An id is undone by `undo {given}`, and what an agent did by `rewind --agent {given}`.")
     if options.since is not None and options.session is None and (options.turn or options.of_command):
         raise Misused("--since TIME needs --agent NAME; --since ID is given alone.")
     if options.turn is not None:
-        target = {"turn_id": (await _item(client, options.turn)).turn_id}
+        target = {"turn_id": (await item_of(client, options, options.turn)).turn_id}
     elif options.session is not None:
-        since = None if options.since is None else _since(options.since)
-        target = {"session_id": await _session(client, options, since) or ""}
+        since = None if options.since is None else moment_of(options.since)
+        target = {"session_id": await session_of(client, options, since) or ""}
         if since is not None:
             target["since"] = since
     elif options.since is not None and not options.since.startswith("t"):
         raise Misused("Name whose changes to undo: --agent NAME --since TIME. Alone, --since takes the id of a turn.")
     elif options.since is not None:
-        target = {"since_turn": (await _item(client, options.since)).turn_id}
+        target = {"since_turn": (await item_of(client, options, options.since)).turn_id}
     elif options.of_command is not None:
-        found = (await _item(client, options.of_command)).item
+        found = (await item_of(client, options, options.of_command)).item
         if found.command is None:
             raise NotDone(f"{visible(options.of_command)} is no command.")
         target = {"command_id": found.command.command_id}
@@ -255,7 +277,7 @@ async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: T
     can_ask = sys.stdin.isatty() and sys.stdout.isatty()
     if not (options.yes or options.dry_run or can_ask):
         raise Misused("Without a terminal nothing is asked: give --yes, or --dry-run to look at what would be done.")
-    paths = [_path(path) or "" for path in getattr(options, "paths", [])] or None
+    paths = [await path_of(client, options, path) or "" for path in getattr(options, "paths", [])] or None
     include: list[Literal["unsure"]] | None = ["unsure"] if getattr(options, "include_unsure", False) else None
     on_conflict: Literal["fail"] | None = "fail" if getattr(options, "fail_on_conflict", False) else None
     plan = getattr(options, "plan", None)
@@ -320,111 +342,15 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
     if sum(value is not None for value in given) != 1:
         raise Misused("Name a file or folder, --turn ID, --session NAME or --all.")
     n_entries = await client.keep(
-        file_path=_path(options.path),
-        turn_id=None if options.turn is None else (await _item(client, options.turn)).turn_id,
-        session_id=await _session(client, options),
+        file_path=await path_of(client, options, options.path),
+        turn_id=None if options.turn is None else (await item_of(client, options, options.turn)).turn_id,
+        session_id=await session_of(client, options),
         all=options.all or None,
     )
     sentence = "1 change is kept." if n_entries == 1 else f"{n_entries} changes are kept."
+    if not n_entries:
+        sentence = "There was nothing to keep: no change of an agent is new here."
     return _print(options, {"n_entries": n_entries}, [plain(sentence)])
-
-
-# --- arguments ------------------------------------------------------------------------------------------------------
-
-
-class _Found:
-    """What an id of the command line means."""
-
-    def __init__(self, item: RecordItem, given: str) -> None:
-        self.item, self._given = item, given
-
-    @property
-    def target(self) -> Target:
-        item = self.item
-        if item.entry is not None:
-            return {"entry_id": item.entry.entry_id}
-        if item.command is not None:
-            return {"command_id": item.command.command_id}
-        if item.turn is not None:
-            return {"turn_id": item.turn.turn_id}
-        return {"rewind_id": item.rewind.rewind_id if item.rewind is not None else ""}
-
-    @property
-    def turn_id(self) -> str:
-        """Raises: NotDone."""
-        if self.item.turn is None:
-            raise NotDone(f"{visible(self._given)} is no turn. `fileops-server log --turns` lists them.")
-        return self.item.turn.turn_id
-
-
-async def _item(client: FileOpsClient, given: str) -> _Found:
-    """What has the id that begins so. Raises: NotDone."""
-    try:
-        return _Found(await client.record_item(given), given)
-    except ResponseError:
-        raise NotDone(
-            f"{visible(given)} is not the id of a change, command, turn or rewind, or several ids begin so. "
-            "`fileops-server log` lists them."
-        ) from None
-
-
-async def _session(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> str | None:
-    """The session that is named by its id, by a beginning of it, or by its label. Raises: NotDone.
-
-    Args: since: only sessions that have changed something since then are meant.
-    """
-    given: str | None = options.session
-    if given is None:
-        return None
-    log = await client.log(root=options.root, since=since, limit=MAX_ENTRIES)
-    known = {by.session_id: by.label.partition(" · ")[0] for entry in log.entries if (by := entry.by).session_id}
-    if given in known:
-        return given
-    found = [name for name, label in known.items() if name.startswith(given) or label.lower() == given.lower()]
-    if len(found) > 1:
-        names = ", ".join(f"{visible(known[name])} ({visible(name)})" for name in found[:5])
-        raise NotDone(f"{visible(given)} is the name of {len(found)} sessions: {names}. Give one of the ids.")
-    if not found and since is not None:
-        raise NotDone(f"{visible(given)} has changed nothing since then that is recorded.")
-    return found[0] if found else given
-
-
-def _exists(path: str) -> bool:
-    return os.path.lexists(path)
-
-
-def _path(given: str | None) -> str | None:
-    return None if given is None else os.path.abspath(given)
-
-
-def _since(given: str) -> float:
-    """A moment: `12:00`, the last time that it was, `10m`, `2h` and `1d` ago, or seconds since the epoch.
-
-    Raises: Misused.
-    """
-    if ":" in given:
-        return _last_time(given)
-    number, unit = (given[:-1], given[-1:]) if given[-1:] in _UNITS else (given, "")
-    try:
-        amount = float(number)
-    except ValueError:
-        raise _no_time(given) from None
-    return time.time() - amount * _UNITS[unit] if unit else amount
-
-
-def _last_time(given: str) -> float:
-    """When the clock last showed this time: today, or yesterday. Raises: Misused."""
-    try:
-        moment = datetime.time.fromisoformat(given.rjust(5, "0"))
-    except ValueError:
-        raise _no_time(given) from None
-    now = datetime.datetime.now()  # as the clock on the wall
-    then = datetime.datetime.combine(now, moment)
-    return (then if then <= now else then - datetime.timedelta(days=1)).timestamp()
-
-
-def _no_time(given: str) -> Misused:
-    return Misused(f"--since {visible(given)} is no time. Write 12:00, 10m, 2h, 1d, or seconds since the epoch.")
 
 
 # --- output -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Entries of the record, turns and rewinds as lines of text. What agents and files say is shown, and never obeyed."""
 
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +12,9 @@ from fileops_client import Author, BlamedLines, RecordEntry, Rewind, RewindConfl
 
 SHOWN_ID_CHARS = 10  # of an id: its letter, and 8 digits, which a record of a million entries hardly ever repeats
 _LETTERS = {"create": "A", "modify": "M", "delete": "D", "mode": "X"}
-_STYLES = {"+": "added", "-": "removed", "@": "hunk"}
+_STYLES = {"+": "added", "-": "removed"}
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_MARK = "\ufeff"
 _LEFT = {
     "overlaps": "others changed the same text since",
     "unknown_before": "the content before is not known",
@@ -79,11 +82,50 @@ def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
 
 def diff_lines(diff: str, folder: str) -> Iterator[Line]:
     """A unified diff, with the names of files as the folder calls them."""
-    for line in diff.splitlines():
-        if line.startswith(("--- ", "+++ ")):
-            yield [(line[:4] + shown_path(line[4:], folder), "name")]
-        else:
-            yield [(visible(line), _STYLES.get(line[:1], "plain"))]
+    lines = iter(diff.removesuffix("\n").split("\n") if diff else ())
+    for line in lines:
+        head = _HUNK.match(line)
+        if head is None:
+            is_name = line.startswith(("--- ", "+++ "))
+            yield [(line[:4] + shown_path(_path_of(line[4:]), folder), "name")] if is_name else plain(visible(line))
+            continue
+        yield [(visible(line), "hunk")]
+        body = list(_body(lines, int(head[2] or 1), int(head[4] or 1)))
+        if head[1] == head[3] == "1":
+            body = _without_mark(body)
+        for shown in _without_line_ends(body):
+            yield [(visible(shown), _STYLES.get(shown[:1], "plain"))]
+
+
+def _path_of(name: str) -> str:
+    """The path in a header: git quotes one with unusual characters like C, and ends one with blanks by a tab."""
+    if name.startswith('"') and name.endswith('"') and len(name) > 1:
+        return name[1:-1].encode().decode("unicode_escape").encode("latin-1", "replace").decode("utf-8", "replace")
+    return name.removesuffix("\t")
+
+
+def _body(lines: Iterator[str], n_old: int, n_new: int) -> Iterator[str]:
+    """The lines of a hunk: `--- x` may be one that begins with `-- x`."""
+    while n_old > 0 or n_new > 0:
+        line = next(lines, None)
+        if line is None:
+            return
+        n_old -= line[:1] in {"", " ", "-"}
+        n_new -= line[:1] in {"", " ", "+"}
+        yield line
+
+
+def _without_mark(body: list[str]) -> list[str]:
+    """The lines of a hunk without the byte order mark of the file, unless the hunk adds or removes it."""
+    first = {next((n for n, line in enumerate(body) if line[:1] in {sign, " "}), None) for sign in "-+"}
+    has_mark = all(n is not None and body[n].startswith(_MARK, 1) for n in first)
+    return [line.replace(_MARK, "", 1) if has_mark and n in first else line for n, line in enumerate(body)]
+
+
+def _without_line_ends(body: list[str]) -> list[str]:
+    """The lines of a hunk without the carriage returns at their ends, unless only these are changed in one of them."""
+    texts = {sign: {line[1:].removesuffix("\r") for line in body if line[:1] == sign} for sign in "-+"}
+    return body if texts["-"] & texts["+"] else [line.removesuffix("\r") for line in body]
 
 
 def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[Line]:

@@ -1,0 +1,192 @@
+"""What the arguments of the commands about the record mean: ids, names of sessions, files and times.
+
+What is meant by none of them is refused with a sentence that says what there is instead.
+"""
+
+import argparse
+import datetime
+import os
+import time
+from collections.abc import Sequence
+from typing import TypedDict
+
+from fileops.terminal.lines import visible
+from fileops_client import FileOpsClient, RecordItem, ResponseError
+
+MAX_ENTRIES = 1000  # of one answer
+_NAMES_SHOWN = 5  # of sessions
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Misused(Exception):
+    """The arguments are wrong."""
+
+
+class NotDone(Exception):
+    """Nothing was done, for this reason."""
+
+
+class Target(TypedDict, total=False):
+    """Whose changes are undone; see FileOpsClient.rewind."""
+
+    entry_id: str
+    entry_ids: Sequence[str]
+    command_id: str
+    turn_id: str
+    since_turn: str
+    session_id: str
+    rewind_id: str
+    since: float
+
+
+class Found:
+    """What an id of the command line means."""
+
+    def __init__(self, item: RecordItem, given: str) -> None:
+        self.item, self._given = item, given
+
+    @property
+    def target(self) -> Target:
+        item = self.item
+        if item.entry is not None:
+            return {"entry_id": item.entry.entry_id}
+        if item.command is not None:
+            return {"command_id": item.command.command_id}
+        if item.turn is not None:
+            return {"turn_id": item.turn.turn_id}
+        return {"rewind_id": item.rewind.rewind_id if item.rewind is not None else ""}
+
+    @property
+    def turn_id(self) -> str:
+        """Raises: NotDone."""
+        if self.item.turn is None:
+            raise NotDone(f"{visible(self._given)} is no turn. `fileops-server log --turns` lists them.")
+        return self.item.turn.turn_id
+
+
+async def item_of(client: FileOpsClient, options: argparse.Namespace, given: str) -> Found:
+    """What has the id that begins so. Raises: NotDone, UNREACHABLE."""
+    try:
+        return Found(await client.record_item(given), given)
+    except ResponseError as fault:
+        if given and "ids begin with" in fault.message:
+            raise NotDone(f"Several ids begin with {visible(given)}. Give more of it.") from None
+    name = visible(given)
+    if given and exists(given):
+        raise NotDone(f"{name} is a file or folder, and no id. `fileops-server log {name}` lists its changes.")
+    if given and given.lower() in {label.lower() for label in (await _sessions(client, options)).values()}:
+        raise NotDone(f"{name} is an agent, and no id. `fileops-server log --agent {name}` lists what it changed.")
+    raise NotDone(
+        f"{name or repr(given)} is not the id of a change, command, turn or rewind, nor a file here. "
+        "`fileops-server log` lists changes, and `log --turns` turns."
+    )
+
+
+async def session_of(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> str | None:
+    """The session that is named by its id, by a beginning of it, or by its label; None if none is. Raises: NotDone.
+
+    since: only sessions that have changed something since then are meant.
+    """
+    given: str | None = options.session
+    if given is None:
+        return None
+    known = await _sessions(client, options)
+    recent = known if since is None else await _sessions(client, options, since)
+    if given in recent:
+        return given
+    found = _named(given, recent)
+    if len(found) > 1:
+        raise NotDone(f"{visible(given)} is the name of {len(found)} sessions: {_listed(found)}. Give one of the ids.")
+    if found:
+        return next(iter(found))
+    if _named(given, known):
+        raise NotDone(f"{visible(given)} has changed nothing since then that is recorded.")
+    if given and (await client.log(root=options.root, session_id=given, limit=1)).entries:
+        return given  # it is older than all that were looked at
+    there = f"These are: {_listed(known)}." if known else "Nothing by an agent is recorded."
+    raise NotDone(f"No session of this folder is named {visible(given) or repr(given)}. {there}")
+
+
+async def _sessions(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> dict[str, str]:
+    """Labels of the sessions that have changed something, or have been asked something, by their ids."""
+    log = await client.log(root=options.root, since=since, limit=MAX_ENTRIES)
+    known = {by.session_id: by.label.partition(" · ")[0] for entry in log.entries if (by := entry.by).session_id}
+    if since is None:
+        known |= {turn.session_id: turn.label for turn in await client.turns(root=options.root, limit=MAX_ENTRIES)}
+    return known
+
+
+def _named(given: str, sessions: dict[str, str]) -> dict[str, str]:
+    return {
+        session_id: label
+        for session_id, label in sessions.items()
+        if given and (session_id.startswith(given) or label.lower() == given.lower())
+    }
+
+
+def _listed(sessions: dict[str, str]) -> str:
+    names = [f"{visible(label)} ({visible(session_id)})" for session_id, label in sessions.items()]
+    n_more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f", and {n_more} more" if n_more > 0 else "")
+
+
+def exists(path: str) -> bool:
+    return os.path.lexists(path)
+
+
+def is_folder(path: str) -> bool:
+    return os.path.isdir(path)
+
+
+def absolute(path: str) -> str:
+    return os.path.abspath(path)
+
+
+async def path_of(client: FileOpsClient, options: argparse.Namespace, given: str | None) -> str | None:
+    """The whole path of a file or folder that exists, or of which something is recorded; None if none is given.
+
+    Raises: NotDone, UNREACHABLE.
+    """
+    if given is None:
+        return None
+    if not await is_path(client, options, given):
+        raise NotDone(f"There is no file or folder {visible(given) or repr(given)}, and nothing is recorded of one.")
+    return absolute(given)
+
+
+async def is_path(client: FileOpsClient, options: argparse.Namespace, given: str) -> bool:
+    """Whether it is a file or folder that exists, or of which something is recorded. Raises: UNREACHABLE."""
+    if not given or exists(given):
+        return bool(given)
+    log = await client.log(root=options.root, file_path=absolute(given), limit=1)
+    return bool(log.entries)
+
+
+def moment_of(given: str) -> float:
+    """A moment: `12:00`, the last time that it was, `10m`, `2h` and `1d` ago, or seconds since the epoch.
+
+    Raises: Misused.
+    """
+    if ":" in given:
+        return _last_time(given)
+    number, unit = (given[:-1], given[-1:]) if given[-1:] in _UNITS else (given, "")
+    try:
+        amount = float(number)
+    except ValueError:
+        raise _no_time(given) from None
+    return time.time() - amount * _UNITS[unit] if unit else amount
+
+
+def _last_time(given: str) -> float:
+    """When the clock last showed this time: today, or yesterday. Raises: Misused."""
+    try:
+        moment = datetime.time.fromisoformat(given.rjust(5, "0"))
+    except ValueError:
+        raise _no_time(given) from None
+    now = datetime.datetime.now()  # as the clock on the wall
+    then = datetime.datetime.combine(now, moment)
+    return (then if then <= now else then - datetime.timedelta(days=1)).timestamp()
+
+
+def _no_time(given: str) -> Misused:
+    return Misused(f"--since {visible(given)} is no time. Write 12:00, 10m, 2h, 1d, or seconds since the epoch.")
