@@ -255,7 +255,7 @@ async def test_file_that_was_removed_is_known_by_its_name(shared: Place, folder:
     assert "A new.txt" in lines_of(await run(shared, folder, "log", "new.txt"))[-1]
 
 
-async def test_keep_without_anything_new_says_so(shared: Place, folder: Path) -> None:
+async def test_keep_without_anything_new_has_its_own_sentence(shared: Place, folder: Path) -> None:
     assert lines_of(await run(shared, folder, "keep", "--all")) == [
         "There was nothing to keep: no change of an agent is new here."
     ]
