@@ -3,6 +3,7 @@
 // light theme. Environment as in mocha.mjs.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import { statusOf } from './daemon.mjs';
 import { agentOutside } from './outside.mjs';
 import { openShop, PRICES } from './shop.mjs';
 import { play, say, until } from './workbench.mjs';
@@ -130,9 +131,32 @@ async function keepOrUndoAfterwards() {
     const { notices } = await painter.call('Read', 'prices.py');
     assert.match(notices.join(' '), /Their reason: An empty basket costs nothing\./);
     say('an edit that was written at once was kept and undone in parts, by keys, after a reload');
+    await undoWithoutAnAnswer(painter);
   } finally {
     painter.end();
   }
+}
+
+/** The daemon hangs while it undoes: the person reads so, and what they wanted is done when it continues. */
+async function undoWithoutAnAnswer(painter) {
+  const before = disk();
+  const { text, isError } = await painter.call('Edit', 'prices.py', { old_string: 'VAT = Decimal("0.19")', new_string: 'VAT = Decimal("0.20")' });
+  assert.ok(!isError, text);
+  await status('1 to keep or undo').waitFor();
+  await palette('Notifications: Clear All Notifications');
+  await palette('View: Focus Problems'); // a panel has the keyboard
+  const { pid } = statusOf(socket);
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await palette('Fileops: Undo All Changes of Agents');
+    await toast('has not answered about the undo of 1 change yet').waitFor();
+    assert.notEqual(disk(), before, 'nothing is undone yet');
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  await until(() => disk() === before, 'it is undone');
+  assert.equal(await waiting('prices.py').count(), 0, 'no diff was opened');
+  say('a daemon that hung was named, and did what was wanted when it continued');
 }
 
 async function story() {

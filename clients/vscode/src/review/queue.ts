@@ -2,6 +2,10 @@
  * A view of the reviews that wait: the daemon keeps the queue and reports its changes; a command, and an edit of an
  * older daemon, is a question that waits for its answer. Each is listed here until the user decides, here or elsewhere,
  * or the agent withdraws it. One is shown at a time. What they look like is `view.ts`.
+ *
+ * It is long because it is one state: each decision, end, replacement and pane changes which review is next, has the
+ * keyboard or is kept as a draft, in one order (`#turn`). What needs none of that is beside it: the proposal (`edit.ts`),
+ * the text (`inText.ts`), drafts, sets, focus and words.
  */
 import * as vscode from 'vscode';
 import {
