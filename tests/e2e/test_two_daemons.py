@@ -16,7 +16,7 @@ from support.patience import wait_until
 from support.rawclient import RawClient
 
 Entry = dict[str, Any]
-N_FILES = 5  # for each kind of a change
+N_FILES = 2  # for each kind of a change
 
 
 @pytest.fixture
