@@ -40,6 +40,29 @@ export function inTextSuite(): void {
       assert.deepEqual(await lensesOf(path), []);
     });
 
+    it('opens no diff while a panel or a view has the keyboard, and is decided in an editor that may not be typed in', async () => {
+      const path = file(PARTS);
+      const mine = await open(path);
+      await vscode.commands.executeCommand('workbench.action.files.setActiveEditorReadonlyInSession');
+      try {
+        for (const [n, focus] of ['workbench.actions.view.problems', 'fileops.changes.focus'].entries()) {
+          await vscode.commands.executeCommand(focus);
+          const session = await agent(path);
+          const done = session.edit({ file_path: path, old_string: `line ${n + 5}\n`, new_string: `LINE ${n + 5}\n` });
+          const review = await waiting();
+          await insides.reviews.decide(review, 'accept');
+          assert.equal((await done).status, 'success');
+          assert.deepEqual(shownDiffs(), []);
+          await until(() => mine.document.getText() === disk(path), 'the document shows it');
+        }
+        assert.equal(disk(path), PARTS.replace('line 5\n', 'LINE 5\n').replace('line 6\n', 'LINE 6\n'));
+      } finally {
+        await vscode.commands.executeCommand('workbench.action.closePanel');
+        await open(path);
+        await vscode.commands.executeCommand('workbench.action.files.resetActiveEditorReadonlyInSession');
+      }
+    });
+
     it('is decided change by change at the cursor; what was rejected is not written', async () => {
       const path = file(PARTS);
       const mine = await open(path);

@@ -96,6 +96,22 @@ export function unkeptSuite(): void {
       await undone;
     });
 
+    it('is undone and kept in an editor that may not be typed in', async () => {
+      const { path, editor } = await changed();
+      await vscode.commands.executeCommand('workbench.action.files.setActiveEditorReadonlyInSession');
+      try {
+        editor.selection = new vscode.Selection(2, 0, 2, 0);
+        await run('undo.change');
+        await until(() => editor.document.getText() === disk(path) && editor.document.getText().startsWith(LINES.slice(0, 30)), 'the document shows that it is undone');
+        await until(() => marks(path).length === 2, 'the others are left');
+        await run('keep.file');
+        await until(() => marks(path).length === 0, 'they are kept');
+        assert.equal(disk(path), LINES.replace('line 8\n', 'line 8\nline 8b\n').replace('line 15\n', ''));
+      } finally {
+        await vscode.commands.executeCommand('workbench.action.files.resetActiveEditorReadonlyInSession');
+      }
+    });
+
     it('has Keep and Undo above each change and for the file', async () => {
       const { path } = await changed();
       const lenses = await lensesOf(path);
@@ -139,6 +155,15 @@ export function unkeptSuite(): void {
       await until(() => disk(path) === LINES, 'it is undone');
       await run('undo.restore', details.rewind_id);
       await until(() => disk(path) === after, 'it is there again');
+    });
+
+    it('is undone once where two windows undo it at once; the other one reads that it is gone', async () => {
+      const { path } = await changed();
+      const target = { change_ids: insides.unkept.of(path)!.changes.map(({ change_id }) => change_id), what: 'them' };
+      const undo = () => run('undo.file', target) as Thenable<{ status: string; error: { message: string } | null }>;
+      const results = await Promise.all([undo(), undo()]);
+      assert.deepEqual(results.map(({ status }) => status).sort(), ['error', 'success'], results.map(({ error }) => error?.message).join());
+      assert.equal(disk(path), LINES);
     });
 
     it('is restored to before a turn, after a preview', async () => {
