@@ -706,6 +706,9 @@ def test_tool_of_mcp_applies_a_set(folder: Path) -> None:
         assert items["required"] == ["kind", "file_path"]
         unread = client.tool("ApplyChanges", changes=changes_in(folder))
         assert unread["isError"] is True
+        mixed = client.tool("ApplyChanges", changes=[{"kind": "delete", "file_path": f"{folder}/a", "content": ""}])
+        assert mixed["isError"] is True
+        assert "$.changes[0].content does not go with the kind delete" in texts_of(mixed)[0]
         for name in BEFORE:
             client.tool("Read", file_path=f"{folder}/{name}")
         result = client.tool("ApplyChanges", changes=changes_in(folder))

@@ -217,16 +217,21 @@ class McpServer:
     async def _result(self, tool: Tool, params: CallParams, session: SessionName) -> JsonObject:
         try:
             arguments = tool.parse(params.arguments)
-        except InvalidParams as fault:
+            with self.service.calls.measured(tool.method, session, InvalidParams):
+                return await self._run_or_ask(tool, arguments, params, session)
+        except InvalidParams as fault:  # also of keys that do not go together, which the request itself finds
             return results.failed_result(errors.invalid_params(fault).message, "invalid_params")
-        with self.service.calls.measured(tool.method, session, InvalidParams):
-            try:
-                return await self._run(tool, arguments, session)
-            except InputRequired as question:
-                call = _bound_to(session, params)
-                state = self._seal.seal(call, question.asked)
-                log.info("a person is asked about the tool use %r", (params.meta or {}).get("claudecode/toolUseId"))
-                return input_required(question.question, self.names.host, state)
+
+    async def _run_or_ask(
+        self, tool: Tool, arguments: Arguments, params: CallParams, session: SessionName
+    ) -> JsonObject:
+        try:
+            return await self._run(tool, arguments, session)
+        except InputRequired as question:
+            call = _bound_to(session, params)
+            state = self._seal.seal(call, question.asked)
+            log.info("a person is asked about the tool use %r", (params.meta or {}).get("claudecode/toolUseId"))
+            return input_required(question.question, self.names.host, state)
 
     async def _run(self, tool: Tool, arguments: Arguments, session: SessionName) -> JsonObject:
         path = path_of(arguments)
