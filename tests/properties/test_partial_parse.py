@@ -274,6 +274,17 @@ def test_edit_of_which_a_part_shows_too_little_is_left_to_the_whole_parse(langua
     assert not stays(language, data, [Splice(0, len(data.rstrip()), new.encode())])
 
 
+@pytest.mark.parametrize(
+    ("language", "data", "at"),
+    [("python", SOURCE, b'"""Text.'), ("toml", WHOLE_TOML, b"text = ")],
+    ids=["python", "toml"],
+)
+def test_comment_sign_before_a_string_is_left_to_the_whole_parse(language: str, data: bytes, at: bytes) -> None:
+    splice = Splice(data.index(at), data.index(at), b"#")
+    assert not parses(language, splicing.apply(data, [splice]))
+    assert not stays(language, data, [splice])
+
+
 def test_byte_order_mark_is_no_error() -> None:
     assert stays("python", b"\xef\xbb\xbfx = 1\n", [Splice(7, 8, b"2")])
     assert stays("json", b"\xef\xbb\xbf[1]", [Splice(4, 5, b"2")])

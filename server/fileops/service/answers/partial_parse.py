@@ -81,21 +81,23 @@ def _parts_parse(
 
 
 def _sources(data: bytes, part: _Part, changes: Sequence[Splice], fmt: TextFormat) -> Iterable[str]:
-    """Yield what has to parse: the new text of the part, and the old one if the change has triple quotes.
+    """Yield what has to parse: the new text of the part, and the old one if the changed lines have triple quotes.
 
     Where the old text of the part does not parse, one of its ends is inside a string. That matters only to a change
     that may move the ends of strings.
     """
     contents = [splicing.apply_within(data, changes, part.start, part.end)]
-    if any(_has_triple_quotes(data, each) for each in changes):
+    if any(_touches_triple_quotes(data, each) for each in changes):
         contents.append(data[part.start : part.end])
     for content in contents:
         yield text.decode(part.before + content + part.after, fmt)
 
 
-def _has_triple_quotes(data: bytes, splice: Splice) -> bool:
-    around = data[max(0, splice.start - 2) : splice.start], data[splice.end : splice.end + 2]
-    contents = around[0] + data[splice.start : splice.end] + around[1], around[0] + splice.new + around[1]
+def _touches_triple_quotes(data: bytes, splice: Splice) -> bool:
+    """Whether triple quotes are in a line that the splice touches, old or new: a `#` before them undoes them."""
+    start, end = data.rfind(b"\n", 0, splice.start) + 1, data.find(b"\n", splice.end)
+    end = len(data) if end < 0 else end
+    contents = data[start:end], splicing.apply_within(data, [splice], start, end)
     return any(quotes in content for quotes in (b'"""', b"'''") for content in contents)
 
 
@@ -114,7 +116,7 @@ def _has_triple_quotes(data: bytes, splice: Splice) -> bool:
 #   lines. If that line is less indented than the first one of the part, it ends a block that began before the part;
 #   then a head is put before the part that allows a clause (`else`) after it only if the line is one.
 # - Either line could be inside a string. Then the old part has only one end of this string and does not parse, and
-#   neither does the new part, unless the change has quotes that end strings of several lines; `_sources` sees to those.
+#   neither does the new part, unless changed lines have the quotes of such strings; `_sources` sees to those.
 #
 # One kind of errors is not noticed, in a file that has code in its strings: if the part begins in such code, and parses
 # with code and string interchanged. There was none in 36,000 random changes of this project and the standard library
