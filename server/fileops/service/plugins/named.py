@@ -27,14 +27,10 @@ def name_plugins(strategies: Iterable[str], processors: Iterable[str], validator
 
 
 def _entry(text: str, option: str, group: str) -> EntryPoint:
+    if not re.fullmatch(r"[\w.-]+=[\w.]+:[\w.]+", text):  # else the version of Python decides what is raised
+        raise ValueError(f"{option} {text} is not NAME=MODULE:FUNCTION, such as heading=my_plugin:replace_section.")
     name, _, value = text.partition("=")
     entry = EntryPoint(name, value, group)
-    try:
-        is_whole = bool(re.fullmatch(r"[\w.-]+", name) and entry.module and entry.attr) and not entry.extras
-    except AttributeError:  # the value is not of an entry point's form
-        is_whole = False
-    if not is_whole:
-        raise ValueError(f"{option} {text} is not NAME=MODULE:FUNCTION, such as heading=my_plugin:replace_section.")
     package = entry.module.partition(".")[0]
     if find_spec(package) is None:
         raise ValueError(f"{option} {text}: there is no module {package}. Install it into the daemon's environment.")
