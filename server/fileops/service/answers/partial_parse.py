@@ -119,9 +119,9 @@ def _touches_triple_quotes(data: bytes, splice: Splice) -> bool:
 #   neither does the new part, unless changed lines have the quotes of such strings; `_sources` sees to those.
 #
 # One kind of errors is not noticed, in a file that has code in its strings: if the part begins in such code, and parses
-# with code and string interchanged. There was none in 36,000 random changes of this project and the standard library
-# whose part parsed. Errors that only the compiler finds (`return` outside a function) are no syntax errors here, nor
-# in the child.
+# with code and string interchanged. Of 44,000 random changes of this project and the standard library whose part
+# parsed, 5 were such, in two files that mainly have programs as strings. Errors that only the compiler finds (`return`
+# outside a function) are no syntax errors here, nor in the child.
 
 _STATEMENT = re.compile(
     rb"([ \t]*)"
