@@ -188,8 +188,7 @@ export function unkeptSuite(): void {
 
     it('is shown as it comes while its agent is followed', async () => {
       const { path, editor } = await changed();
-      const { session_id } = insides.unkept.of(path)!.changes[0]!;
-      await run('follow', { session_id });
+      await run('follow', { session_id: `writer-${nSessions}` }); // as the list of sessions names it
       await open(file('mine\n'));
       await session.edit({ file_path: path, old_string: 'line 18\n', new_string: 'LINE 18\n' });
       const active = () => vscode.window.visibleTextEditors.find(({ document }) => document === editor.document);

@@ -49,6 +49,12 @@ export class Sessions implements vscode.Disposable, vscode.TreeDataProvider<Sess
     return inOneLine(this.#labels.get(sessionId) ?? hostOf(sessionId));
   }
 
+  /** Whether a change is of this session. The record names an agent of this window in full: `vscode-1/NAME`. */
+  isRecordedAs(sessionId: string, recorded: string | null): boolean {
+    if (recorded === sessionId) return true;
+    return this.isOwn(sessionId) && recorded !== null && !this.#labels.has(recorded) && recorded.endsWith(`/${sessionId}`);
+  }
+
   async #load(): Promise<void> {
     this.#tellSharing();
     if (!this.daemon.can('fileops/sessions')) return;
