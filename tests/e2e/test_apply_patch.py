@@ -117,7 +117,8 @@ def test_diff_changes_the_executable_bit_and_its_undo_restores_it(client: RawCli
     assert result["details"]["files"][0]["ui_extra"]["diff"].startswith("old mode 100644\nnew mode 100755\n")
     undone = client.result("fileops/undo", {"set_id": result["details"]["set_id"]})
     assert undone["status"] == "success", undone
-    assert "is not executable again" in undone["output"]
+    assert f"renamed {folder}/b2.txt to {folder}/b.txt, executable\n" in undone["output"]
+    assert undone["output"].endswith(f"edited {folder}/a.py: 0 lines added, 0 removed, not executable")
     assert modes(folder) == before
     again = client.result("fileops/undo", {"edit_id": undone["details"]["files"][-1]["edit_id"]})
     assert again["status"] == "success", again
