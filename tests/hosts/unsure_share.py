@@ -37,7 +37,9 @@ PAGE = 1000
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=600.0)
-    ends_at = time.monotonic() + parser.parse_args().seconds
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds after a conversation, as a person thinks")
+    given = parser.parse_args()
+    ends_at = time.monotonic() + given.seconds
     hosts = {host.name: host for host in HOSTS if not host.options}
     with tempfile.TemporaryDirectory() as folder, daemon_process.place() as daemon:
         project = _project(Path(folder).resolve() / "project")
@@ -45,7 +47,7 @@ def main() -> int:
         with FileOpsClient.attach(socket=daemon.socket, role="editor", host="observer", root=project) as editor:
             wait_until(lambda: is_recorded(editor, project))
             workers = [
-                threading.Thread(target=_work, args=(hosts[name], Path(folder), project, daemon, ends_at))
+                threading.Thread(target=_work, args=(hosts[name], Path(folder), project, daemon, ends_at, given.pause))
                 for name in NAMES
             ]
             for worker in workers:
@@ -66,7 +68,9 @@ def _project(project: Path) -> Path:
     return project
 
 
-def _work(host: Host, folder: Path, project: Path, daemon: daemon_process.Place, ends_at: float) -> None:
+def _work(
+    host: Host, folder: Path, project: Path, daemon: daemon_process.Place, ends_at: float, pause_s: float
+) -> None:
     """Hold one conversation after the other until the time is over."""
     number = 0
     while time.monotonic() < ends_at:
@@ -79,6 +83,7 @@ def _work(host: Host, folder: Path, project: Path, daemon: daemon_process.Place,
                 process.wait(CONVERSATION_S)
         sys.stdout.write(f"{host.name}: {len(model.results)} of {len(model.script) - 1} calls\n")
         sys.stdout.flush()
+        time.sleep(pause_s)
 
 
 def _script(host: str, project: Path, number: int) -> list[Step]:
