@@ -44,7 +44,7 @@ class GitFacts(Struct, frozen=True, kw_only=True):
 
 def ask_git(root: str) -> GitFacts | None:
     """Ask git, which takes a second for 50,000 files. None: it is no work tree, or git cannot say. Any thread."""
-    if not os.path.lexists(os.path.join(root, ".git")):
+    if not git.is_top(root):
         return None
     repository = git.find_repository(root)
     if repository is None:
@@ -113,7 +113,7 @@ class RecordedFolder:
         """Whether a folder is looked into: neither ignored nor another repository."""
         if folder in self._folders:
             return True
-        if folder.endswith("/.git") or os.path.lexists(os.path.join(folder, ".git")):
+        if folder.endswith("/.git") or git.is_top(folder):
             return False
         return not self._rules.is_ignored(folder, is_folder=True)
 

@@ -63,12 +63,22 @@ def top_of(folder: str) -> str | None:
     """The top of the work tree that contains a canonical folder; None outside of git. Starts no program."""
     at = folder
     while True:
-        if os.path.lexists(os.path.join(at, ".git")):
+        if is_top(at):
             return at
         parent = os.path.dirname(at)
         if parent == at:
             return None
         at = parent
+
+
+def is_top(folder: str) -> bool:
+    """Whether a folder is the top of a work tree. Starts no program.
+
+    As git does, a folder `.git` without HEAD is passed over: the sandbox of an agent's shell command makes an empty one
+    for a moment in each folder that the command may write to, /tmp among them.
+    """
+    entry = os.path.join(folder, ".git")
+    return os.path.isfile(entry) or os.path.lexists(os.path.join(entry, "HEAD"))
 
 
 def find_repository(root: str) -> Repository | None:

@@ -141,9 +141,23 @@ def test_submodule_and_second_work_tree_are_other_folders(root: Path, tmp_path: 
         assert set(started(other).files) == {str(other / name)}
 
 
+def test_empty_git_folder_makes_no_work_tree(root: Path, tmp_path: Path) -> None:
+    # The sandbox of Codex makes one for the time of a shell command, in each folder that the command may write to.
+    (tmp_path / ".git").mkdir()
+    outside, inside = tmp_path / "outside", root / "inside"
+    for folder in (outside, inside):
+        folder.mkdir()
+    (inside / ".git").mkdir()
+    assert [recorded_root(str(folder)) for folder in (outside, inside)] == [str(outside), str(root)]
+    (inside / "a.txt").write_bytes(b"1\n")
+    assert started(root).is_recorded(str(inside / "a.txt"))
+    assert str(inside / "a.txt") in started(root).files
+
+
 def test_home_and_what_contains_it_are_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
     (home / "project" / ".git").mkdir(parents=True)
+    (home / "project" / ".git" / "HEAD").touch()
     (home / "project" / "src").mkdir()
     monkeypatch.setenv("HOME", str(home))
     assert [recorded_root(str(folder)) for folder in (home, tmp_path, Path("/"), home / "missing")] == [None] * 4
