@@ -81,10 +81,10 @@ def running(contender: Contender, folder: Path, env: Mapping[str, str] | None = 
     tool = contender.start(str(folder), env)
     try:
         yield tool
+        tool.close()  # fails if the tool was killed after its answer
     except BaseException:
         tool.kill()
         raise
-    tool.close()
 
 
 # --- the rows ----------------------------------------------------------------------------------------------------
