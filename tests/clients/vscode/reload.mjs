@@ -68,6 +68,7 @@ async function isShownAgain(call, bytes) {
 
 async function story() {
   await status(/fileops/).waitFor();
+  await until(() => statusOf(socket).connections?.some(({ role }) => role === 'editor'), 'the window is attached');
   agent = await agentOutside(socket, workspace, 'painter');
   await agent.call('Read', 'one.txt');
   const step = n => ({ old_string: `line ${n}\n`, new_string: `agent ${n}\n` });
