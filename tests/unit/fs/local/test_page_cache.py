@@ -54,7 +54,9 @@ def opened_at_once(fs: LocalFileSystem, path: str) -> BytesStream:
     return cached
 
 
-@pytest.mark.parametrize("data", [b"", b"one\n", b"\xff\x00" * 1000, b"x" * MAX_BYTES])
+@pytest.mark.parametrize(
+    "data", [b"", b"one\n", b"\xff\x00" * 1000, b"x" * MAX_BYTES], ids=["empty", "text", "binary", "largest"]
+)
 def test_cached_open_equals_an_open(fs: LocalFileSystem, tmp_path: Path, data: bytes) -> None:
     path = known(fs, tmp_path, data)
     with opened_at_once(fs, path) as cached, fs.open(path) as opened:
