@@ -164,7 +164,7 @@ async def test_daemon_that_hangs_or_ends_amid_a_decision_is_named_and_decides_no
         edited, (daemon,) = shop.cart.read_text(), shared.daemons()
         os.kill(daemon, signal.SIGSTOP)
         terminal.keys("gg", "]", "c", "du")
-        terminal.shows("no answer of the daemon: not undone yet (:Fileops restart)")
+        terminal.shows("the daemon has not answered about the undo of 1 change yet")
         assert shop.cart.read_text() == edited
         os.kill(daemon, signal.SIGCONT)
         terminal.until(f"{MARKED} ==# '25'")

@@ -58,7 +58,10 @@ t.it('a daemon that does not answer a decision is named, and decides once it doe
     keys('a')
     t.wait(function() return #said > 0 end, 'a word')
   end)
-  t.eq(words, { 'fileops: no answer of the daemon: not decided yet (:Fileops restart)' })
+  t.eq(words, {
+    'fileops: the daemon has not answered about your decision yet. Nothing is lost: what is not done is listed '
+      .. 'again when it answers, or when another one runs (:Fileops restart).',
+  })
   t.eq(t.contents(path), text({}))
   vim.uv.kill(pid, 'sigcont')
   t.eq(settled(answer).status, 'success')

@@ -174,18 +174,21 @@ end)
 t.it('all files go back to before a turn, as previewed', function()
   local path, _, buf = changed()
   marked(buf, { 2, 6, 10 })
-  local offered = {}
+  local lists = {} ---@type string[][]
   local select = vim.ui.select
   vim.ui.select = function(items, options, choose) -- luacheck: ignore 122
-    offered[#offered + 1] = options.format_item(items[1])
-    choose(items[1])
+    lists[#lists + 1] = vim.tbl_map(options.format_item, items)
+    if #lists < 3 then choose(items[1]) end
   end
   vim.cmd('Fileops turns')
   marked(buf, {})
-  vim.ui.select = select -- luacheck: ignore 122
-  t.eq({ #offered, offered[2] }, { 2, 'Restore 1 file: demo.py +2 −2' })
+  t.eq({ #lists, lists[2][1] }, { 2, 'Restore 1 file: demo.py +2 −2' })
   t.eq(t.contents(path), TEXT)
   t.wait(function() return world.text_of(buf) == TEXT end, 'the buffer to follow')
+  vim.cmd('Fileops turns')
+  t.wait(function() return #lists == 3 end, 'the turns')
+  vim.ui.select = select -- luacheck: ignore 122
+  t.eq(#lists[3], #lists[1] - 1) -- what was undone cannot be restored once more
   vim.cmd('Fileops redo')
   marked(buf, { 2, 6, 10 })
   vim.cmd('Fileops keep all')

@@ -5,7 +5,7 @@ local changes = require('fileops.review.changes')
 local change_set = require('fileops.review.set')
 local queue = require('fileops.review.queue')
 local protocol = require('fileops.client.protocol')
-local request = require('fileops.client.patience').request
+local request = require('fileops.ui.late').request
 
 local M = {}
 
@@ -152,7 +152,7 @@ local function hand_in(set)
       files = decision.files,
       reason = decision.reason,
     },
-    'decided',
+    'your decision',
     function(err, result)
       set.is_sent = nil
       if err or not result or result.reason == 'reopened' or result.reason == 'review_changed' then
@@ -186,7 +186,7 @@ local function decide(review, decision)
     change_ids = decision.change_ids,
     text = decision.text,
     reason = decision.reason,
-  }, 'decided', function(err, result) decided(review, err, result) end)
+  }, 'your decision', function(err, result) decided(review, err, result) end)
 end
 
 --- The text that the person had decided on if the proposal may lack some of it: they typed it, or where they decided is

@@ -166,10 +166,6 @@ local function with_changes(level, range, act)
   end)
 end
 
----@param n integer
----@return string such as "3 changes"
-local function counted(n) return ('%d %s'):format(n, n == 1 and 'change' or 'changes') end
-
 --- What was decided here is done.
 local function follow_up()
   ask_all()
@@ -180,15 +176,16 @@ end
 ---@param ids string[]
 function M.keep_ids(ids)
   decision.keep(ids, function()
-    messages.info(counted(#ids) .. ' kept')
+    messages.info(decision.counted(#ids, 'change') .. ' kept')
     follow_up()
   end)
 end
 
 ---@param params table of a rewind
+---@param what string for a message
 ---@param done fun(details: fileops.wire.RewindDetails)
-local function rewind(params, done)
-  decision.rewind(params, function(details)
+local function rewind(params, what, done)
+  decision.rewind(params, what, function(details)
     done(details)
     follow_up()
   end)
@@ -198,13 +195,14 @@ end
 ---@param ids string[]
 ---@param reason? string for the agents whose changes they are
 function M.undo_ids(ids, reason)
-  rewind({ change_ids = ids, reason = reason }, function(details)
+  local what = 'the undo of ' .. decision.counted(#ids, 'change')
+  rewind({ change_ids = ids, reason = reason }, what, function(details)
     last_undo = details.rewind_id or last_undo
     local n_left = #(details.conflicts or {})
     if n_left > 0 then
       return messages.warn(('%d left as they are: others changed them since'):format(n_left))
     end
-    messages.info(counted(#ids) .. ' undone (:Fileops redo takes that back)')
+    messages.info(decision.counted(#ids, 'change') .. ' undone (:Fileops redo takes that back)')
   end)
 end
 
@@ -222,7 +220,7 @@ end
 function M.undo_asked(ids, n_files, reason)
   if n_files == 1 and #ids == 1 then return M.undo_ids(ids, reason) end
   local where = n_files and (' in %d %s'):format(n_files, n_files == 1 and 'file' or 'files') or ''
-  local what = ('Undo %s%s'):format(counted(#ids), where)
+  local what = ('Undo %s%s'):format(decision.counted(#ids, 'change'), where)
   local options = { prompt = 'Undo', kind = 'fileops.undo', format_item = tostring }
   vim.ui.select({ what, 'Leave them' }, options, function(choice)
     if choice == what then M.undo_ids(ids, reason) end
@@ -232,7 +230,7 @@ end
 --- Redo what the last undo undid.
 function M.redo()
   if not last_undo then return messages.info('nothing to redo here') end
-  rewind({ rewind_id = last_undo }, function()
+  rewind({ rewind_id = last_undo }, 'restoring what was undone', function()
     last_undo = nil
     messages.info('the changes are there again')
   end)

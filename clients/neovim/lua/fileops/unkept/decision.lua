@@ -3,15 +3,20 @@
 local handlers = require('fileops.client.handlers')
 local messages = require('fileops.ui.messages')
 local protocol = require('fileops.client.protocol')
-local request = require('fileops.client.patience').request
+local request = require('fileops.ui.late').request
 
 local M = {}
+
+---@param n integer
+---@param noun string
+---@return string such as "3 changes"
+function M.counted(n, noun) return ('%d %s%s'):format(n, noun, n == 1 and '' or 's') end
 
 --- Keep these changes.
 ---@param ids string[]
 ---@param act fun() once they are kept
 function M.keep(ids, act)
-  request(protocol.methods.keep, { change_ids = ids }, 'kept', function(err)
+  request(protocol.methods.keep, { change_ids = ids }, 'keeping ' .. M.counted(#ids, 'change'), function(err)
     if err then return messages.failure(err) end
     act()
   end)
@@ -19,11 +24,12 @@ end
 
 --- Undo, or undo an undo; with `dry_run` only preview it. The buffers of the files follow.
 ---@param params table of `fileops/rewind`
+---@param what string for a message, such as "the undo of 3 changes"
 ---@param act fun(details: fileops.wire.RewindDetails)
-function M.rewind(params, act)
+function M.rewind(params, what, act)
   local ended = handlers.own_undo()
   params.approved = true
-  request(protocol.methods.rewind, params, params.dry_run and 'shown' or 'undone', function(err, result)
+  request(protocol.methods.rewind, params, what, function(err, result)
     ended()
     if err then return messages.failure(err) end
     if result.status == 'error' then return messages.error(require('fileops.manual').reason(result.error)) end
