@@ -45,7 +45,7 @@ def opened_at_once(fs: LocalFileSystem, path: str) -> BytesStream:
     """The file as the cache has it.
 
     A miss is tried again, as the kernel asks on EAGAIN: a mount made anywhere on the machine, or memory running short,
-    makes it give up a look-up that it could have made.
+    makes it give up a lookup that it could have made.
     """
     until = time.monotonic() + PATIENCE_S
     while (cached := fs.try_open_cached(path)) is None:
