@@ -297,9 +297,9 @@ class RecordStore:
         found = [_entry_of(row) for row in self._rows(sql, *values, n_wanted)]
         return found[: query.limit], query.limit is not None and len(found) > query.limit
 
-    def contents(self, entry: Entry) -> Contents:
-        """The contents of an entry, None where they are not kept (any more)."""
-        return Contents(self._content_of(entry.before), self._content_of(entry.after))
+    def contents(self, entry: Entry, known: dict[bytes, bytes] | None = None) -> Contents:
+        """The contents of an entry, None where they are not kept (any more). Args: known: see `content`."""
+        return Contents(self._content_of(entry.before, known), self._content_of(entry.after, known))
 
     def mark_undone(self, entry_ids: Iterable[str], undone_by: str | None) -> None:
         """Say which entry undid these; None: they are in force again."""
@@ -407,26 +407,33 @@ class RecordStore:
 
     # --- contents ----------------------------------------------------------------------------------------------
 
-    def content(self, digest: bytes) -> bytes | None:
-        """The content with this digest; None if it is not kept, or damaged."""
+    def content(self, digest: bytes, known: dict[bytes, bytes] | None = None) -> bytes | None:
+        """The content with this digest; None if it is not kept, or damaged.
+
+        Args: known: contents by their digests. Those that this one is made from are looked up there, and are added: of
+        a file that was changed a hundred times each content is made once, and not from the beginning of its chain.
+        """
+        made = {} if known is None else known
+        chain: list[tuple[bytes, bytes]] = []
+        at: bytes | None = digest
         with self._lock:
-            deltas: list[bytes] = []
-            at: bytes | None = digest
-            content = b""
-            while at is not None:  # from the wanted content back to a whole one
+            while at is not None and at not in made:  # from the wanted content back to a known or a whole one
                 rows = self._rows("SELECT base, packed FROM blob WHERE digest = ?", at)
-                if not rows or len(deltas) > blobs.MAX_CHAIN:
+                if not rows or len(chain) > blobs.MAX_CHAIN:
                     return None
+                chain.append((at, rows[0][1]))
                 at = rows[0][0]
-                deltas.append(rows[0][1])
+        content = None if at is None else made[at]
         try:
-            content = blobs.unpack(deltas.pop())
-            while deltas:
-                content = blobs.unpack_delta(deltas.pop(), content)
+            while chain:
+                at, packed = chain.pop()
+                content = blobs.unpack(packed) if content is None else blobs.unpack_delta(packed, content)
+                if known is not None:
+                    known[at] = content
         except blobs.DamagedBlob as damage:
             log.warning("a content of the record is damaged: %s", damage)
             return None
-        return content if content_digest(content) == digest else None
+        return content if content is not None and content_digest(content) == digest else None
 
     def put(self, content: bytes, *, base: bytes | None = None) -> bytes:
         """Keep a content. Returns its digest. Args: base: a similar content that is kept already."""
@@ -443,8 +450,8 @@ class RecordStore:
             self._db.execute("INSERT INTO blob VALUES (?, ?, ?, ?)", row)
         return digest
 
-    def _content_of(self, version: FileVersion | None) -> bytes | None:
-        return None if version is None or version.digest is None else self.content(version.digest)
+    def _content_of(self, version: FileVersion | None, known: dict[bytes, bytes] | None = None) -> bytes | None:
+        return None if version is None or version.digest is None else self.content(version.digest, known)
 
     def _put_contents(self, entry: Entry, contents: Contents) -> None:
         if contents.before is not None and _digest_of(entry.before) is not None:

@@ -153,6 +153,9 @@ def test_contents_of_a_long_chain_are_kept_as_differences(store: RecordStore) ->
     digests = [store.put(contents[0])]
     digests += [store.put(after, base=before) for before, after in itertools.pairwise(contents)]
     assert [store.content(digest) for digest in digests] == contents
+    known = dict[bytes, bytes]()
+    assert [store.content(digest, known) for digest in reversed(digests)] == contents[::-1]
+    assert known == dict(zip(digests, contents, strict=True))
     with closing(sqlite3.connect(store.path)) as db, db:
         ((n_bytes, n_whole),) = db.execute("SELECT sum(length(packed)), sum(base IS NULL) FROM blob")
     assert (n_whole, n_bytes < 5 * len(text)) == (3, True)
@@ -162,7 +165,7 @@ def test_damaged_content_is_not_returned(store: RecordStore) -> None:
     entry = added(store, 1, b"before", b"before and after")
     with closing(sqlite3.connect(store.path)) as db, db:
         db.execute("UPDATE blob SET packed = ? WHERE digest = ?", (blobs.pack(b"others"), content_digest(b"before")))
-    assert store.contents(entry) == Contents(None, None)
+    assert store.contents(entry) == store.contents(entry, {}) == Contents(None, None)
 
 
 def test_failed_transaction_leaves_nothing(store: RecordStore) -> None:

@@ -6,6 +6,7 @@ edit. The changes of our own edits are known from their splices and never compar
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -59,14 +60,12 @@ def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splic
     head, tail = _common_lines(before, after, fmt)
     bare = TextFormat(encoding=fmt.encoding)
     old_text, new_text = before[head : len(before) - tail], after[head : len(after) - tail]
-    old, new = line_spans(old_text, bare), line_spans(new_text, bare)
-    old_parts = [old_text[line.start : line.stop] for line in old]
-    new_parts = [new_text[line.start : line.stop] for line in new]
+    old, new = _lines(old_text, bare), _lines(new_text, bare)
+    starts, new_starts = _starts(old), _starts(new)
     result: list[Splice] = []
-    for i, i_stop, j, j_stop in changed_ranges(old_parts, new_parts):
-        start, stop = _extent(old, i, i_stop, len(old_text))
-        new_start, new_stop = _extent(new, j, j_stop, len(new_text))
-        result.extend(_refined(old_text[start:stop], new_text[new_start:new_stop], head + start, fmt))
+    for i, i_stop, j, j_stop in changed_ranges(old, new):
+        old_part, new_part = old_text[starts[i] : starts[i_stop]], new_text[new_starts[j] : new_starts[j_stop]]
+        result.extend(_refined(old_part, new_part, head + starts[i], fmt))
     return tuple(result)
 
 
@@ -87,9 +86,13 @@ def _common_lines(before: bytes, after: bytes, fmt: TextFormat) -> tuple[int, in
     return head, len(before) - start
 
 
-def _extent(lines: Sequence[Line], first: int, stop: int, size: int) -> tuple[int, int]:
-    start = lines[first].start if first < len(lines) else size
-    return start, lines[stop - 1].stop if stop > first else start
+def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:
+    """All lines with their line ends. A final newline starts one more, empty line. The data has no BOM."""
+    if fmt.unit_bytes > 1:
+        return [data[line.start : line.stop] for line in line_spans(data, fmt)]
+    lines = [line + b"\n" for line in data.split(b"\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines
 
 
 def words_of(data: bytes, fmt: TextFormat) -> list[bytes]:
@@ -175,11 +178,9 @@ def _refined(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splic
     ]
 
 
-def _starts(words: Sequence[bytes]) -> list[int]:
-    result = [0]
-    for word in words:
-        result.append(result[-1] + len(word))
-    return result
+def _starts(parts: Sequence[bytes]) -> list[int]:
+    """Where each part begins in all of them together, and where the last one ends."""
+    return list(accumulate(map(len, parts), initial=0))
 
 
 def _trimmed(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> Splice:

@@ -85,7 +85,8 @@ def _collect(
             _add(ranges, (a + i, a + j, b + k, b + m))
         return
     for i, k in anchors:
-        _collect(old, new, (a, i, b, k), ranges, effort, depth - 1)
+        if i > a or k > b:
+            _collect(old, new, (a, i, b, k), ranges, effort, depth - 1)
         a, b = i + 1, k + 1
     _collect(old, new, (a, a_end, b, b_end), ranges, effort, depth - 1)
 
@@ -99,7 +100,7 @@ def _anchors(old: Sequence[Line], new: Sequence[Line], a: int, a_end: int, b: in
     last: list[int] = []
     before: list[int] = []
     for number, (_, at) in enumerate(pairs):
-        length = bisect_left(tails, at)
+        length = len(tails) if not tails or at > tails[-1] else bisect_left(tails, at)
         before.append(last[length - 1] if length else -1)
         tails[length : length + 1] = [at]
         last[length : length + 1] = [number]

@@ -10,9 +10,9 @@ from itertools import accumulate, pairwise
 
 from msgspec import Struct
 
-from fileops.core.diff.contents import Line, line_spans, splices_between
+from fileops.core.diff.contents import line_spans, splices_between
 from fileops.core.diff.lines import changed_ranges
-from fileops.core.text import detect_format
+from fileops.core.text import detect_format, split_lines
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
@@ -81,9 +81,8 @@ def own_places(
         ids = tuple(step.entry_id for step in steps if step.entry_id in chosen)
         return [ChangedPlace(1, 0, 0, 0, rewound or b"", ids)]
     by_place = _splices_of_lines(rewound or b"", present, is_created=rewound is None)
-    numbers = {step.entry_id: n for n, step in enumerate(steps)}
-    pieces = _pieces(steps, present, {})
-    mine = [number for entry_id, number in numbers.items() if entry_id in chosen]
+    mine = [number for number, step in enumerate(steps) if step.entry_id in chosen]
+    pieces = _pieces(steps, present, {}) if len(mine) > 1 else []  # else each place is of the only chosen step
     starts = [0, *accumulate(piece.n_bytes for piece in pieces)]
     places: list[ChangedPlace] = []
     for first_line, n_lines, start, end, removed in by_place:
@@ -125,22 +124,19 @@ def without_places(present: bytes, places: Sequence[ChangedPlace]) -> bytes:
 
 def _splices_of_lines(before: bytes, present: bytes, *, is_created: bool) -> Iterator[tuple[int, int, int, int, bytes]]:
     """Yield (first line, number of lines, start, end) in the present content, and the lines before, for each run."""
-    spans = _spans_with_text(present)
-    old = [before[line.start : line.stop] for line in _spans_with_text(before)]
-    new = [present[line.start : line.stop] for line in spans]
+    fmt, fmt_before = detect_format(present), detect_format(before)
+    old, new = _lines(before, fmt_before), _lines(present, fmt)
     if is_created:
-        yield 1, len(spans), 0, len(present), b""
+        yield 1, len(new), 0, len(present), b""
         return
+    starts = list(accumulate(map(len, new), initial=len(fmt.bom)))
     for i, i_stop, j, j_stop in changed_ranges(old, new):
-        start = spans[j].start if j < len(spans) else len(present)
-        end = spans[j_stop - 1].stop if j_stop > j else start
-        yield j + 1, j_stop - j, start, end, b"".join(old[i:i_stop])
+        yield j + 1, j_stop - j, starts[j], starts[j_stop], b"".join(old[i:i_stop])
 
 
-def _spans_with_text(data: bytes) -> list[Line]:
-    """The lines, without the empty one after a final newline."""
-    spans = line_spans(data, detect_format(data))
-    return spans[:-1] if spans[-1].start == spans[-1].stop else spans
+def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:
+    """The lines, without the empty one after a final newline. The BOM belongs to none of them."""
+    return split_lines(data[len(fmt.bom) :], TextFormat(encoding=fmt.encoding))
 
 
 # --- pieces -----------------------------------------------------------------------------------------------------------

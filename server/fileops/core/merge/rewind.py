@@ -6,7 +6,7 @@ newest first: what works is undone, the rest is left alone and listed. Nothing i
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 from msgspec import Struct
 
@@ -66,12 +66,23 @@ def rewind_file(
         return Rewound(content=present, undone=())
     steps = _without_detours(steps, cancelled)
     first = next(n for n, step in enumerate(steps) if step.entry_id in chosen or step.entry_id in cancelled)
+    if _is_present(steps[first:], {*chosen, *cancelled}, present):
+        return Rewound(content=steps[first].before, undone=ours)
     parts = [_whole(step) for step in steps[first:]]
     whole = _Trial(parts, present).without({*chosen, *cancelled})
     if isinstance(whole, Undone):
         return Rewound(content=whole.content, undone=ours)
     parts = [part for step in steps[first:] for part in (_split(step) if step.entry_id in chosen else (_whole(step),))]
     return _by_parts(_Trial(parts, present), chosen, cancelled, ours)
+
+
+def _is_present(steps: Sequence[FileStep], undone: Collection[str], present: bytes | None) -> bool:
+    """Whether these steps alone have changed the file since the first of them began.
+
+    The content before them is the result then, without a comparison: lists of what is not kept need it of long files.
+    """
+    is_ours = present == steps[-1].after and all(step.entry_id in undone for step in steps)
+    return is_ours and all(older.after == newer.before for older, newer in pairwise(steps))
 
 
 def _without_detours(steps: Sequence[FileStep], cancelled: Collection[str]) -> list[FileStep]:

@@ -127,11 +127,13 @@ def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
 def steps_of(store: RecordStore, history: Sequence[Entry], chosen: Collection[str]) -> list[FileStep]:
     """The changes of the file whose contents are known, oldest first, within MAX_CONTENT_BYTES."""
     loaded: list[FileStep] = []
-    n_bytes = 0
+    n_bytes, read = 0, dict[bytes, bytes]()
     for entry in reversed(history):
         if entry.kind == "mode" or entry.content != "kept" or _is_same(entry):
             continue
-        contents = store.contents(entry)
+        contents = store.contents(entry, read)
+        if sum(map(len, read.values())) > MAX_CONTENT_BYTES:
+            read.clear()
         is_known = all(
             (version is None) == (content is None)
             for version, content in ((entry.before, contents.before), (entry.after, contents.after))

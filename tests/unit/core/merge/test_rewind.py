@@ -51,6 +51,14 @@ def test_rewind_of_unsaved_text_keeps_it() -> None:
     assert rewound.content == OLD.replace(b"six", b"6")
 
 
+def test_rewind_of_all_changes_keeps_what_was_changed_unrecorded_between_them() -> None:
+    mine = OLD.replace(b"two", b"2")
+    typed = mine.replace(b"six", b"6")
+    present = typed.replace(b"four", b"4")
+    steps = [FileStep("agent0", OLD, mine), FileStep("agent1", typed, present)]
+    assert rewind_file(steps, {"agent0", "agent1"}, present).content == OLD.replace(b"six", b"6")
+
+
 def test_rewind_of_created_file_with_text_of_others_leaves_it() -> None:
     steps = _steps(None, b"mine\n", b"mine\nyours\n")
     rewound = rewind_file(steps, {"agent0"}, b"mine\nyours\n")
