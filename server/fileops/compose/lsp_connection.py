@@ -93,7 +93,7 @@ class LspConnection(ClientConnection):
         elif hub is not None:
             self._ignore_documents(context)
             routing = AgentRouting(hub.editors, approve="person", modes=shared.workspace.modes)
-            adapters = replace(adapters, routing=routing, globs_at=hub.editor_globs.at)
+            adapters = replace(adapters, routing=routing, editor_globs=hub.editor_globs)
         self._service = service = FileOps(shared.workspace, adapters, settings, context.folders)
         if hub is not None:
             self._join(hub, context, adapters.names, shared)

@@ -127,7 +127,7 @@ class McpConnection(ClientConnection):
         )
         if hub is not None:
             routing = AgentRouting(hub.editors, approve=options.approve, modes=shared.workspace.modes)
-            adapters = replace(adapters, routing=routing, globs_at=hub.editor_globs.at)
+            adapters = replace(adapters, routing=routing, editor_globs=hub.editor_globs)
         self._service = FileOps(shared.workspace, adapters, options.settings)
         if shared.recorder is not None:
             record_folders(shared.recorder, self._service, self._name)

@@ -3,8 +3,12 @@
 A separate module, because it calls the C library.
 """
 
+import threading
 from collections.abc import Callable
 from functools import cache
+
+DELAY_S = 0.5  # between large edits in a row, memory that is given back would only have to be asked for again
+_pending = threading.Lock()  # held from `give_back_soon` until it is done
 
 
 def give_back() -> None:
@@ -14,6 +18,23 @@ def give_back() -> None:
     """
     if trim := _malloc_trim():
         trim(0)
+
+
+def give_back_soon() -> None:
+    """`give_back` in `DELAY_S`, once for all calls until then. Waits for nothing and never fails; on any thread."""
+    if not _pending.acquire(blocking=False):
+        return
+    timer = threading.Timer(DELAY_S, _give_back_now)
+    timer.daemon = True  # what was not given back when the process ends need not be
+    try:
+        timer.start()
+    except RuntimeError:  # no thread is to be had
+        _give_back_now()
+
+
+def _give_back_now() -> None:
+    _pending.release()
+    give_back()
 
 
 @cache

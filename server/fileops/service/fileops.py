@@ -79,7 +79,9 @@ class FileOps:
         fs: FileSystem = workspace.fs
         read_resolved = fs.read
         if not client.is_editor:
-            self._unreadable = Unreadable(workspace.rules, settings.unreadable, client.globs_at, lambda: self.folders)
+            self._unreadable = Unreadable(
+                workspace.rules, settings.unreadable, client.editor_globs, lambda: self.folders
+            )
             fs = guarded = GuardedFileSystem(fs, self._unreadable)
             read_resolved = guarded.read_resolved
         self._reader = ReadOperation(
@@ -493,7 +495,9 @@ class FileOps:
 
     def shows(self, event: Event) -> bool:
         """Whether the client may be notified of an event, by the rules as they were last read. Waits for nothing."""
-        if self._unreadable is None or isinstance(event, WatcherHealth | ApprovalModeChanged):
+        if self._unreadable is None or self._unreadable.knows_no_rules():
+            return True
+        if isinstance(event, WatcherHealth | ApprovalModeChanged):
             return True
         if isinstance(event, DidRecover):
             return not any(self._unreadable.is_known_hidden(file.file_path) for file in event.files)

@@ -37,7 +37,7 @@ from fileops.model.files import CommitReport, Committed, Snapshot, Stamp
 from fileops.model.internal_errors import PathMoved, Stale
 from fileops.platform import descriptors, sync
 from fileops.platform.locks import wait_for_writers
-from fileops.platform.memory import give_back
+from fileops.platform.memory import give_back_soon
 from fileops.ports import CommitHooks, ContentStream, SetHooks
 
 _PARTED = "the file was separated from its other hard links before it was written"  # see AnotherFileError
@@ -101,7 +101,7 @@ class LocalFileSystem:
         except FileMissing:
             return Snapshot(path=path, stamp=None, data=b"", taken_ns=time.time_ns())
         if len(data) >= LARGE_BYTES:
-            deferred.defer(give_back)  # of what is made of it now
+            deferred.defer(give_back_soon)  # of what is made of it now
         return Snapshot(path=path, stamp=nofollow.stamp_of(status), data=data, taken_ns=taken_ns)
 
     def _read_untorn(

@@ -1,6 +1,6 @@
 """The adapters of one client of the service."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,15 +14,12 @@ from fileops.service.review.client import PersonReviews, ReviewAsker
 from fileops.telemetry.calls import Sink
 
 if TYPE_CHECKING:
+    from fileops.service.client.unreadable import EditorGlobs
     from fileops.service.hub.approvals import AgentRouting
     from fileops.service.hub.sessions import SessionRecord
 
 
 def nothing() -> None: ...
-
-
-def no_globs(_path: str) -> tuple[str, ...]:
-    return ()
 
 
 def ignore(_sentence: str) -> None: ...
@@ -52,7 +49,7 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     routing: "AgentRouting | None" = None  # of an agent in a shared daemon, else None
     place: str = ""  # see SharedWorkers.of_client
     is_editor: bool = False  # in a shared daemon: its user reads and edits what agents must not
-    globs_at: Callable[[str], Iterable[str]] = no_globs  # see Unreadable
+    editor_globs: "EditorGlobs | None" = None  # of an agent in a shared daemon, else None
     version_of: Callable[[str, Snapshot], int | None] = no_version  # of its open document, if that has this text
     person: ByPerson = ByPerson(session_id="", label="a person")  # what the record calls its user
     is_agent: bool = False  # no user gives its requests: it sees and undoes its own edits only, and approves none

@@ -75,17 +75,17 @@ class RuleBook:
         self._lock = threading.Lock()
         self._loaded: dict[str, _Loaded] = {}  # by the path of the rule file
         self._last_known: LruDict[str, tuple[Rules, ...]] = LruDict(MAX_FOLDERS)
-        self._has_found_any = False  # set before `_last_known` gets the first rules, and never reset
+        self.has_found_any = False  # set before `_last_known` gets the first rules, and never reset
 
     def above(self, path: str) -> tuple[Rules, ...]:
         """Return the rules for a canonical path. Raises: NeedsShare, ConnectionFailed."""
         folder = folder_of(path)
         found = self.finder.above(folder) or ()
         rules = tuple(known for file in found if (known := self._rules_at(file)) is not None)
-        if not rules and not self._has_found_any:  # that is what `last_known` says of every folder
+        if not rules and not self.has_found_any:  # that is what `last_known` says of every folder
             return ()
         with self._lock:
-            self._has_found_any = True
+            self.has_found_any = True
             self._last_known.put(folder, rules)
         return rules
 
@@ -109,7 +109,7 @@ class RuleBook:
 
     def last_known(self, path: str) -> tuple[Rules, ...]:
         """Return the rules for a path as `above` found them last; none if it was not asked. Waits for nothing."""
-        if not self._has_found_any:  # then there are none for any folder: most projects have no such file
+        if not self.has_found_any:  # then there are none for any folder: most projects have no such file
             return ()
         with self._lock:
             return self._last_known.use(folder_of(path)) or ()
@@ -155,20 +155,20 @@ class RuleBook:
 class Unreadable:
     """Which files one client must not read. Methods that may wait raise what RuleBook raises.
 
-    globs: of the client's option. globs_at: those that others demand for a canonical path. folders: of the client; the
-    other names of a file with several hard links are looked for in them.
+    globs: of the client's option. editors: what they demand besides. folders: of the client; the other names of a file
+    with several hard links are looked for in them.
     """
 
     def __init__(
         self,
         book: RuleBook,
         globs: Sequence[str] = (),
-        globs_at: Callable[[str], Iterable[str]] = lambda _path: (),
+        editors: "EditorGlobs | None" = None,
         folders: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._book = book
         self._globs = globs
-        self._globs_at = globs_at
+        self._editors = editors
         self._folders = folders
         self._lock = threading.Lock()
         self._linked: LruDict[object, tuple[NotPermitted] | tuple[()]] = LruDict(MAX_LINKED)
@@ -210,6 +210,10 @@ class Unreadable:
         """Return whether a file is unreadable under one of these names."""
         return any(self._refusal(name, self._book.above(name)) is not None for name in names)
 
+    def knows_no_rules(self) -> bool:
+        """Return whether `is_known_hidden` is now false for every path. Waits for nothing."""
+        return not (self._globs or self._book.has_found_any or (self._editors is not None and self._editors.has_any))
+
     def is_known_hidden(self, *names: str) -> bool:
         """As `is_hidden`, by the rules as they were last read. Waits for nothing."""
         return any(self._refusal(name, self._book.last_known(name)) is not None for name in names)
@@ -219,7 +223,7 @@ class Unreadable:
 
         Args: in_folders: whether there must be none for the client's folders either.
         """
-        if self._globs or not self._book.has_none_above(path) or tuple(self._globs_at(path)):
+        if self._globs_at(path) or not self._book.has_none_above(path):
             return False
         return not in_folders or all(self._book.has_none_above(f"{folder}/") for folder in self._folders())
 
@@ -227,10 +231,12 @@ class Unreadable:
         for above in rules:
             if (refusal := above.refusal(path)) is not None:
                 return refusal
-        globs = (*self._globs, *self._globs_at(path))
-        if globs and any(is_below(glob, path) for glob in globs):
+        if any(is_below(glob, path) for glob in self._globs_at(path)):
             return NotPermitted(source=OPTION)
         return None
+
+    def _globs_at(self, path: str) -> Sequence[str]:
+        return self._globs if self._editors is None else (*self._globs, *self._editors.at(path))
 
 
 class EditorGlobs:
@@ -248,7 +254,12 @@ class EditorGlobs:
     def disconnect(self, name: str) -> None:
         self._editors = {known: editor for known, editor in self._editors.items() if known != name}
 
+    @property
+    def has_any(self) -> bool:
+        return bool(self._editors)
+
     def at(self, path: str) -> Iterator[str]:
+        """Those for a canonical path."""
         for editor in self._editors.values():
             if any(is_inside(folder, path) for folder in editor.folders()) or editor.is_open(path):
                 yield from editor.globs
