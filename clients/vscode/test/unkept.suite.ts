@@ -186,6 +186,15 @@ export function unkeptSuite(): void {
       await restored;
     });
 
+    it('has one color in the text and in the list of agents', async () => {
+      const { path } = await changed();
+      const own = await until(() => insides.sessions.all.find(({ session_id }) => session_id === `writer-${nSessions}`), 'it is listed');
+      const session_id = insides.unkept.of(path)!.changes[0]!.session_id!;
+      const { color } = insides.sessions.getTreeItem(own).iconPath as vscode.ThemeIcon;
+      assert.equal(color?.id, colorOf(session_id), session_id);
+      assert.equal(own.full_name, session_id);
+    });
+
     it('is shown as it comes while its agent is followed', async () => {
       const { path, editor } = await changed();
       await run('follow', { session_id: `writer-${nSessions}` }); // as the list of sessions names it

@@ -54,6 +54,7 @@ def sessions_result(service: "FileOps") -> wire.SessionsResult:
         sessions=[
             wire.Session(
                 session_id=service.names.local(session.session_id),
+                full_name=session.session_id,
                 host=session.host,
                 label=session.label,
                 connected=session.is_connected,

@@ -59,7 +59,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     """A session of a shared daemon, of this connection or of another one."""
 
     session_id: str
-    """Its full name, unique in the daemon."""
+    """As this client calls it: of another client's session the full name."""
+    full_name: str
+    """Unique in the daemon: its name in the record, and for other clients."""
     host: str
     """The program, such as `codex`."""
     label: str

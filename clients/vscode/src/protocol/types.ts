@@ -2162,8 +2162,10 @@ export interface ServerInfo {
 }
 /** A session of a shared daemon, of this connection or of another one. */
 export interface Session {
-  /** Its full name, unique in the daemon. */
+  /** As this client calls it: of another client's session the full name. */
   session_id: string;
+  /** Unique in the daemon: its name in the record, and for other clients. */
+  full_name: string;
   /** The program, such as `codex`. */
   host: string;
   /** For people. */

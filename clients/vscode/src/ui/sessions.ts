@@ -49,10 +49,9 @@ export class Sessions implements vscode.Disposable, vscode.TreeDataProvider<Sess
     return inOneLine(this.#labels.get(sessionId) ?? hostOf(sessionId));
   }
 
-  /** Whether a change is of this session. The record names an agent of this window in full: `vscode-1/NAME`. */
-  isRecordedAs(sessionId: string, recorded: string | null): boolean {
-    if (recorded === sessionId) return true;
-    return this.isOwn(sessionId) && recorded !== null && !this.#labels.has(recorded) && recorded.endsWith(`/${sessionId}`);
+  /** As the record names a session, which for an agent of this window is not what the window calls it. */
+  fullNameOf(sessionId: string): string {
+    return this.#sessions.find(session => session.session_id === sessionId)?.full_name ?? sessionId;
   }
 
   async #load(): Promise<void> {
@@ -114,7 +113,7 @@ export class Sessions implements vscode.Disposable, vscode.TreeDataProvider<Sess
     item.description = facts.join(' · ');
     item.tooltip = new vscode.MarkdownString().appendText(
       `${label}\n${connected ? 'Attached' : 'Left; what it has read is remembered for an hour'}. ${MODES[approval_mode].detail}`);
-    item.iconPath = new vscode.ThemeIcon(connected ? 'plug' : 'debug-disconnect', new vscode.ThemeColor(colorOf(session_id)));
+    item.iconPath = new vscode.ThemeIcon(connected ? 'plug' : 'debug-disconnect', new vscode.ThemeColor(colorOf(this.fullNameOf(session_id))));
     item.contextValue = 'session';
     return item;
   }

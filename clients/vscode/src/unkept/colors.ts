@@ -2,7 +2,7 @@
 
 const N_COLORS = 8;
 
-/** sessionId: null where the author is unsure. */
+/** sessionId: the full name, as in the record; null where the author is unsure. */
 export function colorOf(sessionId: string | null): string {
   let hash = 0;
   for (const byte of Buffer.from(sessionId ?? '', 'utf8')) hash = (hash * 31 + byte) % 65521;

@@ -51,7 +51,8 @@ export class Follow implements vscode.Disposable {
   async #look(filePath: string | undefined): Promise<void> {
     const followed = this.#sessionId;
     if (followed === undefined || filePath === undefined) return;
-    const changes = (this.list.of(filePath)?.changes ?? []).filter(({ session_id, time }) => this.sessions.isRecordedAs(followed, session_id) && time > this.#since);
+    const recorded = this.sessions.fullNameOf(followed);
+    const changes = (this.list.of(filePath)?.changes ?? []).filter(({ session_id, time }) => session_id === recorded && time > this.#since);
     const newest = changes.reduce<(typeof changes)[number] | undefined>((best, change) => (!best || change.time > best.time ? change : best), undefined);
     if (!newest || newest.kind === 'file' || Date.now() - this.#typedAt < PAUSE_AFTER_TYPING_MS) return;
     this.#since = newest.time;

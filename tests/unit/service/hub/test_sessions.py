@@ -360,13 +360,23 @@ async def test_editor_lists_the_sessions_and_is_notified_of_changes(daemon: Shar
     (session,) = (await editor.call("fileops/sessions"))["sessions"]
     assert session.pop("last_seen") > 0
     assert session == {
-        "session_id": "claude-code:af9f", "host": "claude-code", "label": "Claude Code",
-        "connected": True, "approval_mode": "auto_edit", "n_reads": 1, "n_edits": 0,
+        "session_id": "claude-code:af9f", "full_name": "claude-code:af9f",
+        "host": "claude-code", "label": "Claude Code", "connected": True, "approval_mode": "auto_edit",
+        "n_reads": 1, "n_edits": 0,
     }  # fmt: skip
     await host.hang_up()
     await editor.notification(
         "fileops/didChangeSessions", lambda params: not any(entry["connected"] for entry in params["sessions"])
     )
+
+
+async def test_listed_session_has_the_same_full_name_for_every_client(daemon: SharedDaemon, file: Path) -> None:
+    owner, other = [await daemon.editor(file.parent) for _ in range(2)]
+    await owner.call("fileops/read", {"file_path": str(file), "session_id": "writer-1"})
+    await other.notification("fileops/didChangeSessions", lambda params: len(params["sessions"]) == 1)
+    listed = [(await editor.call("fileops/sessions"))["sessions"][0] for editor in (owner, other)]
+    assert [session["session_id"] for session in listed] == ["writer-1", listed[0]["full_name"]]
+    assert listed[0]["full_name"] == listed[1]["full_name"] != "writer-1"
 
 
 async def test_host_has_the_name_of_its_client_info(daemon: SharedDaemon, file: Path) -> None:

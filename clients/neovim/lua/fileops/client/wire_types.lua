@@ -932,7 +932,8 @@
 ---@field ui_extra fileops.wire.UiExtra The change.
 
 ---@class (exact) fileops.wire.Session A session of a shared daemon, of this connection or of another one.
----@field session_id string Its full name, unique in the daemon.
+---@field session_id string As this client calls it: of another client's session the full name.
+---@field full_name string Unique in the daemon: its name in the record, and for other clients.
 ---@field host string The program, such as `codex`.
 ---@field label string For people.
 ---@field connected boolean Whether it has a connection.
