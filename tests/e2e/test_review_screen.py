@@ -63,6 +63,29 @@ async def test_change_is_dropped_and_the_rest_accepted(shared: Place, folder: Pa
     assert (folder / "a.py").read_text() == "".join(LINES).replace("line 3\n", "three\n", 1)
 
 
+async def test_reason_of_what_is_dropped_reaches_the_model_with_the_rest(shared: Place, folder: Path) -> None:
+    async with screen_in(shared, folder) as window, FileOpsClient.attach(root=folder, host="codex") as agent:
+        call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three"), (20, "twenty")))
+        await window.until("change 1 of 2")
+        await window.press("R")
+        await window.until("Nothing is dropped")
+        await window.press("n", "Space")
+        await window.until("1 dropped")
+        await window.press("R")
+        await window.until("Accept a.py without what is dropped?", "Enter: done")
+        await window.press("Escape")
+        await window.until("1 dropped", holds=lambda screen: "Enter: done" not in screen)
+        await window.press("R")
+        await window.until("Enter: done")
+        await window.type("Keep line 20.")
+        await window.press("Enter")
+        await window.until("Accepted the rest of a.py", "Nothing waits")
+        result = await call
+        assert result.ok
+        assert "The user's reason: Keep line 20." in result.output
+    assert (folder / "a.py").read_text() == "".join(LINES).replace("line 3\n", "three\n", 1)
+
+
 PATCH = """*** Begin Patch
 *** Update File: a.py
 @@
@@ -111,10 +134,14 @@ async def test_files_of_a_change_set_are_decided_together(shared: Place, folder:
         await window.until(">x-line 20", "1 dropped")
         await window.press("j", "j", "d")
         await window.until(">x  c.py", "x-gone")
-        await window.press("a")
-        await window.until("Accepted 4 files: a.py, b.py, c.py", "Nothing waits")
+        await window.press("R")
+        await window.until("without what is dropped?", "Enter: done")
+        await window.type("c.py is used.")
+        await window.press("Enter")
+        await window.until("Accepted the rest of 4 files", "Nothing waits")
         result = await call
         assert result["status"] == "success", result
+        assert "The user's reason: c.py is used." in result["output"]
         assert result["details"]["dropped"] == [str(folder / "c.py")]
     assert names(folder) == ["a.py", "c.py", "moved.py", "new.py"]
     assert (folder / "a.py").read_text() == "".join(LINES).replace("line 3\n", "three\n", 1)

@@ -32,7 +32,7 @@ export function inTextSuite(): void {
       assert.equal(vscode.window.activeTextEditor, mine);
       assert.ok(!mine.document.isDirty);
       assert.deepEqual(await lensesOf(path), [
-        '4 $(check) Accept', '4 $(close) Reject', '20 $(check) Accept', '20 $(close) Reject',
+        '4 $(check) Accept', '4 $(close) Reject', '4 Reject, because…', '20 $(check) Accept', '20 $(close) Reject', '20 Reject, because…',
         '4 $(check-all) Accept all 2', '4 $(clear-all) Reject all', '4 $(diff) Open the proposal'].sort((a, b) => parseInt(a) - parseInt(b)));
       await insides.reviews.decide(review, 'accept');
       assert.equal((await done).status, 'success');
@@ -78,6 +78,31 @@ export function inTextSuite(): void {
       assert.equal((await done).status, 'success');
       assert.equal(disk(path), PARTS.replace('line 20\n', 'LINE 20\n'));
       await noneIsShown(path);
+    });
+
+    it('tells the agent in one line why parts of it were rejected; Escape in that box rejects nothing', async () => {
+      const path = file(PARTS);
+      await open(path);
+      const session = await agent(path);
+      const step = (n: number) => ({ old_string: `line ${n}\n`, new_string: `LINE ${n}\n` });
+      const done = session.multiEdit({ file_path: path, edits: [step(5), step(12), step(20), step(27)] });
+      const review = await waiting();
+      const [first, second, third, last] = review.changes.map(({ id }) => id) as [string, string, string, string];
+      const asked = vscode.commands.executeCommand('fileops.review.rejectChangeBecause', review.id, first);
+      await until(async () => {
+        await vscode.commands.executeCommand('workbench.action.closeQuickOpen');
+        return Promise.race([asked.then(() => true), new Promise(resolve => setTimeout(() => resolve(false), 20))]);
+      }, 'the box is closed');
+      assert.ok(!review.isDecided(first));
+      for (const [id, reason] of [[first, 'It is a constant.'], [second, 'It is a constant.'], [third, 'Later.'], [last, 'No.']] as const) {
+        await review.judge(id, 'rejected', reason);
+      }
+      await review.judge(last, undefined); // put back: its reason does not count
+      await vscode.commands.executeCommand('fileops.review.acceptChange', review.id, last);
+      const { status, output } = await done;
+      assert.equal(status, 'success', output);
+      assert.match(output, /The user's reason: It is a constant\.; Later\.$/m);
+      assert.equal(disk(path), PARTS.replace('line 27\n', 'LINE 27\n'));
     });
 
     it('follows what the person types beside it, and their text is kept', async () => {

@@ -44,18 +44,19 @@ export function setSuite(): void {
       assert.deepEqual(set.parts.map(part => [part.file_path, part.operation]),
         [[edited, 'modify'], [moved, 'rename'], [gone, 'delete'], [made, 'create']]);
       const first = reviewOf(edited);
-      await first.toggle(first.changes[1]!.id);
+      await first.judge(first.changes[1]!.id, 'rejected', 'Not line 20.');
       void vscode.commands.executeCommand('fileops.review.accept', first.id);
       await until(() => set.nLeft === 3 && insides.panes.isShown(reviewOf(moved).pane), 'the next file is shown');
       void insides.reviews.decide(reviewOf(gone), 'accept');
       await until(() => set.nLeft === 2, 'two are left');
-      void insides.reviews.decide(reviewOf(gone), 'reject'); // decided again
+      void insides.reviews.decide(reviewOf(gone), 'reject', 'Keep it.'); // decided again
       void insides.reviews.decide(reviewOf(made), 'accept');
       await until(() => set.nLeft === 1, 'one is left');
       assert.equal(disk(edited), PARTS);
       await insides.reviews.decide(reviewOf(moved), 'accept');
       const result = await done;
       assert.equal(result.status, 'success', result.output);
+      assert.match(result.output, /The user's reason: Not line 20\.; Keep it\.$/m);
       assert.deepEqual((result.details as { dropped: string[] }).dropped, [gone]);
       assert.equal(disk(edited), text({ 3: 'agent 3' }));
       assert.equal(disk(`${moved}.new`), text({ 5: 'agent 5' }));

@@ -25,15 +25,21 @@ _ENDS = {
 
 
 async def accept(
-    review: Review, outcome: Outcome, change_ids: Sequence[str] | None, client: FileOpsClient
+    review: Review, outcome: Outcome, change_ids: Sequence[str] | None, reason: str | None, client: FileOpsClient
 ) -> DecideReviewResult:
-    return await client.decide_review(review, outcome, change_ids=change_ids, timeout_s=DECIDE_S)
+    """Args: reason: why the other changes are not accepted."""
+    return await client.decide_review(review, outcome, change_ids=change_ids, reason=reason, timeout_s=DECIDE_S)
 
 
 async def accept_set(
-    review: Review, outcome: Outcome | Literal["modify"], files: Sequence[DecidedFile], client: FileOpsClient
+    review: Review,
+    outcome: Outcome | Literal["modify"],
+    files: Sequence[DecidedFile],
+    reason: str | None,
+    client: FileOpsClient,
 ) -> DecideReviewResult:
-    return await client.decide_review(review, outcome, files=files or None, timeout_s=DECIDE_S)
+    """Args: reason: why the other changes and files are not accepted."""
+    return await client.decide_review(review, outcome, files=files or None, reason=reason, timeout_s=DECIDE_S)
 
 
 async def cancel(review: Review, reason: str, client: FileOpsClient) -> DecideReviewResult:

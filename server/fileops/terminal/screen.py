@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import ClassVar
@@ -52,6 +52,7 @@ n p            the next, the previous change
 Space          drop this change, or take it back in
 d              drop this file of a change set, or take it back in
 a              accept the edit or change set (without what is dropped)
+R              the same as a, with a reason for the agent why the rest is dropped
 r              reject the edit or change set, with a reason for the agent
 e              edit the proposal in $EDITOR; what you save is written
 E              the same, from what you had decided before the file changed
@@ -93,6 +94,7 @@ class ReviewApp(App[int]):
         ("d", "drop_file", "drop file"),
         ("a", "accept", "accept"),
         ("s", "always", "accept always"),
+        ("R", "accept_rest", "accept the rest"),
         ("r", "reject", "reject"),
         ("e", "edit(False)", "edit"),
         ("E", "edit(True)", "edit what was decided"),
@@ -119,7 +121,7 @@ class ReviewApp(App[int]):
         self._is_lost = False
         self._is_ready = False
         self._own: set[str] = set()  # reviews that are being decided here
-        self._typed_reason = ""  # of a rejection that did not count
+        self._typed_reason = ""  # of a decision that did not count
 
     @property
     def is_attached(self) -> bool:
@@ -195,6 +197,16 @@ class ReviewApp(App[int]):
         if (review := self._decidable()) is not None:
             self.run_worker(self._accept([review], is_always=True))
 
+    def action_accept_rest(self) -> None:
+        if (review := self._decidable()) is None:
+            return
+        if self.board.is_whole(review):
+            self._say("Nothing is dropped: Space drops a change, r rejects all.")
+            return
+        question = f"Accept {self._place(review)} without what is dropped? A reason, if you like:"
+        acceptance = partial(self._acceptance, outcome="proceed_once")
+        self.run_worker(self._decide_because([review], question, acceptance, "Accepted the rest of"))
+
     def action_reject(self) -> None:
         if (review := self.board.chosen) is not None:
             what = "the changes of" if review.files else "the edit of"
@@ -240,19 +252,22 @@ class ReviewApp(App[int]):
             self._say("Part of the change set is dropped: accept it (a), or take that back in first.")
             return
         able = [review for review in reviews if self.board.has_something(review)]
-        calls = [self._acceptance(review, outcome) for review in able]
+        calls = [self._acceptance(review, None, outcome) for review in able]
         n_left = len(reviews) - len(able)
         await self._decide(able, calls, "Accepted", also_left=n_left)
 
-    def _acceptance(self, review: Review, outcome: Outcome) -> Call:
+    def _acceptance(self, review: Review, reason: str | None, outcome: Outcome) -> Call:
+        """Args: reason: why changes are dropped."""
         if review.files:
-            return self._acceptance_of_set(review, outcome)
+            return self._acceptance_of_set(review, outcome, reason=reason)
         entry = Entry(review, review)
         kept = self.board.kept(entry) if self.board.dropped(entry) else None
-        return partial(accept, review, outcome, kept)
+        return partial(accept, review, outcome, kept, reason)
 
-    def _acceptance_of_set(self, review: Review, outcome: Outcome, typed: DecidedFile | None = None) -> Call:
-        """The decision about all files of a change set. typed: the text of one of them."""
+    def _acceptance_of_set(
+        self, review: Review, outcome: Outcome, typed: DecidedFile | None = None, reason: str | None = None
+    ) -> Call:
+        """The decision about all files of a change set. typed: the text of one of them. reason: why some is dropped."""
         decided = [] if typed is None else [typed]
         is_some_left_out = False
         for entry in (Entry(review, file) for file in review.files):
@@ -264,15 +279,22 @@ class ReviewApp(App[int]):
                 kept = [] if is_left_out else self.board.kept(entry)
                 decided.append(DecidedFile(file_path=entry.file.file_path, change_ids=kept))
         has_own = is_some_left_out or typed is not None
-        return partial(accept_set, review, "modify" if has_own else outcome, decided)
+        return partial(accept_set, review, "modify" if has_own else outcome, decided, reason)
 
     async def _reject(self, reviews: Sequence[Review], question: str) -> None:
+        await self._decide_because(
+            reviews, question, lambda review, reason: partial(cancel, review, reason), "Rejected"
+        )
+
+    async def _decide_because(
+        self, reviews: Sequence[Review], question: str, call: Callable[[Review, str], Call], done: str
+    ) -> None:
+        """Decide with a reason, which may be empty, or not at all. call: makes the decision about one of them."""
         reason = await self.push_screen_wait(Question(question, self._typed_reason))
         if reason is None:
             return
         self._typed_reason = reason
-        calls = [partial(cancel, review, reason) for review in reviews]
-        if await self._decide(reviews, calls, "Rejected"):
+        if await self._decide(reviews, [call(review, reason) for review in reviews], done):
             self._typed_reason = ""
 
     async def _decide(self, reviews: Sequence[Review], calls: Sequence[Call], done: str, *, also_left: int = 0) -> bool:

@@ -55,14 +55,18 @@ async function decideBeforeTheWrite() {
   await pressKeyOf('review.nextChange');
   await pressKeyOf('review.acceptChange');
   await inserted('customer.rate').waitFor({ state: 'detached' });
-  await pressKeyOf('review.rejectChange'); // the cursor is at the next change
+  await pressKeyOf('review.rejectChangeBecause'); // the cursor is at the next change
+  await reasonBox.waitFor();
+  await page.keyboard.type('A basket is never empty.');
+  await page.keyboard.press('Enter');
   const result = await done;
   assert.equal(result.status, 'success', result.output);
+  assert.match(result.output, /The user's reason: A basket is never empty\./);
   await inserted('if not basket').waitFor({ state: 'detached' });
   await page.locator('.view-line', { hasText: 'customer.rate' }).waitFor();
   await page.keyboard.press('Control+S');
   await until(() => disk() === `# Prices are net.\n${PRICES.replace(EDITS[0].old_string, EDITS[0].new_string)}`, 'only what was accepted is written, beside what was typed');
-  say('an edit was decided change by change, in the text, by keys');
+  say('an edit was decided change by change, in the text, by keys, and the agent reads why a part was rejected');
 }
 
 async function rejectWithAReason() {

@@ -7,6 +7,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { type DiffPane, type DiffPanes, REVIEW_SCHEME } from '../ui/diff';
 import { inOneLine, ownName } from '../ui/labels';
+import { inOneReason } from './reasons';
 import type { ChangeSet } from './set';
 import { compose, fragments, linesOf, moved, normalised, parseUnified, type Place } from './hunks';
 import type { DecideReviewParams, DecideReviewResult, DidBecomeStaleParams, Hunk, RebasedDetails, Review as Question, ReviewChange } from '../protocol';
@@ -26,10 +27,18 @@ export interface Draft {
   dropped: string[];
   /** Accepted one by one, while others are not decided. */
   accepted?: string[];
+  /** Why changes were dropped, by their ids. */
+  reasons?: Record<string, string>;
 }
 
 /** Of one change, while others are not decided. */
 export type Verdict = 'accepted' | 'rejected';
+
+/** A verdict with its reason, which only a rejection has. */
+export interface Judgement {
+  verdict: Verdict;
+  reason?: string | undefined;
+}
 
 const NAMES = { create: 'new file', modify: 'edit', rename: 'rename', delete: 'deletion' } as const;
 
@@ -38,6 +47,8 @@ export class Review {
   readonly dropped = new Set<string>();
   /** Accepted one by one: the edit waits for its other changes. */
   readonly accepted = new Set<string>();
+  /** Why changes were dropped, by their ids. */
+  readonly #reasons = new Map<string, string>();
   /** How the file changed since the agent read it. */
   staleness: DidBecomeStaleParams | undefined;
   /** A decision is on its way: its outcome is known when the edit was written or not. */
@@ -131,6 +142,12 @@ export class Review {
     return this.accepted.has(id) || this.dropped.has(id);
   }
 
+  /** How a change was decided on its own; undefined if it was not. */
+  judgementOf(id: string): Judgement | undefined {
+    if (this.accepted.has(id)) return { verdict: 'accepted' };
+    return this.dropped.has(id) ? { verdict: 'rejected', reason: this.#reasons.get(id) } : undefined;
+  }
+
   /** Whether each change was. */
   get isDecidedInParts(): boolean {
     return this.changes.length > 0 && this.changes.every(({ id }) => this.isDecided(id));
@@ -148,18 +165,19 @@ export class Review {
   get draft(): Draft | undefined {
     const text = this.wasTyped ? this.proposed : this.earlier;
     if (text === undefined && this.dropped.size === 0 && this.accepted.size === 0) return undefined;
-    return { filePath: this.question.file_path, revision: this.question.revision, text, dropped: [...this.dropped], accepted: [...this.accepted] };
+    return { filePath: this.question.file_path, revision: this.question.revision, text, dropped: [...this.dropped], accepted: [...this.accepted], reasons: Object.fromEntries(this.#reasons) };
   }
 
   /**
    * Takes over what the person had done to it before: to the same proposal, or to that of an earlier content. A change
    * that they dropped stays dropped; a text of an earlier content is offered, because it would undo what others did.
-   * verdictOf: what was decided of a change on its own.
+   * judgementOf: what was decided of a change on its own.
    */
-  async takeOver(draft: Draft, verdictOf: (change: ReviewChange) => Verdict | undefined): Promise<void> {
+  async takeOver(draft: Draft, judgementOf: (change: ReviewChange) => Judgement | undefined): Promise<void> {
     for (const change of this.changes) {
-      const verdict = verdictOf(change);
-      if (verdict) (verdict === 'accepted' ? this.accepted : this.dropped).add(change.id);
+      const judgement = judgementOf(change);
+      if (judgement) (judgement.verdict === 'accepted' ? this.accepted : this.dropped).add(change.id);
+      if (judgement?.reason) this.#reasons.set(change.id, judgement.reason);
     }
     if (draft.revision === this.question.revision && draft.text !== undefined) {
       await this.panes.setProposed(this.pane, draft.text);
@@ -178,8 +196,9 @@ export class Review {
   }
 
   /** Decides one change; undefined: it is open again. False if typing has made it indistinguishable. */
-  async judge(id: string, verdict: Verdict | undefined): Promise<boolean> {
+  async judge(id: string, verdict: Verdict | undefined, reason?: string): Promise<boolean> {
     if (this.dropped.has(id) !== (verdict === 'rejected') && !await this.toggle(id)) return false;
+    if (reason) this.#reasons.set(id, reason);
     if (verdict === 'accepted') this.accepted.add(id);
     else this.accepted.delete(id);
     return true;
@@ -229,18 +248,21 @@ export class Review {
 
   #flip(id: string): void {
     this.accepted.delete(id);
+    this.#reasons.delete(id);
     if (!this.dropped.delete(id)) this.dropped.add(id);
   }
 
   /** What an outcome means, from the text on the proposed side; undefined if there is nothing to accept. */
-  decision(outcome: Outcome, reason?: string): Decision | undefined {
-    if (outcome === 'reject') return { outcome: 'cancel', ...(reason ? { reason } : {}) };
-    if (this.question.original_text !== null && this.wasTyped) return { outcome: 'modify', text: this.proposed };
+  decision(outcome: Outcome, reasonOfAll?: string): Decision | undefined {
+    const reason = inOneReason([...this.#reasons.values(), reasonOfAll]);
+    const why = reason === undefined ? {} : { reason };
+    if (outcome === 'reject') return { outcome: 'cancel', ...why };
+    if (this.question.original_text !== null && this.wasTyped) return { outcome: 'modify', text: this.proposed, ...why };
     if (this.isImpossible) return undefined;
     const proceed = outcome === 'always' ? 'proceed_always' : 'proceed_once';
     if (this.dropped.size === 0) return { outcome: proceed };
     const [first, ...rest] = this.question.changes.map(change => change.id).filter(id => !this.dropped.has(id));
-    return first === undefined ? { outcome: 'cancel' } : { outcome: proceed, change_ids: [first, ...rest] };
+    return first === undefined ? { outcome: 'cancel', ...why } : { outcome: proceed, change_ids: [first, ...rest], ...why };
   }
 }
 

@@ -169,6 +169,8 @@ export class ReviewsInText implements vscode.Disposable, vscode.CodeLensProvider
       ] : [
         lens(start, 'acceptChange', '$(check) Accept', `${review.agent}: accept ${which(review, id)}`, id),
         lens(start, 'rejectChange', '$(close) Reject', `${review.agent}: reject ${which(review, id)}`, id),
+        // With its only change an edit is rejected, and that asks for a reason anyway.
+        ...(review.changes.length > 1 ? [lens(start, 'rejectChangeBecause', 'Reject, because…', `Reject ${which(review, id)}, and say why: the agent reads it`, id)] : []),
       ]);
       const n = spots.length;
       const ofAll = first ? [

@@ -20,7 +20,7 @@ import { answerOf, questionOf } from './asked';
 import { showChanges } from './changes';
 import { CommandReview } from './command';
 import { Drafts } from './drafts';
-import { bodyOf, type Decide, type Outcome, Review, type Verdict } from './edit';
+import { bodyOf, type Decide, type Judgement, type Outcome, Review, type Verdict } from './edit';
 import { ReviewFocus } from './focus';
 import { type Chosen, ReviewsInText } from './inText';
 import { showRebased } from './rebased';
@@ -93,6 +93,7 @@ export class Reviews implements vscode.Disposable {
     this.#disposables = [
       this.#changed, this.#becameStale, this.#accepted, this.#focus, this.#drafts, this.inText,
       ofChange('acceptChange', 'accepted'), ofChange('rejectChange', 'rejected'), ofChange('putBack', undefined),
+      vscode.commands.registerCommand('fileops.review.rejectChangeBecause', (target?: unknown, id?: unknown) => this.#rejectChangeBecause(target, id)),
       command('accept', review => this.decide(review, 'accept')),
       command('always', review => this.decide(review, 'always')),
       command('reject', review => this.#reject(review)),
@@ -232,23 +233,24 @@ export class Reviews implements vscode.Disposable {
   #restore(review: Review): void {
     const draft = this.#drafts.get(review.id);
     const isSame = draft?.revision === review.question.revision;
-    const verdictOf = ({ id }: ReviewChange): Verdict | undefined =>
-      !isSame ? undefined : draft.dropped.includes(id) ? 'rejected' : draft.accepted?.includes(id) ? 'accepted' : undefined;
-    if (draft) void this.#inTurn(() => review.takeOver(draft, verdictOf)); // before it is shown
+    const judgementOf = ({ id }: ReviewChange): Judgement | undefined => {
+      if (isSame && draft.dropped.includes(id)) return { verdict: 'rejected', reason: draft.reasons?.[id] };
+      return isSame && draft.accepted?.includes(id) ? { verdict: 'accepted' } : undefined;
+    };
+    if (draft) void this.#inTurn(() => review.takeOver(draft, judgementOf)); // before it is shown
     this.#add(review);
   }
 
   /** The file changed, and the decision did not fit any more: the review is open again on the new content. */
   async #replace(old: Review, review: Review): Promise<void> {
     const { draft } = old;
-    const verdicts = new Map(old.question.changes.filter(({ id }) => old.isDecided(id))
-      .map(change => [bodyOf(change), old.dropped.has(change.id) ? 'rejected' : 'accepted'] as const));
+    const judgements = new Map(old.question.changes.map(change => [bodyOf(change), old.judgementOf(change.id)]));
     this.#waiting[this.#waiting.indexOf(old)] = review;
     this.log.info(`Review ${review.id}: revision ${review.question.revision}`);
     this.#update();
     await this.#inTurn(async () => {
       // What the daemon made of the decision has nothing that was dropped; of another's decision, this window's drops count on.
-      if (draft) await review.takeOver(draft, change => verdicts.get(bodyOf(change)));
+      if (draft) await review.takeOver(draft, change => judgements.get(bodyOf(change)));
       this.#drafts.keep();
       const [column, hadFocus] = [this.panes.column(old.pane), this.#hasFocus(old)];
       if (column !== undefined) await this.#show(review, hadFocus, column);
@@ -317,14 +319,34 @@ export class Reviews implements vscode.Disposable {
 
   /** Decides one change of an edit. With the last of them the edit is decided. */
   async #judge(target: unknown, id: unknown, verdict: Verdict | undefined): Promise<void> {
+    const chosen = await this.#chosen(target, id);
+    if (!chosen) return;
+    if (verdict === 'rejected' && isLastLeft(chosen)) return this.#reject(chosen.review);
+    await this.#judgeChosen(chosen, verdict);
+  }
+
+  /** As a rejection of the change, after the person was asked why. */
+  async #rejectChangeBecause(target: unknown, id: unknown): Promise<void> {
+    const chosen = await this.#chosen(target, id);
+    if (!chosen) return;
+    const { review } = chosen;
+    if (isLastLeft(chosen)) return this.#reject(review);
+    const n = review.changes.findIndex(change => change.id === chosen.id) + 1;
+    await this.#rejecting(review, `Reject change ${n} of ${review.changes.length} of ${review.name}`, async reason => {
+      if (!review.isDeciding) await this.#judgeChosen(chosen, 'rejected', reason);
+    });
+  }
+
+  /** What a person means, if it can be decided now. */
+  async #chosen(target: unknown, id: unknown): Promise<Chosen | undefined> {
     const chosen = this.inText.chosen(target, id) ?? this.#atCursorOfPane();
     if (!chosen) return void vscode.window.setStatusBarMessage('No change at the cursor.', 5000);
-    const { review } = chosen;
-    await review.settled;
-    if (review.isDeciding) return;
-    const isLast = review.changes.every(change => change.id === chosen.id || review.dropped.has(change.id));
-    if (verdict === 'rejected' && isLast) return this.#reject(review);
-    if (!await review.judge(chosen.id, verdict)) return void vscode.window.setStatusBarMessage('This change was typed into and cannot be decided alone.', 5000);
+    await chosen.review.settled;
+    return chosen.review.isDeciding ? undefined : chosen;
+  }
+
+  async #judgeChosen({ review, id }: Chosen, verdict: Verdict | undefined, reason?: string): Promise<void> {
+    if (!await review.judge(id, verdict, reason)) return void vscode.window.setStatusBarMessage('This change was typed into and cannot be decided alone.', 5000);
     this.#drafts.keep();
     if (review.isDecidedInParts) return this.decide(review, 'accept');
     this.inText.update();
@@ -548,6 +570,9 @@ export class Reviews implements vscode.Disposable {
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }
+
+/** Whether the edit is rejected as a whole with this change. */
+const isLastLeft = ({ review, id }: Chosen): boolean => review.changes.every(change => change.id === id || review.dropped.has(change.id));
 
 /** The id under which the daemon has it: the files of a change set share one. */
 const daemonId = (review: Review): string => review.set?.id ?? review.id;

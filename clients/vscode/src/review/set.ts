@@ -4,6 +4,7 @@
  */
 import type { AnyReview, DecidedFile, DecideReviewParams, DecideReviewResult, Review as Question } from '../protocol';
 import type { Decision } from './edit';
+import { inOneReason } from './reasons';
 
 export type SetQuestion = AnyReview & Required<Pick<AnyReview, 'files'>>;
 
@@ -100,8 +101,9 @@ export class ChangeSet {
   get #combined(): SetDecision {
     const decided = [...this.#decided];
     const outcomes = new Set(decided.map(([, { decision }]) => decision.outcome));
-    const reason = decided.map(([, { decision }]) => decision.reason).find(Boolean);
-    if (outcomes.size === 1 && outcomes.has('cancel')) return { outcome: 'cancel', ...(reason ? { reason } : {}) };
+    const reason = inOneReason(decided.map(([, { decision }]) => decision.reason ?? undefined));
+    const why = reason === undefined ? {} : { reason };
+    if (outcomes.size === 1 && outcomes.has('cancel')) return { outcome: 'cancel', ...why };
     const files = decided.flatMap(([file_path, { decision: { outcome, text, change_ids } }]): DecidedFile[] => {
       if (outcome === 'cancel') return [{ file_path, change_ids: [] }];
       if (text != null) return [{ file_path, text }];
@@ -109,6 +111,6 @@ export class ChangeSet {
     });
     const isOther = outcomes.has('cancel') || outcomes.has('modify');
     const proceed = outcomes.has('proceed_always') ? 'proceed_always' : 'proceed_once';
-    return { outcome: isOther ? 'modify' : proceed, ...(files.length > 0 ? { files } : {}) };
+    return { outcome: isOther ? 'modify' : proceed, ...(files.length > 0 ? { files } : {}), ...why };
   }
 }
