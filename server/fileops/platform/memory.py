@@ -28,7 +28,7 @@ def give_back_soon() -> None:
     timer.daemon = True  # what was not given back when the process ends need not be
     try:
         timer.start()
-    except RuntimeError:  # no thread is to be had
+    except RuntimeError:  # no thread is available
         _give_back_now()
 
 
