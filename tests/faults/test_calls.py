@@ -46,7 +46,7 @@ def test_multi_edit_reads_and_writes_as_often_as_one_edit(shim: Shim, folder: st
 # At most so many on the file's folder and what is in it. Rule files are looked for in the folders above it as well.
 OF_A_READ = Counter(openat2=2, fstat=4, flock=1, close=2, faccessat=1)
 OF_AN_EDIT = Counter(
-    lstat=1, fstatat=2, fstat=12, openat2=4, openat=3, close=8, flock=5, faccessat=2, ioctl=5, flistxattr=2,
+    lstat=1, fstatat=2, fstat=9, openat2=4, openat=3, close=7, flock=5, faccessat=2, ioctl=5, flistxattr=2,
     read=1, pread=1, write=1, fchmod=1, fsync=2, renameat=1,
 )  # fmt: skip
 

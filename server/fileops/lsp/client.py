@@ -18,16 +18,20 @@ class Client:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.capabilities: dict[str, object] = {}
+        self._looked_up: dict[str, object] = {}
         self.position_encoding: PositionEncoding = "utf-16"  # as negotiated
         self._asking: set[asyncio.Task[object]] = set()
 
     def begin(self, capabilities: dict[str, object]) -> None:
         self.capabilities = capabilities
+        self._looked_up.clear()
         self.position_encoding = position_encoding(capabilities)
 
     def capability(self, dotted: str) -> object:
         """Return a value of the client's capabilities as sent ("workspace.applyEdit"), None if it is absent."""
-        return value_at(self.capabilities, dotted)
+        if dotted not in self._looked_up:  # each edit asks for some
+            self._looked_up[dotted] = value_at(self.capabilities, dotted)
+        return self._looked_up[dotted]
 
     @property
     def lags(self) -> bool:

@@ -9,18 +9,19 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
-from fileops.concurrency.delivery import present_delivery
+from fileops.concurrency.delivery import Delivery, present_delivery
 from fileops.model.events import Event
 
 
 class _Published:
-    """An event, and whether it may be sent: the answer to its request goes first."""
+    """An event, and whether it may be sent: the answer to its request, if there is one, goes first."""
 
-    __slots__ = ("event", "is_released")
+    __slots__ = ("delivery", "event", "is_released")
 
-    def __init__(self, event: Event, *, is_released: bool) -> None:
+    def __init__(self, event: Event, *, is_released: bool, delivery: Delivery | None = None) -> None:
         self.event = event
         self.is_released = is_released
+        self.delivery = delivery
 
 
 class NotificationQueue:
@@ -47,7 +48,7 @@ class NotificationQueue:
             else:
                 if not self._held:
                     self._loop.call_soon(self._release)
-                published = _Published(event, is_released=False)
+                published = _Published(event, is_released=False, delivery=delivery)
                 self._held.append(published)
                 self._due.append(published)
         except RuntimeError:  # the loop is closed, so the client is gone
@@ -59,9 +60,13 @@ class NotificationQueue:
         self._send_due()
 
     def _release(self) -> None:
-        """Called one turn of the loop after the publication. The answer is sent in this turn, so send in the next."""
+        """Called one turn of the loop after the publication, in which an answer is sent at the latest."""
+        are_answered = all(held.delivery is not None and held.delivery.is_settled for held in self._held)
         self._release_held()
-        self._loop.call_soon(self._send_due)
+        if are_answered:
+            self._send_due()
+        else:
+            self._loop.call_soon(self._send_due)
 
     def _release_held(self) -> None:
         for published in self._held:

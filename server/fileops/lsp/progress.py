@@ -43,8 +43,11 @@ class ProgressTokens:
 
         Yields what sends a message under the request's token, or None if the request has none.
         """
+        if token is None and not self._creates_token(method):
+            yield None
+            return
         task = asyncio.current_task()
-        if task is None or (token is None and not self._creates_token(method)):
+        if task is None:
             yield None
             return
         used_token = token if token is not None else f"fileops-{uuid.uuid4().hex}"

@@ -3,7 +3,7 @@
 Shared by edits and undos. Runs in a worker thread.
 """
 
-import os
+import random
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -19,6 +19,8 @@ from fileops.model.record import By, BySession, RecordedEdit
 from fileops.model.sessions import SessionName
 from fileops.ports import Clock, CommitHooks, EditJournal, EditRecorder, FileSystem
 
+_random = random.Random()  # seeded by the kernel once, and not asked for each edit
+
 
 class CommittedEdit(Struct, frozen=True, kw_only=True):
     """A commit that was made, and the event that the caller publishes."""
@@ -28,7 +30,12 @@ class CommittedEdit(Struct, frozen=True, kw_only=True):
 
 
 def new_set_id() -> str:
-    return os.urandom(16).hex()
+    return _new_edit_id()
+
+
+def _new_edit_id() -> str:
+    """Return an id that no other edit has. It may be guessed: an edit is protected by the session that made it."""
+    return f"{_random.getrandbits(128):032x}"
 
 
 class RecordMarks(Struct, frozen=True, kw_only=True):
@@ -93,7 +100,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         `on_committed` updates the trackers; it is called inside the file's lock, right after the commit.
         Raises: Stale, PathMoved, Cancelled and the failures of writing.
         """
-        edit_id = os.urandom(16).hex()
+        edit_id = _new_edit_id()
         path, recorder, marks = plan.snapshot.path, self.recorder, marks or RecordMarks()
         if recorder is not None:
             recorder.begin_commit(path)
@@ -185,7 +192,7 @@ class Committer(Struct, frozen=True, kw_only=True):
     def _recorded(
         self, change: SetChange, committed: Committed, *, session_id: SessionName, set_id: str, timestamp: float
     ) -> CommittedEdit:
-        edit_id = os.urandom(16).hex()
+        edit_id = _new_edit_id()
         self.journal.append(
             edit_id=edit_id,
             session_id=session_id,

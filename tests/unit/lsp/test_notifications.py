@@ -72,6 +72,21 @@ async def test_effect_of_a_delivered_answer_is_sent_in_the_next_turn_of_the_loop
         assert seen == ["effect"]
 
 
+async def test_event_of_a_request_is_sent_in_the_turn_after_its_answer() -> None:
+    for is_sent in (True, False):
+        seen = list[str]()
+        events = NotificationQueue(
+            asyncio.get_running_loop(),
+            lambda some, seen=seen: seen.extend(getattr(each, "reason", "") for each in some),
+        )
+        with Delivery() as delivery:
+            events.publish(health("edit"))
+            delivery.settle(is_sent=is_sent)
+        assert not seen
+        await asyncio.sleep(0)
+        assert seen == ["edit"]
+
+
 async def test_effect_of_a_delivered_answer_does_not_overtake_an_event_that_waits() -> None:
     seen = list[str]()
     events = NotificationQueue(

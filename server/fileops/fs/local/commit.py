@@ -16,7 +16,7 @@ from msgspec.structs import replace as with_changes
 
 from fileops.fs.local.commit_checks import CommitChecks, Written, own_status
 from fileops.fs.local.directories import NO_PLACE, require_room_for_temp
-from fileops.fs.local.metadata import carry_flags, copy_metadata
+from fileops.fs.local.metadata import MODE_REFUSED, carry_flags, copy_metadata
 from fileops.fs.local.own_files import new_name, release
 from fileops.fs.local.write_target import Target, inode_of
 from fileops.model.errors import AlreadyExists
@@ -54,8 +54,7 @@ def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChec
             raise CannotReplaceError("no file can be made in the folder") from error
         raise
     with temp:
-        is_synced = fill_replacement(temp, target, new)
-        written = os.fstat(temp.fd)
+        written, is_synced = fill_replacement(temp, target, new, stat.S_IMODE(target.status.st_mode))
         # The sync may take long, so the content is compared after it. The new inode is locked while the temp name is
         # its only one: a thread that finds it at the path waits until the commit is recorded. `before` comes last,
         # because it decides between the commit and a cancel; after it, only the rename can fail.
@@ -79,21 +78,21 @@ def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChec
         return Written(status, report)
 
 
-def fill_replacement(
-    temp: "TempFile", target: Target, new: bytes, *, adjust: Callable[[int], None] = lambda _fd: None
-) -> bool:
-    """Make the temp file what the target is to become: its content, and the target's metadata.
+def fill_replacement(temp: "TempFile", target: Target, new: bytes, mode: int) -> tuple[os.stat_result, bool]:
+    """Make the temp file what the target is to become: its content and this mode, and the target's other metadata.
 
-    adjust: changes further metadata, by the descriptor. Returns whether it was synced.
-    Raises: CannotReplaceError, OSError.
+    Returns its status, and whether it was synced. Raises: CannotReplaceError, OSError.
     """
     if (refused := carry_flags(target.fd, temp.writing_fd)) is not None:
         raise CannotReplaceError(refused)
     temp.fill(new)
-    if (refused := copy_metadata(target.status, target.fd, temp.writing_fd)) is not None:
+    if (refused := copy_metadata(target.status, target.fd, temp.writing_fd, mode)) is not None:
         raise CannotReplaceError(refused)
-    adjust(temp.writing_fd)
-    return temp.finish()
+    is_synced = temp.finish()
+    written = os.fstat(temp.fd)
+    if stat.S_IMODE(written.st_mode) != mode:
+        raise CannotReplaceError(MODE_REFUSED)
+    return written, is_synced
 
 
 def _rename_over(target: Target, temp: "TempFile") -> None:

@@ -126,11 +126,17 @@ class LocalFileSystem:
         """Open a file, again if it was replaced in between. A link count of 0 shows that."""
         try:
             for i in range(_MAX_TRIES):
-                taken_ns = time.time_ns()
-                fd, status = nofollow.open_regular(path, self._opener)
-                if may_be_written_now(status, taken_ns):
-                    wait_for_writers(fd, is_kept=status.st_nlink > 1)
-                    taken_ns, status = time.time_ns(), _status_or_closed(fd)
+                fd, named = nofollow.open_regular(path, self._opener)
+                try:
+                    has_waited = _wait_for_writers(fd, named)
+                    taken_ns, status = time.time_ns(), os.fstat(fd)
+                    nofollow.require_regular(status, fd)
+                    # The opened file may be another than the path led to just before, or written since then.
+                    if not (has_waited and _is_same(named, status)) and _wait_for_writers(fd, status):
+                        taken_ns, status = time.time_ns(), os.fstat(fd)
+                except BaseException:
+                    descriptors.close(fd)
+                    raise
                 if status.st_nlink or i == _MAX_TRIES - 1:
                     return fd, status, taken_ns
                 descriptors.close(fd)
@@ -297,12 +303,17 @@ def _committed(path: str, written: Written, data: bytes) -> Committed:
     return Committed(snapshot=snapshot, report=written.report)
 
 
-def _status_or_closed(fd: int) -> os.stat_result:
-    try:
-        return os.fstat(fd)
-    except OSError:
-        descriptors.close(fd)
-        raise
+def _wait_for_writers(fd: int, status: os.stat_result) -> bool:
+    """Wait if a daemon may be writing the file, and return whether that was necessary."""
+    if not may_be_written_now(status, time.time_ns()):
+        return False
+    wait_for_writers(fd, is_kept=status.st_nlink > 1)
+    return True
+
+
+def _is_same(before: os.stat_result, after: os.stat_result) -> bool:
+    """Return whether it is the same file, with as many links: what a wait depends on."""
+    return inode_of(before) == inode_of(after) and before.st_nlink == after.st_nlink
 
 
 def _read_whole(fd: int, expected_bytes: int) -> bytes:

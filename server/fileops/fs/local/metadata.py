@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import stat
 import struct
 
 from fileops.platform import attributes
@@ -15,14 +14,16 @@ _FLAGS = struct.Struct("l")
 _GET_XATTR, _SET_XATTR = 0x801C581F, 0x401C5820
 _XATTR = struct.Struct("=5I8x")  # struct fsxattr: flags, extent size, extents, project id, copy-on-write extent size
 _PROJECT = 3
+MODE_REFUSED = "mode cannot be kept"
 # chattr(1): s u c S d A m j t C x. Not i and a, which prevent writing, nor flags of folders and of the kernel.
 _CARRIED_FLAGS = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x400 | 0x4000 | 0x8000 | 0x800000 | 0x2000000
 
 
-def copy_metadata(source: os.stat_result, source_fd: int, fd: int) -> str | None:
-    """Copy owner, extended attributes (ACLs included) and mode of the source to `fd`. Return a refusal, or None.
+def copy_metadata(source: os.stat_result, source_fd: int, fd: int, mode: int) -> str | None:
+    """Copy owner and extended attributes (ACLs included) of the source to `fd`, and set the mode.
 
-    The order matters: chown clears setuid bits and capabilities, and an ACL changes the group bits.
+    Return a refusal, or None. The caller has to compare the mode afterwards: the kernel silently clears setgid if it is
+    not in the group. The order matters: chown clears setuid bits and capabilities, and an ACL changes the group bits.
     """
     made = os.fstat(fd)
     if (made.st_uid, made.st_gid) != (source.st_uid, source.st_gid):
@@ -38,13 +39,11 @@ def copy_metadata(source: os.stat_result, source_fd: int, fd: int) -> str | None
     except OSError as error:
         if error.errno not in attributes.HAS_NONE:
             return "ACL cannot be kept"
-    mode = stat.S_IMODE(source.st_mode)
     try:
         os.fchmod(fd, mode)
     except OSError:
-        return "mode cannot be kept"
-    # The kernel silently clears setgid if the caller is not in the group.
-    return None if stat.S_IMODE(os.fstat(fd).st_mode) == mode else "mode cannot be kept"
+        return MODE_REFUSED
+    return None
 
 
 def carry_flags(source_fd: int, fd: int) -> str | None:

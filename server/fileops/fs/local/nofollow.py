@@ -178,42 +178,43 @@ def _resolve_by_steps(names: list[str]) -> str:
 
 
 def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
-    """Open a regular file for reading and return its status. FIFOs and devices are never opened.
+    """Open a regular file for reading and return the status that it had just before. FIFOs and devices are not opened.
 
+    The caller has to check that what was opened is a regular file too, since the path may lead to another one by then.
     Raises: OSError, IsDirectory, NotRegularFile, PathMoved.
     """
+    named = None
     try:
-        mode = os.lstat(path).st_mode
+        named = os.lstat(path)
     except OSError:
-        mode = 0  # the opener raises the reason, and notices links
+        pass  # the opener raises the reason, and notices links
     else:
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(named.st_mode):
             _refuse_irregular(path, opener)
-    return _opened_regular(lambda: opener(path, READ))
+    return _opened(lambda: opener(path, READ), named)
 
 
 def open_regular_in(dir_fd: int, name: str, path: str) -> tuple[int, os.stat_result]:
     """As `open_regular`, for a name in an open directory. `path` is the whole path, for errors."""
+    named = None
     try:
-        status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+        named = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
     except OSError:
         pass  # as above
     else:
-        if stat.S_ISLNK(status.st_mode):
+        if stat.S_ISLNK(named.st_mode):
             raise PathMoved(path=path)
-        require_regular(status)
-    return _opened_regular(lambda: os.open(name, READ | os.O_NOFOLLOW, dir_fd=dir_fd))
+        require_regular(named)
+    return _opened(lambda: os.open(name, READ | os.O_NOFOLLOW, dir_fd=dir_fd), named)
 
 
-def _opened_regular(open_it: Callable[[], int]) -> tuple[int, os.stat_result]:
+def _opened(open_it: Callable[[], int], named: os.stat_result | None) -> tuple[int, os.stat_result]:
     fd = _open_leased(open_it)
     try:
-        status = os.fstat(fd)
-        require_regular(status, fd)
+        return fd, os.fstat(fd) if named is None else named
     except BaseException:
         descriptors.close(fd)
         raise
-    return fd, status
 
 
 def _open_leased(open_it: Callable[[], int]) -> int:

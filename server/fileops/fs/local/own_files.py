@@ -10,6 +10,7 @@ it may be in a state folder that this process does not know. So such a file is n
 """
 
 import os
+import random
 import re
 import stat
 from collections.abc import Iterator
@@ -47,13 +48,13 @@ class OwnFile:
         return start_time(self.pid) == self.start
 
 
+_random = random.Random()  # seeded by the kernel once, and not asked for each edit
 _in_use: set[str] = set()  # between `new_name` and `release`; some are not locked yet
 
 
 def new_name(kind: str) -> str:
     """Return a new name. Call `release` once the file is removed, renamed or given up."""
-    pid = os.getpid()
-    name = f"{_PREFIX}{pid}-{_own_start(pid)}-{os.urandom(6).hex()}.{kind}"
+    name = f"{_PREFIX}{_own_process()}-{_random.getrandbits(48):012x}.{kind}"
     _in_use.add(name)
     return name
 
@@ -122,6 +123,17 @@ def _start_without_proc(pid: int) -> str | None:
 def _own_start(pid: int) -> str:
     """Return our start time, by pid, because a forked child is another process."""
     return start_time(pid) or "0"
+
+
+@cache
+def _own_process() -> str:
+    """Return how our names begin after the prefix; asked once, because each edit makes a name."""
+    pid = os.getpid()
+    return f"{pid}-{_own_start(pid)}"
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_own_process.cache_clear)
 
 
 def _in_base_36(number: int) -> str:

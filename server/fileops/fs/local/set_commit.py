@@ -232,9 +232,9 @@ class SetCommit:
         """Write the new content beside the target, and sync it. Raises: SetUnsupported, OSError."""
         target = step.target
 
-        def set_mode(fd: int) -> None:
-            if step.file.permissions is not None:
-                os.fchmod(fd, step.file.permissions.applied_to(stat.S_IMODE(os.fstat(fd).st_mode)))
+        def mode_of(status: os.stat_result) -> int:
+            mode, permissions = stat.S_IMODE(status.st_mode), step.file.permissions
+            return mode if permissions is None else permissions.applied_to(mode)
 
         try:
             temp = commit.make_temp(step.dir_fd, 0o666 if target is None else 0o600, self._checks(step))
@@ -245,14 +245,16 @@ class SetCommit:
         step.temp = held.enter_context(temp)
         if target is None:
             temp.fill(step.data)
-            set_mode(temp.writing_fd)
+            if step.file.permissions is not None:
+                os.fchmod(temp.writing_fd, mode_of(os.fstat(temp.writing_fd)))
             step.is_synced = temp.finish()
+            status = os.fstat(temp.fd)
         else:
             try:
-                step.is_synced = commit.fill_replacement(temp, target, step.data, adjust=set_mode)
+                status, step.is_synced = commit.fill_replacement(temp, target, step.data, mode_of(target.status))
             except CannotReplaceError as refusal:
                 raise SetUnsupported(reason=f"{step.path}: {refusal}") from refusal
-        status = step.written = os.fstat(temp.fd)
+        step.written = status
         held.enter_context(self.targets.hold_new(status))  # its temp name is its only one
         _require_free(step.path, step.dir_fd, is_wanted=step.record.kind == "make")
         step.record = with_changes(

@@ -137,13 +137,16 @@ class WriteTargets:
             while True:
                 with self._opened(folder or "/", path) as dir_fd:
                     try:
-                        fd, status = nofollow.open_regular_in(dir_fd, name, path)
+                        fd, named = nofollow.open_regular_in(dir_fd, name, path)
                     except FileNotFoundError as error:
                         raise Stale(path=path) from error
                     try:
-                        with self._locks.of(inode_of(status)):
+                        with self._locks.of(inode_of(named)):
                             lock_between_processes(fd)
                             status = os.fstat(fd)
+                            nofollow.require_regular(status, fd)
+                            if inode_of(status) != inode_of(named):
+                                continue  # it was replaced before it was opened, so another lock is held
                             if status.st_nlink == 0 and self.inode_at(path) != inode_of(status):
                                 continue  # it was replaced while we waited for its lock
                             yield Target(path, name, dir_fd, fd, status)
@@ -165,10 +168,12 @@ class WriteTargets:
                 folder, _, name = path.rpartition("/")
                 dir_fd = held.enter_context(self._opened(folder or "/", path))
                 try:
-                    fd, status = nofollow.open_regular_in(dir_fd, name, path)
+                    fd, _ = nofollow.open_regular_in(dir_fd, name, path)
                 except FileNotFoundError as error:
                     raise Stale(path=path) from error
                 held.callback(descriptors.unlock_and_close_later, fd)
+                status = os.fstat(fd)
+                nofollow.require_regular(status, fd)
                 opened.append((inode_of(status), path, dir_fd, fd))
             if len({inode for inode, *_ in opened}) < len(opened):
                 raise SetUnsupported(reason="two of the paths lead to one file")

@@ -4,8 +4,10 @@ import fcntl
 import os
 import signal
 import socket
+import stat
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from contract.recording import RecordingHooks
 from fileops.core.roots import Roots
 from fileops.fs.local import nofollow
 from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.fs.local.write_target import WriteTargets
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing, FileOpsError, IsDirectory, NotRegularFile, OutsideRoots
 from fileops.model.internal_errors import PathMoved, Stale
@@ -296,3 +299,87 @@ def test_file_with_a_lease_is_awaited(fs: LocalFileSystem, folder: str) -> None:
         return fs.read(path).data, tuple(asked)
 
     assert in_child(work).value in {(b"x", (int(signal.SIGIO),)), "no leases here"}
+
+
+# --- between the stat of a name and its opening -------------------------------------------------------------------
+
+
+def test_file_that_is_replaced_before_it_is_opened_is_locked_itself(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a writer that comes by another name of it would not wait."""
+    path, alias = f"{folder}/f", f"{folder}/alias"
+    Path(path).write_text("old")
+    targets, look, is_replaced = WriteTargets(nofollow.best_opener()), os.stat, list[bool]()
+
+    def replaced_after(name: Any, **options: Any) -> os.stat_result:
+        status = look(name, **options)
+        if name == "f" and not is_replaced:
+            is_replaced.append(True)
+            Path(alias).write_text("new")
+            os.replace(alias, path)
+            os.link(path, alias)
+        return status
+
+    monkeypatch.setattr(os, "stat", replaced_after)
+    with targets.locked(path) as target, ThreadPoolExecutor(1) as other:
+        assert os.path.samestat(target.status, look(path))
+
+        def lock_alias() -> bool:
+            with targets.lock(alias, waits=False) as is_locked:
+                return is_locked
+
+        assert not other.submit(lock_alias).result()
+    assert is_replaced
+
+
+@pytest.mark.parametrize("other", ["fifo", "folder"])
+def test_name_that_leads_elsewhere_when_it_is_opened_is_no_target(
+    folder: str, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    path, look = f"{folder}/f", os.stat
+    Path(path).write_text("old")
+
+    def replaced_after(name: Any, **options: Any) -> os.stat_result:
+        status = look(name, **options)
+        if name == "f" and os.path.isfile(path):
+            os.unlink(path)
+            os.mkfifo(path) if other == "fifo" else os.mkdir(path)
+        return status
+
+    monkeypatch.setattr(os, "stat", replaced_after)
+    with pytest.raises((NotRegularFile, IsDirectory)), WriteTargets(nofollow.best_opener()).locked(path):
+        pass
+
+
+def test_reader_waits_for_a_writer_that_begins_after_the_stat(
+    any_fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, look, lock = f"{folder}/f", os.lstat, fcntl.flock
+    Path(path).write_text("old")
+    os.utime(path, (1, 1))
+    any_fs.read(path)  # the folder is recovered
+    old = with_change_time(look(path), 1)
+    asked = list[int]()
+
+    def noting(fd: int, operation: int) -> None:
+        asked.append(operation)
+        lock(fd, operation)
+
+    def written_after(name: str, **options: Any) -> os.stat_result:
+        if name != path:
+            return look(name, **options)
+        Path(path).write_text("new")
+        return old
+
+    monkeypatch.setattr(os, "lstat", written_after)
+    monkeypatch.setattr(fcntl, "flock", noting)
+    assert any_fs.read(path).data == b"new"
+    assert fcntl.LOCK_SH | fcntl.LOCK_NB in asked
+
+
+def with_change_time(status: os.stat_result, time_s: int) -> os.stat_result:
+    """The status that the file had if it was last changed then."""
+    fields = list(status)
+    fields[stat.ST_CTIME] = time_s
+    return os.stat_result(fields, {"st_mtime_ns": time_s * 10**9, "st_ctime_ns": time_s * 10**9})
