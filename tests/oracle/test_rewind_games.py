@@ -25,6 +25,12 @@ def test_rewind_in_dense_games_keeps_every_word_of_others(first_seed: int) -> No
     assert verdict.n_own_words_left < 0.25 * verdict.n_own_words
 
 
+@pytest.mark.parametrize("seed", [3001242, 3009257])
+def test_rewind_of_rewritten_block_moves_no_word(seed: int) -> None:
+    """In these games an agent rewrites a block but for one word, which several equal blanks outweighed."""
+    assert play(seed, rewind).faults == []
+
+
 def test_rewind_in_long_files_keeps_every_word_of_others() -> None:
     verdict = _verdict(5000, 10, Sizes(lines=(200, 400)))
     assert verdict.faults == []

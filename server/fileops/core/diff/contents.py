@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from fileops.core.diff.lines import changed_ranges
+from fileops.core.diff.lines import Range, changed_ranges
 from fileops.core.text import decode_part, find_aligned, line_end, line_start, newline_of, return_of
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -174,8 +174,43 @@ def _refined(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splic
     starts, new_starts = _starts(old_words), _starts(new_words)
     return [
         Splice(offset + starts[i], offset + starts[i_stop], new[new_starts[j] : new_starts[j_stop]])
-        for i, i_stop, j, j_stop in changed_ranges(old_words, new_words)
+        for i, i_stop, j, j_stop in _changed_words(old_words, new_words, fmt)
     ]
+
+
+def _changed_words(old: Sequence[bytes], new: Sequence[bytes], fmt: TextFormat) -> list[Range]:
+    """Return the ranges in which two texts differ, which are split as by `words_of`. The ranges never touch.
+
+    A comparison of all parts can match three equal blanks rather than one equal word. Then the word seems deleted at
+    one place and inserted at another, and an undo would move it, although its author had not. So if a word seems
+    moved, the words alone are matched, and then what is between two matched words. Words that both texts have once
+    and in one order are all matched by that: of any block that is matched first, the others are before it on both
+    sides, or after it on both. If no word seems moved, each one that both texts have is matched already.
+    """
+    ranges = changed_ranges(old, new)
+    if len(ranges) == 1:
+        return ranges
+    removed = {part for i, i_stop, _, _ in ranges for part in old[i:i_stop]}
+    added = {part for _, _, j, j_stop in ranges for part in new[j:j_stop]}
+    if not any(is_of_word(part, 0, fmt) for part in removed & added):
+        return ranges
+    old_at = [at for at, part in enumerate(old) if is_of_word(part, 0, fmt)]
+    new_at = [at for at, part in enumerate(new) if is_of_word(part, 0, fmt)]
+    changed = changed_ranges([old[at] for at in old_at], [new[at] for at in new_at])
+    result: list[Range] = []
+    start = new_start = n = m = 0
+    for i, i_stop, j, j_stop in (*changed, (len(old_at), 0, len(new_at), 0)):
+        for at, at_new in zip(old_at[n:i], new_at[m:j], strict=True):  # words that are matched
+            result += _changed_between(old, new, (start, at, new_start, at_new))
+            start, new_start = at + 1, at_new + 1
+        n, m = i_stop, j_stop
+    return result + _changed_between(old, new, (start, len(old), new_start, len(new)))
+
+
+def _changed_between(old: Sequence[bytes], new: Sequence[bytes], within: Range) -> list[Range]:
+    a, a_stop, b, b_stop = within
+    ranges = changed_ranges(old[a:a_stop], new[b:b_stop])
+    return [(a + i, a + i_stop, b + j, b + j_stop) for i, i_stop, j, j_stop in ranges]
 
 
 def _starts(parts: Sequence[bytes]) -> list[int]:

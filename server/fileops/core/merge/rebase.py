@@ -5,7 +5,7 @@ the splices on `base` (`target`). As in a three-way merge over words, a change o
 both sides made alike counts as made. Different changes of one place or one text are a conflict; nothing is guessed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from msgspec import Struct
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import (
     has_word,
+    is_blank,
     is_inside_word,
     is_of_word,
     splices_between,
@@ -22,7 +23,7 @@ from fileops.core.diff.contents import (
 )
 from fileops.core.merge.clusters import Cluster, clusters
 from fileops.core.restored import Restored, Typed
-from fileops.core.text import detect_format, line_end, line_start, newline_of, split_lines
+from fileops.core.text import detect_format, find_aligned, line_end, line_start, newline_of, split_lines
 from fileops.model.edits import Span, Splice
 from fileops.model.files import TextFormat
 
@@ -174,14 +175,16 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 #    part of the base, the change is made already ("alike"), and nothing is left to do. If not, it is a conflict.
 # 2. A cluster may be alike by chance: both sides delete "word", and the other side typed "word" again beside it, so the
 #    diff paired the deletion with another text. The word that is to go is still there: a conflict.
-# 3. A splice that meets no change is free, and only has to be shifted by what grew above it. But its text may be there
-#    already, typed by hand beside its place. Applying it would double the text. If all of it is there, the splice is
-#    done; if a part is, it is a conflict; if none is, the splice is applied.
-# 4. If nothing is in conflict, applying the splices may still join text from both sides to a word that neither has
+# 3. A splice that meets no change is free, and only has to be shifted by what grew above it. But if it deletes a word,
+#    and the other side removed a sign on one side of that word and typed the same on the other side, the other side may
+#    as well have left the sign, and deleted the word and typed it again. That word would be theirs: a conflict.
+# 4. Or the text of a free splice may be there already, typed by hand beside its place. Applying it would double the
+#    text. If all of it is there, the splice is done; if a part is, it is a conflict; if none is, the splice is applied.
+# 5. If nothing is in conflict, applying the splices may still join text from both sides to a word that neither has
 #    written. That is a conflict, too.
 #
-# The order matters. Cases 2 and 3 look for text that only the other side typed. So all clusters have to be decided
-# before, or a change that both sides made would count as text that the other side put back. Case 4 looks at the merged
+# The order matters. Cases 2 and 4 look for text that only the other side typed. So all clusters have to be decided
+# before, or a change that both sides made would count as text that the other side put back. Case 5 looks at the merged
 # content, which exists only when every splice is placed and none is in conflict.
 
 
@@ -192,7 +195,7 @@ def _merged(
     # growth[n]: by how much a place after their first n changes is further down in present than in base.
     growth = list(accumulate((len(change.new) - change.end + change.start for change in since), initial=0))
     conflicts: list[Span] = []
-    free: list[tuple[Splice, int]] = []  # our splices, and how far each is shifted
+    free: list[tuple[Splice, int]] = []  # our splices, and how many of their changes are above each
     alike: list[tuple[Cluster, Span]] = []
     made: set[int] = set()  # their changes that our splices make, too
 
@@ -200,7 +203,7 @@ def _merged(
     for cluster in clusters(wanted, since):
         theirs = since[cluster.first : cluster.stop]
         if not theirs:
-            free.append((cluster.ours[0], growth[cluster.first]))
+            free.append((cluster.ours[0], cluster.first))
             continue
         start = min(cluster.ours[0].start, theirs[0].start)
         end = max(cluster.ours[-1].end, theirs[-1].end)
@@ -219,8 +222,8 @@ def _merged(
         if not typed_words[cluster.first].isdisjoint(_removed_words(cluster.ours, base, fmt))
     ]
 
-    # Case 3. An insertion beside equal text has the same effect at several places, so text anywhere between the first
-    # of them and its own counts as beside it; but not above the splice before it, to which that text belongs.
+    # Cases 3 and 4. An insertion beside equal text has the same effect at several places, so text anywhere between the
+    # first of them and its own counts as beside it; but not above the splice before it, to which that text belongs.
     unmade = [(change, growth[n]) for n, change in enumerate(since) if n not in made]
     typed = [
         Typed(change.start + shift, change.start + shift + len(change.new), change.start == change.end)
@@ -230,17 +233,20 @@ def _merged(
     restored = Restored(wanted, typed, target, present, fmt) if typed else None
     result: list[Splice] = []
     floor = len(fmt.bom)
-    for splice, shift in free:
+    for splice, n_above in free:
+        shift = growth[n_above]
         shifted = Splice(splice.start + shift, splice.end + shift, splice.new)
         first = _first_place(shifted, present, floor, fmt) if shifted.start == shifted.end else shifted.start
         floor = shifted.end
         spans_lines = newline_of(fmt) in base[splice.start : splice.end] + splice.new
-        if restored is None or not restored.has_some_of(splice, Span(first, shifted.end), spans_lines=spans_lines):
+        if _has_sign_moved_over(splice, since, n_above, base, fmt):
+            conflicts.append(Span(shifted.start, shifted.end))
+        elif restored is None or not restored.has_some_of(splice, Span(first, shifted.end), spans_lines=spans_lines):
             result.append(shifted)
         elif not restored.has_all_of(splice):
             conflicts.append(Span(shifted.start, shifted.end))
 
-    # Case 4.
+    # Case 5.
     conflicts = sorted(conflicts, key=lambda place: place.start) or _glued(result, present, fmt)
     return Rebased(splices=tuple(result), conflicts=tuple(conflicts), later=tuple(change for change, _ in unmade))
 
@@ -267,6 +273,46 @@ def _removed_words(splices: Sequence[Splice], base: bytes, fmt: TextFormat) -> s
         removed.update(words_of(base[splice.start : splice.end], fmt))
         kept.update(words_of(splice.new, fmt))
     return {word for word in removed - kept if is_of_word(word, 0, fmt)}
+
+
+def _has_sign_moved_over(splice: Splice, since: Sequence[Splice], n_above: int, base: bytes, fmt: TextFormat) -> bool:
+    """Return whether a sign of the line is removed on one side of the splice, and inserted on the other side.
+
+    Only a splice that deletes a word counts, and only changes beside it, with blanks and signs between.
+    """
+    if not 0 < n_above < len(since):
+        return False
+    if find_aligned(base, newline_of(fmt), fmt, since[n_above - 1].end, since[n_above].start) >= 0:
+        return False
+    if not has_word(base, splice.start, splice.end, fmt):
+        return False
+    above = _signs_beside((since[n] for n in range(n_above - 1, -1, -1)), splice, base, fmt)
+    below = _signs_beside((since[n] for n in range(n_above, len(since))), splice, base, fmt)
+    return not (above[0].isdisjoint(below[1]) and above[1].isdisjoint(below[0]))
+
+
+def _signs_beside(
+    changes: Iterable[Splice], splice: Splice, base: bytes, fmt: TextFormat
+) -> tuple[set[bytes], set[bytes]]:
+    """Return the signs that the changes beside a splice remove, and those that they insert, up to the line's end.
+
+    changes: all on one side of the splice, the nearest first.
+    """
+    removed, inserted = set[bytes](), set[bytes]()
+    start, end = splice.start, splice.end
+    for change in changes:
+        passed = base[min(change.end, start) : start] or base[end : max(change.start, end)]
+        if has_word(passed, 0, len(passed), fmt):
+            break
+        start, end = min(start, change.start), max(end, change.end)
+        old = base[change.start : change.end]
+        if newline_of(fmt) in passed + old + change.new:
+            break
+        for text, signs in ((old, removed), (change.new, inserted)):
+            signs.update(
+                part for part in words_of(text, fmt) if not is_of_word(part, 0, fmt) and not is_blank(part, fmt)
+            )
+    return removed, inserted
 
 
 def _glued(splices: Sequence[Splice], present: bytes, fmt: TextFormat) -> list[Span]:

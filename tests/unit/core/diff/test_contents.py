@@ -47,6 +47,12 @@ def test_lines_of_wide_encodings_are_split_at_code_units():
         ),
         pytest.param(b"", b"x", (Splice(0, 0, b"x"),), id="from nothing"),
         pytest.param(b"same", b"same", (), id="equal"),
+        pytest.param(
+            b"kept\none two three\nfour five six seven\n",
+            b"red green blue\nkept white\n",
+            (Splice(0, 0, b"red green blue\n"), Splice(4, 8, b""), Splice(9, 38, b"white")),
+            id="a word among more blanks",
+        ),
     ],
 )
 def test_changes_are_minimal(before: bytes, after: bytes, expected: tuple[Splice, ...]):

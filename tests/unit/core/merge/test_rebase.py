@@ -49,6 +49,8 @@ def rebased(base: bytes, wanted: bytes, present: bytes) -> bytes | None:
         pytest.param(b"a b c, new \n", b"a b c, \n", b"a new, \n", None, id="others beside it are gone"),
         pytest.param(b"a b, new \n", b"a b, \n", b"a new b, \n", b"a new b, \n", id="the agent's word was moved"),
         pytest.param(b"new, a b\n", b", a b\n", b", new b\n", None, id="the agent's word is behind a sign"),
+        pytest.param(b"a, new b\n", b"a,  b\n", b"new, b\n", None, id="the agent's word is before a sign"),
+        pytest.param(b"x;\na b;\n", b"x;\nb;\n", b"y\na c;\nz;\n", b"y\nc;\nz;\n", id="signs of other lines"),
         pytest.param(b"a\nnew\nb\n", b"a\nb\n", b"a\nb\nc new\n", b"a\nb\nc new\n", id="the agent's word is elsewhere"),
         pytest.param(b"A\r\nb\r\n", b"a\r\nb\r\n", b"A\r\nB\r\n", b"a\r\nB\r\n", id="CRLF"),
         pytest.param(

@@ -45,6 +45,14 @@ def test_rewind_without_conflict_undoes_all(contents: tuple[bytes | None, ...], 
     assert (rewound.content, set(rewound.undone), rewound.left) == (result, _of_agent(steps), ())
 
 
+def test_rewind_moves_no_word_that_the_turn_kept_past_what_others_typed() -> None:
+    """The agent kept one word of a block that it rewrote, and the blanks of the block are not what it kept."""
+    old = b"top\nkept\none two three\nfour five six seven\nend\n"
+    steps = _steps(old, b"top\nred green blue\nkept white\nend\n", b"top\nred green blue\nmine\nkept white\nend\n")
+    rewound = rewind_file(steps, {"agent0"}, steps[-1].after)
+    assert (rewound.content, rewound.left) == (old.replace(b"kept", b"mine\nkept"), ())
+
+
 def test_rewind_of_unsaved_text_keeps_it() -> None:
     steps = _steps(OLD, OLD.replace(b"two", b"2"))
     rewound = rewind_file(steps, {"agent0"}, OLD.replace(b"two", b"2").replace(b"six", b"6"))
