@@ -108,6 +108,36 @@ async def test_rewind_of_a_turn_restores_permission_bits(folder: Path) -> None:
     assert {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()} == modes
 
 
+@pytest.mark.parametrize("way", ["command", "change set"])
+async def test_rewind_of_a_rename_gives_the_first_name_back_with_the_text_of_others(folder: Path, way: str) -> None:
+    """R-REW-3."""
+    old, new = folder / "a.txt", folder / "b.txt"
+    old.chmod(0o640)
+    async with recording(folder) as client:
+        turn_id = (await client.call("beginTurn", title="rename it"))["turn_id"]
+        if way == "command":
+            command_id = (await client.call("beginCommand", label="mv a.txt b.txt"))["command_id"]
+            old.rename(new)
+            await client.call("endCommand", command_id=command_id)
+        else:
+            await client.call("read", file_path=str(old))
+            rename = {"kind": "rename", "file_path": str(old), "new_path": str(new)}
+            assert code_of(await client.call("applyChanges", changes=[rename])) is None
+        entries = (await client.call("log"))["entries"]
+        assert {(entry["path"], entry["moved_from"], entry["moved_to"]) for entry in entries} == {
+            (str(old), None, str(new)),
+            (str(new), str(old), None),
+        }
+        new.write_text("one\ntwo\n3 by another\n")
+        rewound = await client.call("rewind", turn_id=turn_id)
+        assert (code_of(rewound), rewound["details"]["conflicts"]) == (None, []), rewound
+        assert {path.name: path.read_text() for path in folder.iterdir()} == {"a.txt": "one\ntwo\n3 by another\n"}
+        assert old.stat().st_mode & 0o777 == 0o640
+        redone = await client.call("rewind", rewind_id=rewound["details"]["rewind_id"])
+        assert code_of(redone) is None, redone
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"b.txt": "one\ntwo\n3 by another\n"}
+
+
 async def test_entries_of_a_change_set_have_its_id_and_one_is_rewound_alone(folder: Path) -> None:
     """R-SET-6. A rename is two entries, of its two names."""
     (folder / "b.txt").write_text("b\n")

@@ -74,11 +74,11 @@ class Recording:
             return None
         return FileVersion(content_digest(snapshot.data), is_executable(snapshot.stamp.mode))
 
-    def rename(self, path: str, new_path: str, by: By) -> None:
+    def rename(self, path: str, new_path: str, by: By, turn_id: str | None = None) -> None:
         """Rename a file as another program does, and record it."""
         data = self.bench.on_disk(path)
-        self.write(path, None, by, moved_to=new_path)
-        self.write(new_path, data, by, moved_from=path)
+        self.write(path, None, by, turn_id, moved_to=new_path)
+        self.write(new_path, data, by, turn_id, moved_from=path)
 
     async def rewind(self, kind: TargetKind, wanted: str, **options: object) -> RewindResult:
         request = RewindRequest(

@@ -184,6 +184,7 @@ class RecordedEdit(Struct, frozen=True, kw_only=True):
 
     by: who made it. is_kept: a person has accepted it. undone: the entries that it undid, and rewind_id: the rewind
     that it is a part of; an undo by its edit names neither. set_id: of the change set that it is a part of.
+    moved_from, moved_to: canonical, of the halves of a rename that is no undo.
     """
 
     edit_id: str
@@ -196,6 +197,8 @@ class RecordedEdit(Struct, frozen=True, kw_only=True):
     rewind_id: str | None = None
     set_id: str | None = None
     is_kept: bool = False
+    moved_from: str | None = None
+    moved_to: str | None = None
 
 
 class KeptEdit(Struct, frozen=True, kw_only=True):

@@ -298,7 +298,7 @@ class EntryWriter:
         entry = Entry(
             entry_id=_new_id(), time=edit.time, path=edit.before.path, kind=_kind(before, after, content), by=edit.by,
             before=versions[0], after=versions[1], content=content, evidence="commit", edit_id=edit.edit_id,
-            rewind_id=edit.rewind_id, set_id=edit.set_id,
+            rewind_id=edit.rewind_id, set_id=edit.set_id, moved_from=edit.moved_from, moved_to=edit.moved_to,
         )  # fmt: skip
         during = self._turns.open_during(entry.path, edit.time, edit.time)
         entry = self._authored(replace(entry, during=tuple(turn.turn_id for turn in during)), edit.by)

@@ -208,6 +208,8 @@ class Committer(Struct, frozen=True, kw_only=True):
             # For the record a rename is a removal at the old path and a creation at the new one.
             marks, before, after = change.marks or RecordMarks(), change.plan.snapshot, committed.snapshot
             versions = [(before, after)]
+            # The undo of a rename is none: the entries of the name that the file gets back are those of one file again.
+            is_rename = change.new_path is not None and not (change.undoes or marks.undone)
             if change.new_path is not None:
                 versions = [(before, _missing(before.path)), (_missing(change.new_path), after)]
             for old, new in versions:
@@ -222,6 +224,8 @@ class Committer(Struct, frozen=True, kw_only=True):
                     rewind_id=marks.rewind_id,
                     set_id=set_id,
                     is_kept=marks.is_kept,
+                    moved_from=before.path if is_rename and new is after else None,
+                    moved_to=change.new_path if is_rename and old is before else None,
                 )
                 self.recorder.end_commit(old.path, recorded)
         did_edit = DidEdit(

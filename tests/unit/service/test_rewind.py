@@ -517,3 +517,82 @@ async def test_rewind_follows_no_rename_of_an_earlier_file_of_the_name(recording
     result = await recording.rewind("session_id", "agent")
     assert [file.file_path for file in result.files] == [A]
     assert (recording.bench.on_disk(A), recording.bench.on_disk(NEW)) == (b"another\n", OLD)
+
+
+async def test_rewind_of_a_rename_keeps_what_others_wrote_under_the_new_name(recording: Recording) -> None:
+    """R-REW-3. The agent changed the file under both names, and its permission bits stay."""
+    for n in (1, 2):
+        recording.store.put_turn(Turn(turn_id=f"t-{n}", session_id=SessionName("agent"), label="Agent", began=n))
+    recording.bench.disk.chmod(A, 0o640)
+    earlier = recording.write(A, _changed(OLD, b"one", b"1"), AGENT, "t-1")
+    recording.write(A, _changed(recording.bench.on_disk(A) or b"", b"two", b"2"), AGENT, "t-2")
+    recording.rename(A, NEW, COMMAND, "t-2")
+    recording.bench.disk.chmod(NEW, 0o640)
+    recording.write(NEW, _changed(recording.bench.on_disk(NEW) or b"", b"five", b"5"), PERSON)
+    recording.write(NEW, _changed(recording.bench.on_disk(NEW) or b"", b"three", b"3"), AGENT, "t-2")
+    before = recording.bench.on_disk(NEW)
+    result = await recording.rewind("turn_id", "t-2")
+    assert result.error is None, result.output
+    assert (result.n_undone, result.n_left, result.conflicts) == (4, 0, ())
+    assert [(file.file_path, file.outcome) for file in result.files] == [(A, "created"), (NEW, "removed")]
+    assert recording.bench.on_disk(A) == _changed(_changed(OLD, b"five", b"5"), b"one", b"1")
+    assert recording.bench.on_disk(NEW) is None
+    stamp = recording.bench.disk.read(A).stamp
+    assert stamp is not None
+    assert stamp.mode & 0o7777 == 0o640
+    redo = await recording.rewind("rewind_id", result.rewind_id or "")
+    assert redo.error is None, redo.output
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(NEW)) == (None, before)
+    assert (await recording.rewind("turn_id", "t-2")).error is None
+    assert (await recording.rewind("entry_id", earlier)).error is None
+    assert recording.bench.on_disk(A) == _changed(OLD, b"five", b"5")
+
+
+async def test_redo_of_a_rename_keeps_what_others_wrote_under_the_first_name(recording: Recording) -> None:
+    recording.rename(A, NEW, COMMAND)
+    recording.write(NEW, _changed(OLD, b"five", b"5"), PERSON)
+    result = await recording.rewind("session_id", "agent")
+    written = _changed(_changed(OLD, b"five", b"5"), b"one", b"1")
+    recording.write(A, written, PERSON)
+    redo = await recording.rewind("rewind_id", result.rewind_id or "")
+    assert (redo.error, redo.conflicts) == (None, ())
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(NEW)) == (None, written)
+
+
+@pytest.mark.parametrize("is_changed", [False, True], ids=["unchanged", "changed"])
+async def test_rewind_of_a_rename_whose_first_name_is_taken_leaves_both(recording: Recording, is_changed: bool) -> None:
+    recording.rename(A, NEW, COMMAND)
+    recording.write(A, b"another\n", PERSON)
+    if is_changed:
+        recording.write(NEW, _changed(OLD, b"five", b"5"), PERSON)
+    recording.write(B, _changed(OLD, b"five", b"5"), AGENT)
+    before = recording.bench.on_disk(NEW)
+    result = await recording.rewind("session_id", "agent")
+    assert [(conflict.file_path, conflict.reason) for conflict in result.conflicts] == [
+        (A, "recreated"),
+        (NEW, "overlaps"),
+    ]
+    assert (result.n_undone, result.n_left) == (1, 2)
+    assert [recording.bench.on_disk(path) for path in (A, NEW, B)] == [b"another\n", before, OLD]
+
+
+async def test_rewind_of_two_renames_of_a_file_that_others_changed_leaves_all(recording: Recording) -> None:
+    """The names between are not guessed."""
+    recording.rename(A, NEW, AGENT)
+    recording.rename(NEW, NEWER, AGENT)
+    changed = _changed(OLD, b"five", b"5")
+    recording.write(NEWER, changed, PERSON)
+    result = await recording.rewind("session_id", "agent")
+    assert result.error is not None
+    assert {conflict.file_path for conflict in result.conflicts} == {A, NEW, NEWER}
+    assert [recording.bench.on_disk(path) for path in (A, NEW, NEWER)] == [None, None, changed]
+
+
+async def test_rewind_of_a_rename_with_unsaved_text_changes_nothing(recording: Recording) -> None:
+    recording.rename(A, NEW, COMMAND)
+    uri = recording.bench.editor.open(NEW)
+    recording.bench.editor.type(uri, "five", "5 unsaved")
+    result = await recording.rewind("session_id", "agent")
+    assert result.error is not None
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(NEW)) == (None, OLD)
+    assert recording.bench.workspace.fs.read(NEW).data == _changed(OLD, b"five", b"5 unsaved")

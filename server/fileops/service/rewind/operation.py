@@ -7,7 +7,7 @@ record, which any program may have written, and each only as far as others did n
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import xxhash
@@ -58,6 +58,7 @@ from fileops.service.policy import Policy, question_about
 from fileops.service.rewind.entries import note_unchanged
 from fileops.service.rewind.files import FileRewind, executable_bit_without, rewind_of_file
 from fileops.service.rewind.lineage import Lineages, follows_others
+from fileops.service.rewind.renames import Rename, renames_of
 from fileops.service.rewind.targets import MayRewind, entries_of
 from fileops.service.rewind.unkept import UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness
@@ -199,19 +200,19 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             raise UnknownTarget(explanation="these changes are no longer there")
         if len(groups) > MAX_FILES:
             raise TooManyFiles(n_files=len(groups), max_files=MAX_FILES)
-        files, conflicts = list[PlannedFile](), list[RewindConflict]()
+        plans, conflicts = dict[str, PlannedFile](), list[RewindConflict]()
         for path, chosen in sorted(groups.items()):
             try:
-                file = self._planned_file(request, path, chosen, policy)
+                plans[path] = self._planned_file(request, path, chosen, policy)
             except DocumentUnknown:
                 ids = tuple(entry.entry_id for entry in chosen)
                 conflicts.append(RewindConflict(file_path=path, entries=ids, reason="editor"))
-                continue
             except FileOpsError as error:
                 raise UndoFailed(error=error, file_path=path, n_files=len(groups)) from error
-            conflicts += file.rewind.conflicts
-            if file.rewind.undone or file.change.has_effect:
-                files.append(file)
+        if request.target.kind != "change_ids":
+            self._plan_renames(groups, plans)
+        conflicts += [conflict for file in plans.values() for conflict in file.rewind.conflicts]
+        files = [file for file in plans.values() if file.rewind.undone or file.change.has_effect]
         if request.target.kind == "change_ids" and not files and not conflicts:
             raise UnknownTarget(explanation="these changes are no longer there")
         return PlannedRewind(files=tuple(files), conflicts=tuple(conflicts), plan=_plan_id(files, conflicts))
@@ -233,6 +234,77 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             rewind = rewind_of_file(self.store, path, chosen, snapshot.data if snapshot.exists else None)
         change = self._with_permissions(self._change(snapshot, rewind.content, rewind.undone), rewind, chosen)
         return PlannedFile(chosen=tuple(chosen), rewind=rewind, change=change)
+
+    def _plan_renames(self, groups: Mapping[str, Sequence[Entry]], plans: dict[str, PlannedFile]) -> None:
+        """Plan again the renames of which a half would be left: both halves are undone, or neither is.
+
+        To leave one may break another one of the same file, so those before are looked at again.
+        """
+
+        def is_undone(rename: Rename) -> bool:
+            undone = {entry.entry_id for file in plans.values() for entry in file.rewind.undone}
+            return undone.issuperset(half.entry_id for half in rename.halves)
+
+        renames = renames_of(self.store, groups)
+        n_of_path = Counter(path for rename in renames for path in (rename.old_path, rename.new_path))
+        while (rename := next((rename for rename in renames if not is_undone(rename)), None)) is not None:
+            renames.remove(rename)
+            paths = (rename.old_path, rename.new_path)
+            is_planned = all(path in plans for path in paths)
+            if not is_planned or any(n_of_path[path] > 1 for path in paths) or not self._renames_back(rename, plans):
+                self._leave_rename(rename, plans)
+
+    def _renames_back(self, rename: Rename, plans: dict[str, PlannedFile]) -> bool:
+        """Plan that the file gets its first name again, with what others wrote since. False if that cannot be."""
+        old, new = (plans[path].change.plan.snapshot for path in (rename.old_path, rename.new_path))
+        if old.exists or not new.exists or not rename.is_alone or new.stamp is None:
+            return False
+        texts = [entry for path in (new.path, old.path) for entry in plans[path].chosen if entry not in rename.halves]
+        rewind = FileRewind(path=new.path, content=new.data, undone=(), authors=(), conflicts=())
+        if texts:
+            rewind = rewind_of_file(self.store, new.path, texts, new.data)
+        undone = (*rewind.undone, rename.left)
+        back = replace(
+            rewind,
+            path=old.path,
+            undone=undone,
+            authors=(*rewind.authors, rename.left.by),
+            conflicts=tuple(replace(conflict, file_path=old.path) for conflict in rewind.conflicts),
+        )
+        history = Lineages(self.store, follows_others(texts)).of(new.path)
+        becomes = executable_bit_without(history, {entry.entry_id for entry in rewind.undone})
+        mode = new.stamp.mode & 0o7777
+        mode = mode if becomes is None else Permissions(becomes_executable=becomes).applied_to(mode)
+        change = self._change(old, back.content, undone)
+        if change.plan.creates:
+            plan = replace(change.plan, change=with_permissions(change.plan.change, Permissions(mode)))
+            change = replace(change, plan=plan, permissions=Permissions(mode))
+        plans[old.path] = PlannedFile(chosen=(rename.left, *texts), rewind=back, change=change)
+        removed = FileRewind(
+            path=new.path, content=None, undone=(rename.arrived,), authors=(rename.arrived.by,), conflicts=()
+        )
+        removal = self._change(new, None, removed.undone)
+        plans[new.path] = PlannedFile(chosen=(rename.arrived,), rewind=removed, change=removal)
+        return True
+
+    def _leave_rename(self, rename: Rename, plans: dict[str, PlannedFile]) -> None:
+        """Plan that both names stay as they are."""
+        of_others = [
+            by for file in plans.values() for conflict in file.rewind.conflicts for by in conflict.by
+            if file.rewind.path in {rename.old_path, rename.new_path}
+        ]  # fmt: skip
+        for path in {rename.old_path, rename.new_path} & plans.keys():
+            file = plans[path]
+            snapshot = file.change.plan.snapshot
+            conflict = RewindConflict(
+                file_path=path,
+                entries=tuple(entry.entry_id for entry in file.chosen),
+                reason="recreated" if path == rename.old_path and snapshot.exists else "overlaps",
+                by=tuple(dict.fromkeys(of_others)),
+            )
+            content = snapshot.data if snapshot.exists else None
+            left = FileRewind(path=path, content=content, undone=(), authors=(), conflicts=(conflict,))
+            plans[path] = replace(file, rewind=left, change=self._change(snapshot, content, ()))
 
     def _change(self, snapshot: Snapshot, content: bytes | None, undone_entries: Sequence[Entry]) -> FileChange:
         edit_ids = [entry.edit_id for entry in undone_entries]

@@ -1,0 +1,58 @@
+"""Renames that a rewind undoes. Runs in worker threads.
+
+A rename is recorded as a deletion and a creation. Undone one by one, the first name would get the text before the
+rename, and a file that others changed since would keep the second name: its text would be there twice. Or another file
+has the first name now: then the text would be nowhere. So both halves are undone, or neither.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from fileops.model.record import Entry
+from fileops.record.store import RecordStore
+from fileops.service.rewind.files import is_usable
+
+
+class Rename(Struct, frozen=True, kw_only=True):
+    """Both halves of a rename. old_path, new_path: where the files of the halves are now."""
+
+    left: Entry
+    arrived: Entry
+    old_path: str
+    new_path: str
+
+    @property
+    def halves(self) -> tuple[Entry, Entry]:
+        return self.left, self.arrived
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the name is all that it changed, and the first name is still that of its folder's file."""
+        is_same_file = all(map(is_usable, self.halves)) and self.left.before == self.arrived.after
+        return is_same_file and self.left.path == self.old_path != self.new_path
+
+
+def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> list[Rename]:
+    """The renames of which both halves are among these entries, which are grouped by the present path of their file."""
+    arrivals = {
+        (_other_name(store, entry), entry.path): (path, entry)
+        for path, entries in groups.items()
+        for entry in entries
+        if entry.kind == "create"
+    }
+    renames: list[Rename] = []
+    for old_path, entries in groups.items():
+        for entry in entries:
+            found = arrivals.get((entry.path, _other_name(store, entry) or "")) if entry.kind == "delete" else None
+            if found is not None:
+                renames.append(Rename(left=entry, arrived=found[1], old_path=old_path, new_path=found[0]))
+    return renames
+
+
+def _other_name(store: RecordStore, entry: Entry) -> str | None:
+    """The other name of a rename, of which an entry is one half. To undo a rename is to rename, too."""
+    name = entry.moved_to if entry.kind == "delete" else entry.moved_from
+    undone = (store.entry(entry_id) for entry_id in entry.undoes)
+    halves = (half for half in undone if half is not None and half.path == entry.path and half.kind != entry.kind)
+    return name or next((of_half for half in halves if (of_half := _other_name(store, half)) is not None), None)
