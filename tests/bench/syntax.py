@@ -7,6 +7,7 @@ processor time of the server and of its children, and the time to the answer: le
 
 import argparse
 import ast
+import itertools
 import json
 import random
 import statistics
@@ -130,7 +131,9 @@ def _statements(size: int) -> tuple[str, Iterator[Change]]:
     places = [
         (node.end_lineno or node.lineno, node.col_offset)
         for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Assign | ast.Expr | ast.AugAssign) and node.col_offset > 0
+        if isinstance(node, ast.Assign | ast.Expr | ast.AugAssign)
+        and node.col_offset > 0
+        and not lines[node.lineno - 1][: node.col_offset].strip()
     ]
     random.Random(1).shuffle(places)
 
@@ -145,11 +148,33 @@ def _statements(size: int) -> tuple[str, Iterator[Change]]:
     return text, changes()
 
 
-def _renames(size: int) -> tuple[str, Iterator[Change]]:
+def _numbers(size: int) -> tuple[str, Iterator[Change]]:
     """A number becomes another one."""
-    before, _, after = _python(size).partition("\n\n\n")
-    text = f"{before}\n\n\nSTEP = 100\n\n\n{after}"
+    text = _with_constants(size)
     return text, ((f"STEP = {number}\n", f"STEP = {number + 1}\n") for number in range(100, 10_000))
+
+
+def _names(size: int) -> tuple[str, Iterator[Change]]:
+    """A name becomes another one, with the lines around it as models send them."""
+    text = _with_constants(size)
+    return text, _alternating("STEP = 100\nSIZE = first_of(SIZES)\n", "STEP = 100\nSIZE = last_of(SIZES)\n")
+
+
+def _expressions(size: int) -> tuple[str, Iterator[Change]]:
+    """An expression becomes another one."""
+    text = _with_constants(size)
+    return text, _alternating("SIZE = first_of(SIZES)\n", "SIZE = [each for each in SIZES if each > STEP][0]\n")
+
+
+def _with_constants(size: int) -> str:
+    before, _, after = _python(size).partition("\n\n\n")
+    return f"{before}\n\n\nSTEP = 100\nSIZE = first_of(SIZES)\n\n\n{after}"
+
+
+def _alternating(old: str, new: str) -> Iterator[Change]:
+    while True:
+        yield old, new
+        yield new, old
 
 
 def _python(size: int) -> str:
@@ -165,43 +190,64 @@ def _python(size: int) -> str:
 
 
 def _json(size: int) -> tuple[str, Iterator[Change]]:
+    """A member is put after another one of an object, and removed by the next edit."""
+    text, n_items = _json_items(size)
+    return text, _added((f'    "name": "item-{n}",\n' for n in _round(n_items)), '    "added": [8, "text"],\n')
+
+
+def _json_values(size: int) -> tuple[str, Iterator[Change]]:
+    text, n_items = _json_items(size)
+    name = f'    "name": "item-{n_items // 3}'
+    return text, _alternating(f'{name}",\n', f'{name}, changed",\n')
+
+
+def _json_items(size: int) -> tuple[str, int]:
     n_items = size // 140
     items = [{"name": f"item-{n}", "values": [n, n / 8, None], "title": "Words", "on": True} for n in range(n_items)]
-    text = json.dumps(items, indent=2) + "\n"
-
-    def changes() -> Iterator[Change]:
-        for number in range(n_items // 3, 100_000):
-            old = f'    "name": "item-{number % n_items}",\n'
-            new = f'{old}    "added": [{number}, "text"],\n'
-            yield old, new
-            yield new, old
-
-    return text, changes()
+    return json.dumps(items, indent=2) + "\n", n_items
 
 
 def _toml(size: int) -> tuple[str, Iterator[Change]]:
+    """A key is put after another one of a table, and removed by the next edit."""
+    text, n_tables = _toml_tables(size)
+    return text, _added((f'name = "item-{n}"\n' for n in _round(n_tables)), 'added = [8, "text"]\n')
+
+
+def _toml_values(size: int) -> tuple[str, Iterator[Change]]:
+    text, n_tables = _toml_tables(size)
+    return text, _alternating(f'version = "1.0.{n_tables // 3}"\n', 'version = "2.0.0-rc1"\n')
+
+
+def _toml_tables(size: int) -> tuple[str, int]:
     n_tables = size // 110
     text = "\n".join(
         f'[table-{n}]\nname = "item-{n}"\nvalues = [{n}, 2, 3]\ntitle = "Some words"\nversion = "1.0.{n}"\non = true\n'
         for n in range(n_tables)
     )
+    return text, n_tables
 
-    def changes() -> Iterator[Change]:
-        for number in range(n_tables // 3, 100_000):
-            old = f'name = "item-{number % n_tables}"\n'
-            new = f'{old}added = [{number}, "text"]\n'
-            yield old, new
-            yield new, old
 
-    return text, changes()
+def _round(n_places: int) -> Iterator[int]:
+    """Endlessly the numbers of all places, from one in the middle on."""
+    return (number % n_places for number in itertools.count(n_places // 3))
+
+
+def _added(places: Iterator[str], line: str) -> Iterator[Change]:
+    for place in places:
+        yield place, place + line
+        yield place + line, place
 
 
 KINDS: dict[str, Callable[[int], tuple[str, Iterator[Change]]]] = {
     "txt": _statements,
     "py": _statements,
-    "py renames": _renames,
+    "py numbers": _numbers,
+    "py names": _names,
+    "py expressions": _expressions,
     "json": _json,
+    "json values": _json_values,
     "toml": _toml,
+    "toml values": _toml_values,
 }
 
 

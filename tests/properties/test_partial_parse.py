@@ -3,6 +3,7 @@
 import ast
 import json
 import random
+import re
 import tomllib
 import warnings
 from collections.abc import Callable
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 from fileops.core import splices as splicing
 from fileops.core.text import detect_format
 from fileops.model.edits import Splice
-from fileops.service.answers.partial_parse import MAX_JSON_BYTES, MAX_PART_BYTES, still_parses
+from fileops.service.answers.changed_lines import MAX_PART_BYTES
+from fileops.service.answers.json_syntax import MAX_BYTES as MAX_JSON_BYTES
+from fileops.service.answers.syntax import still_parses
 
 SERVER = Path(__file__).parents[2] / "server" / "fileops"
 MODULES = sorted(
@@ -145,6 +148,65 @@ def test_toml_that_is_not_checked_further_parses(at: int, n_removed: int, new: s
         assert parses("toml", splicing.apply(WHOLE_TOML, [splice]))
 
 
+WORDS_IN_CODE = b"""\
+first, second = 1.e5, 1.5e10
+third = x1.e5 + 0x1f + 1_000 + 0 + 7j + first . real
+def fourth(first, *, second=10):
+    # don't say "first" here
+    match third:
+        case {"first": 1, **rest} if rest:
+            return f"{first!r:>{second}} and {second !s} {third=}", rb'first', u"second"
+        case Point(x=0, y=None) | [_, second]:
+            return b"first" b'one', "\\N{EM DASH} \\x41", 'first "word"'
+    return "the \xc3\xa9t\xc3\xa9 of 12" if first else"second"
+"""
+WORD = re.compile(rb"[\w\x80-\xff]+")
+NEW_WORDS = st.sampled_from(
+    [
+        b"a", b"e5", b"r", b"b", b"f", b"rb", b"br", b"longer_name", b"_", b"__debug__", b"match", b"case", b"type",
+        b"if", b"None", b"lambda", b"await", b"yield", b"not", b"in", b"0", b"7", b"12", b"007", b"1_0", b"0x2",
+        b"9" * 18, b"9" * 5000, b"1e5", b"1j", "\xe9t\xe9".encode(), "\u0661".encode(), b"",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(0, len(WORD.findall(WORDS_IN_CODE)) - 1), NEW_WORDS), min_size=1, max_size=3))
+def test_code_in_which_words_change_still_parses(new_words: list[tuple[int, bytes]]) -> None:
+    places = [found.span() for found in WORD.finditer(WORDS_IN_CODE)]
+    changes = [Splice(*places[at], new) for at, new in sorted(dict(new_words).items())]
+    changes = list(splicing.effective(WORDS_IN_CODE, changes))
+    assert parses("python", WORDS_IN_CODE)
+    if changes and stays("python", WORDS_IN_CODE, changes):
+        assert parses("python", splicing.apply(WORDS_IN_CODE, changes))
+
+
+LINES_OF = {
+    "json": [
+        "{", "}", "},", '"a": {', '"b": 1,', '"b": 1', '"c": [1, 2],', '"d": [', "]", "],", "2,", "3", '"e": "f",',
+        '"e"',
+        ": 1", ",", '"g":', '"h": {"i": null},', '"k": 1, "l": 2,', '"m" : "\\u00e9\\"",', "", '"n": 01,', '"o": }{,',
+    ],
+    "toml": [
+        "a = 1", 'b = "x"', 'b = "y"  # a note', "c = [1, 2.5, true]", "[t]", "[t.u]", "[[v]]", 'd = """', '"""',
+        "d = '''", "'''", "e = [", "]", "1,", "a.b = 1", "f = { a = 1 }", "", "# a = 1", "t = 1", "a = 01", '"b" = 1',
+        'g = ""', '"\\u0061" = 1', "h = \"'''\"", "i = 1979-05-27", 'j = ["a", "it\'s"]', 'k = "a\\\\"', "l = 1 # '''",
+    ],
+}  # fmt: skip
+
+
+@given(st.data(), st.sampled_from(sorted(LINES_OF)))
+def test_json_and_toml_of_which_lines_change_still_parse(chance: st.DataObject, language: str) -> None:
+    lines = st.lists(st.sampled_from(LINES_OF[language]), max_size=8)
+    before, old, new, after = (chance.draw(lines) for _ in range(4))
+    if language == "json":
+        before, after = ["{", *before], [*after, "}"]
+    data, *parts = ("".join(f"{line}\n" for line in each).encode() for each in (before + old + after, before, old, new))
+    start = len(parts[0])
+    changes = splicing.effective(data, [Splice(start, start + len(parts[1]), parts[2])])
+    if changes and parses(language, data) and stays(language, data, list(changes)):
+        assert parses(language, splicing.apply(data, changes))
+
+
 # --- cases ---------------------------------------------------------------------------------------------------------
 
 SOURCE = b'''"""A module."""
@@ -246,6 +308,7 @@ def test_edit_of_code_is_checked_by_its_part(old: str, new: str, newline: str) -
         ("    return a\n", "    return a\n  b\n"),
         ("    return a\n", "    return (a\n"),
         ("            break\n", "            break \\\n"),
+        ("    for a in values:\n", "        \\\n    for a in values:\n"),
         ("call(a)", "call(a)\rfor b in c:"),
         ("call(a)", "call(a)\n\fb"),
         ("call(a)", "call(a\0)"),
@@ -283,6 +346,27 @@ def test_comment_sign_before_a_string_is_left_to_the_whole_parse(language: str, 
     splice = Splice(data.index(at), data.index(at), b"#")
     assert not parses(language, splicing.apply(data, [splice]))
     assert not stays(language, data, [splice])
+
+
+@pytest.mark.parametrize(
+    ("language", "data", "old", "new"),
+    [
+        ("python", b"x = {\n" + b"    first: 1.5,\n" * 1000 + b"    last: 2,\n}\n", "last: 2", "other: 37"),
+        ("python", b"x = (\n" + b"    'a word '\n" * 1000 + b"    'the end'\n)\n", "the end", "the last"),
+        ("json", b"[\n" + b"1,\n" * (MAX_JSON_BYTES // 2) + b'{\n"a": 1\n}\n]', '"a": 1\n', '"a": [2],\n"b": {}\n'),
+        ("json", b"[\n" + b"1,\n" * (MAX_JSON_BYTES // 2) + b'{\n"a": 1\n}\n]', '"a"', '"b": [2],\n"a"'),
+        ("json", b"[\n" + b"1,\n" * (MAX_JSON_BYTES // 2) + b'{\n"a": 1,\n"b": 2\n}\n]', '"a": 1,\n', ""),
+        ("toml", b"a = [\n" + b"  1,\n" * 1000 + b']\nversion = "1.0"\n', '"1.0"', '"1.0.1"'),
+        ("toml", b"a = [\n" + b"  1,\n" * 1000 + b']\nversion = "1.0"\n', '"1.0"\n', '"1.0"\nkept = true\n'),
+    ],
+    ids=["names", "words of a string", "members", "new member", "no member", "value", "new entry"],
+)  # fmt: skip
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_edit_of_simple_lines_needs_no_part(language: str, data: bytes, old: str, new: str, newline: str) -> None:
+    """Everything around the change is larger than what is parsed."""
+    content, changes = changed(data, old, new, newline)
+    assert stays(language, content, changes)
+    assert parses(language, splicing.apply(content, changes))
 
 
 def test_byte_order_mark_is_no_error() -> None:
