@@ -66,7 +66,7 @@ async def test_editor_is_notified_of_an_edit_of_typing_beside_it_and_of_keeping(
     assert (file["document_version"], [place["start_line"] for place in file["changes"]]) == (2, [3])
 
     (session,) = (await _unkept(editor))["sessions"]
-    assert await editor.call("fileops/keep", {"change_ids": session["change_ids"]}) == {"n_entries": 1}
+    assert await editor.call("fileops/keep", {"change_ids": session["change_ids"]}) == {"n_entries": 1, "n_changes": 1}
     assert await editor.notification("fileops/didChangeUnkept") == {"file_path": str(path)}
     assert (await _unkept(editor))["files"] == []
 
@@ -122,3 +122,46 @@ async def test_agent_cannot_undo_places_of_another(daemon: SharedDaemon, folder:
     (place,) = file["changes"]
     result = await other.call("fileops/rewind", {"change_ids": [place["change_id"]]})
     assert (result["error"]["code"], path.read_text()) == ("unknown_target", "one\n2\nthree\n")
+
+
+@pytest.mark.parametrize("acts", [("keep", "undo"), ("undo", "keep"), ("undo", "undo"), ("keep", "keep")])
+async def test_change_that_two_editors_decide_is_decided_once(
+    daemon: SharedDaemon, folder: Path, acts: tuple[str, str]
+) -> None:
+    """R-KEEP-2, R-KEEP-4: the second editor reads that the change is not there any more."""
+    path = folder / "a.txt"
+    editors = [await _editor(daemon, folder) for _ in range(2)]
+    agent = await daemon.agent(folder)
+    await agent.read(path)
+    await agent.edit(path, "two", "2")
+    (place,) = (await _unkept(editors[0], path))["files"][0]["changes"]
+    ids = [place["change_id"]]
+
+    async def decide(editor: LspClient, act: str) -> bool:
+        if act == "keep":
+            return (await editor.call("fileops/keep", {"change_ids": ids}))["n_changes"] == 1
+        result = await editor.call("fileops/rewind", {"change_ids": ids, "approved": True})
+        if result["status"] == "error":
+            assert result["error"]["code"] == "unknown_target"
+        return result["status"] == "success"
+
+    assert [await decide(editor, act) for editor, act in zip(editors, acts, strict=True)] == [True, False]
+    assert path.read_text() == (TEXT if acts[0] == "undo" else "one\n2\nthree\n")
+    assert (await _unkept(editors[1], path))["n_changes"] == 0
+
+
+async def test_keeping_a_change_that_was_undone_does_not_keep_it_when_it_comes_back(
+    daemon: SharedDaemon, folder: Path
+) -> None:
+    """R-KEEP-2."""
+    path = folder / "a.txt"
+    editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+    await agent.read(path)
+    await agent.edit(path, "two", "2")
+    (place,) = (await _unkept(editor, path))["files"][0]["changes"]
+    ids = [place["change_id"]]
+    undone = await editor.call("fileops/rewind", {"change_ids": ids, "approved": True})
+    assert (await editor.call("fileops/keep", {"change_ids": ids}))["n_changes"] == 0
+    await editor.call("fileops/rewind", {"rewind_id": undone["details"]["rewind_id"], "approved": True})
+    assert path.read_text() == "one\n2\nthree\n"
+    assert (await _unkept(editor, path))["n_changes"] == 1

@@ -164,6 +164,7 @@ export function unkeptSuite(): void {
       const results = await Promise.all([undo(), undo()]);
       assert.deepEqual(results.map(({ status }) => status).sort(), ['error', 'success'], results.map(({ error }) => error?.message).join());
       assert.equal(disk(path), LINES);
+      assert.equal((await insides.daemon.request('fileops/keep', { change_ids: target.change_ids })).n_changes, 0);
     });
 
     it('is restored to before a turn, after a preview', async () => {

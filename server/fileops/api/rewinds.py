@@ -25,9 +25,10 @@ async def unkept(service: "FileOps", params: wire.UnkeptParams) -> UnkeptResult:
     return await _checked(found, ".file_path")
 
 
-async def keep(service: "FileOps", params: wire.KeepParams) -> wire.NEntriesResult:
+async def keep(service: "FileOps", params: wire.KeepParams) -> wire.KeepResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
-    return wire.NEntriesResult(n_entries=await _checked(service.rewinds.keep(wire.keep_request(params, of)), ""))
+    outcome = await _checked(service.rewinds.keep(wire.keep_request(params, of)), "")
+    return wire.KeepResult(n_entries=outcome.n_entries, n_changes=outcome.n_changes)
 
 
 async def forget(service: "FileOps", params: wire.ForgetRecordParams) -> wire.NEntriesResult:

@@ -271,6 +271,17 @@ class KeepRequest(Struct, frozen=True, kw_only=True):
     kept: bool = True
 
 
+class KeepOutcome(Struct, frozen=True, kw_only=True):
+    """What a KeepRequest came to. n_entries: whose `kept` changed. paths: the files concerned.
+
+    n_changes: how many of the request's `change_ids` were there; None if it named changes in another way.
+    """
+
+    n_entries: int
+    n_changes: int | None = None
+    paths: frozenset[str]
+
+
 # --- who wrote what --------------------------------------------------------------------------------------------------
 
 

@@ -135,6 +135,15 @@ class ForgetRecordParams(Params, frozen=True, kw_only=True):
     """All there is."""
 
 
+class KeepResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What was kept, or not any more."""
+
+    n_entries: int
+    """Entries whose `kept` changed."""
+    n_changes: int | None
+    """How many of the `change_ids` were there; others were undone, kept or written over before. Null without them."""
+
+
 class NEntriesResult(msgspec.Struct, frozen=True, kw_only=True):
     """How much was changed in the record."""
 

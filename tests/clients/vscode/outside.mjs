@@ -6,7 +6,9 @@ import readline from 'node:readline';
 /** host: its name. Its calls wait for a review where windows show one. */
 export async function agentOutside(socket, workspace, host) {
   const server = spawn(process.env.FILEOPS_PYTHON, ['-P', '-m', 'fileops', 'mcp'], {
-    cwd: workspace, stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, FILEOPS_SOCKET: socket } });
+    cwd: workspace, stdio: ['pipe', 'pipe', 'inherit'],
+    // As the window has it: after the end of a daemon, the first of them starts the next one.
+    env: { ...process.env, FILEOPS_SOCKET: socket, XDG_STATE_HOME: path.resolve(socket, '../../state') } });
   const waiting = new Map();
   let count = 0;
   readline.createInterface({ input: server.stdout }).on('line', line => {

@@ -84,10 +84,10 @@ async def test_keep_of_a_change_leaves_the_others_until_all_are_kept(recording: 
     entry_id = recording.write(A, MINE, AGENT)
     (file,) = await _unkept(recording)
     first, second = file.changes
-    assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(first.change_id,))) == 0
+    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(first.change_id,)))).n_entries == 0
     (file,) = await _unkept(recording)
     assert [change.change_id for change in file.changes] == [second.change_id]
-    assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(second.change_id,))) == 1
+    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(second.change_id,)))).n_entries == 1
     assert await _unkept(recording) == ()
     entry = recording.store.entry(entry_id)
     assert entry is not None
@@ -114,7 +114,7 @@ async def test_keep_accepts_what_is_named(recording: Recording, request_: KeepRe
 async def test_keep_that_is_revoked_lists_the_changes_again(recording: Recording) -> None:
     recording.write(A, MINE, AGENT)
     await recording.bench.service.rewinds.keep(KeepRequest())
-    assert await recording.bench.service.rewinds.keep(KeepRequest(file_path=A, kept=False)) == 1
+    assert (await recording.bench.service.rewinds.keep(KeepRequest(file_path=A, kept=False))).n_entries == 1
     assert len((await _unkept(recording))[0].changes) == 2
 
 

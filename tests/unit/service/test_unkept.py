@@ -65,7 +65,7 @@ async def test_deletion_by_an_agent_is_a_place_that_can_be_undone_or_kept(record
     assert (result.error, recording.bench.on_disk(A)) == (None, MINE)
     recording.write(A, None, COMMAND)
     (place,) = (await _file(recording, A)).changes
-    assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(place.change_id,))) == 1
+    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(place.change_id,)))).n_entries == 1
     assert (await _listed(recording)).n_files == 0
 
 
@@ -82,7 +82,7 @@ async def test_file_without_a_kept_content_is_a_change_that_can_only_be_kept(rec
     assert (place.kind, place.undoable, place.end_line) == ("file", False, 0)
     result = await recording.rewind("change_ids", place.change_id)
     assert [conflict.reason for conflict in result.conflicts] == ["not_kept"]
-    assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(place.change_id,))) == 1
+    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(place.change_id,)))).n_entries == 1
     assert (await _listed(recording)).files == ()
 
 
@@ -113,7 +113,7 @@ async def test_places_follow_a_file_that_is_renamed_by_hand(recording: Recording
     result = await recording.rewind("change_ids", first)
     assert (result.error, recording.bench.on_disk(new)) == (None, b"zero\n" + OLD.replace(b"five\n", b""))
     recording.settle()
-    assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(second,))) == 1
+    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(second,)))).n_entries == 1
     assert (await _listed(recording)).n_files == 0
 
 
@@ -121,7 +121,7 @@ async def test_keep_of_a_folder_includes_what_was_renamed_into_it(recording: Rec
     recording.write(A, MINE, AGENT)
     recording.write(B, MINE, AGENT)
     recording.rename(A, "/w/folder/a", PERSON)
-    assert await recording.bench.service.rewinds.keep(KeepRequest(file_path="/w/folder")) == 1
+    assert (await recording.bench.service.rewinds.keep(KeepRequest(file_path="/w/folder"))).n_entries == 1
     assert [file.file_path for file in (await _listed(recording)).files] == [B]
 
 
@@ -213,7 +213,9 @@ async def test_tree_has_sessions_turns_and_files_with_their_changes(recording: R
     assert (listed.n_files, listed.n_changes, listed.added, listed.removed) == (4, 6, 5, 5)
     every = {change_id for session in listed.sessions for change_id in session.change_ids}
     assert every == {place.change_id for file in listed.files for place in file.changes}
-    assert await recording.bench.service.rewinds.keep(KeepRequest(change_ids=agent.turns[0].change_ids)) >= 0
+    assert (
+        await recording.bench.service.rewinds.keep(KeepRequest(change_ids=agent.turns[0].change_ids))
+    ).n_entries >= 0
     assert [turn.turn_id for turn in (await _listed(recording)).sessions[-1].turns] == ["t-1"]
 
 

@@ -1384,6 +1384,13 @@ export interface KeepParams {
   /** `false`: they are not accepted any more. */
   kept?: boolean | null;
 }
+/** What was kept, or not any more. */
+export interface KeepResult {
+  /** Entries whose `kept` changed. */
+  n_entries: number;
+  /** How many of the `change_ids` were there; the others were undone, kept or written over before. Null without them. */
+  n_changes: number | null;
+}
 /** Milliseconds, without the time that the user or the client's model took to answer. */
 export interface Latency {
   /** Calls. */
@@ -2980,7 +2987,7 @@ export interface Requests {
   };
   'fileops/keep': {
     params: KeepParams;
-    result: NEntriesResult;
+    result: KeepResult;
   };
   'fileops/forgetRecord': {
     params: ForgetRecordParams;

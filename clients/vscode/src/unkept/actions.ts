@@ -33,9 +33,12 @@ export class UnkeptActions implements vscode.Disposable {
   }
 
   async keep({ change_ids, what }: Target): Promise<void> {
-    await saysIfLate(this.list.daemon.request('fileops/keep', { change_ids: [...change_ids] }), `keeping ${what}`);
-    vscode.window.setStatusBarMessage(`$(check) Kept: ${what}`, 5000);
+    const { n_changes } = await saysIfLate(this.list.daemon.request('fileops/keep', { change_ids: [...change_ids] }), `keeping ${what}`);
     this.list.refresh();
+    const n = n_changes ?? change_ids.length; // an older daemon does not say
+    if (n === change_ids.length) return void vscode.window.setStatusBarMessage(`$(check) Kept: ${what}`, 5000);
+    const kept = n === 0 ? 'nothing was kept: this' : `kept ${n} of ${counted(change_ids.length)}: the rest`;
+    void vscode.window.showWarningMessage(`Fileops: ${kept} was undone, kept or written over before, perhaps in another window.`);
   }
 
   /** As the person asked, without a review; they can bring it back. reason: for the agents whose changes they are. */

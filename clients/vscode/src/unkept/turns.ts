@@ -6,6 +6,7 @@ import type { RewindDetails, ToolResult, Turn } from '../protocol';
 import { fragments } from '../review/hunks';
 import { type DiffPanes, VIEW_SCHEME } from '../ui/diff';
 import { inOneLine } from '../ui/labels';
+import { saysIfLate } from '../ui/late';
 import { colorOf } from './colors';
 import type { UnkeptList } from './list';
 
@@ -39,7 +40,7 @@ export class Turns implements vscode.Disposable {
   /** Shows what would be undone; only a further yes does it, and only if it would still do the same. */
   async #restore(turn: Turn | undefined): Promise<void> {
     if (!turn) return;
-    const preview = await this.#rewind({ since_turn: turn.turn_id, dry_run: true });
+    const preview = await this.#rewind({ since_turn: turn.turn_id, dry_run: true }, 'the preview');
     if (preview.status === 'error') return;
     const { files = [], conflicts = [], plan } = preview.details;
     if (files.length === 0) return void vscode.window.showInformationMessage('Fileops: nothing of that turn can be undone any more.');
@@ -52,14 +53,14 @@ export class Turns implements vscode.Disposable {
     const chosen = await vscode.window.showInformationMessage(
       `Fileops: restore ${files.length} ${files.length === 1 ? 'file' : 'files'} to before “${titleOf(turn)}” of ${inOneLine(turn.label)}?${left} What you wrote stays.`, restore);
     if (chosen !== restore) return;
-    const result = await this.#rewind({ since_turn: turn.turn_id, ...(plan ? { plan } : {}) });
+    const result = await this.#rewind({ since_turn: turn.turn_id, ...(plan ? { plan } : {}) }, `restoring ${files.length} ${files.length === 1 ? 'file' : 'files'}`);
     if (result.status === 'error') return;
     vscode.window.setStatusBarMessage(`$(discard) Restored ${files.length} ${files.length === 1 ? 'file' : 'files'} to before “${titleOf(turn)}”`, 5000);
     this.list.refresh();
   }
 
-  async #rewind(params: { since_turn: string; dry_run?: boolean; plan?: string }): Promise<ToolResult<RewindDetails>> {
-    const result = await this.daemon.request('fileops/rewind', { ...params, approved: true }) as ToolResult<RewindDetails>;
+  async #rewind(params: { since_turn: string; dry_run?: boolean; plan?: string }, what: string): Promise<ToolResult<RewindDetails>> {
+    const result = await saysIfLate(this.daemon.request('fileops/rewind', { ...params, approved: true }), what) as ToolResult<RewindDetails>;
     if (result.status === 'error') void vscode.window.showWarningMessage(`Fileops: nothing was restored. ${result.error?.message ?? ''}`.trim());
     return result;
   }

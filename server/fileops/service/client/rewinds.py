@@ -19,6 +19,7 @@ from fileops.model.errors import NotRecorded
 from fileops.model.record import By, BySession, Entry, LogQuery, session_of
 from fileops.model.rewind import (
     BlamedLines,
+    KeepOutcome,
     KeepRequest,
     RecordItem,
     RewindRequest,
@@ -146,16 +147,14 @@ class ClientRewinds:
             await self._workspace.recorder.flush()
         return await self._run(look, is_settled=True)
 
-    async def keep(self, request: KeepRequest) -> int:
-        """Accept changes, or not. Returns how many entries are kept now, or not any more. Raises: as `unkept`."""
+    async def keep(self, request: KeepRequest) -> KeepOutcome:
+        """Accept changes, or not. Raises: as `unkept`."""
 
-        def work(places: "UnkeptPlaces") -> int:
-            if request.file_path is None:
-                n_entries, paths = places.keep(request)
-            else:
-                n_entries, paths = places.keep(replace(request, file_path=places.fs.resolve(request.file_path)))
-            self._workspace.on_keeping(paths)
-            return n_entries
+        def work(places: "UnkeptPlaces") -> KeepOutcome:
+            path = None if request.file_path is None else places.fs.resolve(request.file_path)
+            outcome = places.keep(replace(request, file_path=path))
+            self._workspace.on_keeping(outcome.paths)
+            return outcome
 
         return await self._run(work)
 

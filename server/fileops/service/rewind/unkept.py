@@ -24,6 +24,7 @@ from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry, LogQuery, is_by_agent, session_of
 from fileops.model.rewind import (
     FileOperation,
+    KeepOutcome,
     KeepRequest,
     PlaceKind,
     RewindConflict,
@@ -261,8 +262,8 @@ class UnkeptPlaces(Struct, frozen=True):
 
     # --- keep and undo -----------------------------------------------------------------------------------------
 
-    def keep(self, request: KeepRequest) -> tuple[int, set[str]]:
-        """Accept changes, or not. Returns how many entries are kept now, or not any more, and the files concerned."""
+    def keep(self, request: KeepRequest) -> KeepOutcome:
+        """Accept changes, or not."""
         if request.change_ids is not None:
             return self._keep_places(request.change_ids, kept=request.kept)
         if request.entry_ids is not None:
@@ -277,19 +278,30 @@ class UnkeptPlaces(Struct, frozen=True):
             folder = request.file_path
             entries = [entry for entry in entries if is_inside(folder, lineages.present_path(entry))]
         paths = set(map(lineages.present_path, {entry.path: entry for entry in entries}.values()))
-        return self.store.set_kept([entry.entry_id for entry in entries], kept=request.kept), paths
+        n_entries = self.store.set_kept([entry.entry_id for entry in entries], kept=request.kept)
+        return KeepOutcome(n_entries=n_entries, paths=frozenset(paths))
 
-    def _keep_places(self, change_ids: Collection[str], *, kept: bool) -> tuple[int, set[str]]:
-        n_changed = 0
+    def _keep_places(self, change_ids: Collection[str], *, kept: bool) -> KeepOutcome:
+        """Accept single changes, or not. One that was undone or kept before is left out, and is not accepted."""
+        n_entries = n_changes = 0
         groups = self.paths_of(change_ids)
-        for path, ids in groups.items():
-            of_entry = {change_id: entry_of_change(change_id) for change_id in ids}
-            self.store.set_places_kept(of_entry.items(), kept=kept)
+        for path, named in groups.items():
             if not kept:
-                n_changed += self.store.set_kept(of_entry.values(), kept=False)
+                of_entry = {change_id: entry_of_change(change_id) for change_id in named}
+                self.store.set_places_kept(of_entry.items(), kept=False)
+                n_entries += self.store.set_kept(of_entry.values(), kept=False)
+                n_changes += len(of_entry)
                 continue
             snapshot, lineage = self._read(path), self.lineage(path)
-            left = [] if snapshot is None else self._places_in(lineage, snapshot)
+            there = set[str]()
+            if snapshot is not None:
+                there = {found.change.change_id for found in self._places_in(lineage, snapshot)}
+            ids = there.intersection(named)
+            if snapshot is None or not ids:
+                continue
+            self.store.set_places_kept(((change_id, entry_of_change(change_id)) for change_id in ids), kept=True)
+            n_changes += len(ids)
+            left = self._places_in(lineage, snapshot)
             whole = {change_id for change_id in ids if change_id.endswith(f".{_WHOLE_FILE}")}
             in_use = {
                 entry_id for found in left if found.change.change_id not in whole for entry_id in found.change.entry_ids
@@ -299,8 +311,8 @@ class UnkeptPlaces(Struct, frozen=True):
                 for entry in lineage
                 if not entry.kept and entry.undone_by is None and entry.entry_id not in in_use
             ]
-            n_changed += self.store.set_kept(done, kept=True)
-        return n_changed, set(groups)
+            n_entries += self.store.set_kept(done, kept=True)
+        return KeepOutcome(n_entries=n_entries, n_changes=n_changes, paths=frozenset(groups))
 
     def rewind_of(
         self, path: str, snapshot: Snapshot, change_ids: Collection[str], may_rewind: Callable[[Entry], bool]
