@@ -103,29 +103,33 @@ class EntryWriter:
         if not is_settled:
             parts = parts[-1:]  # a save between two contents divides the change once that is certain
         with self._store.transaction():
-            other = self._by_another_daemon(change)
-            related = None if other is None else self._relation(other, change)
-            if other is not None and related == "same":
-                joint = self._joined(other, change, parts[-1])
-                written = [replace(joint, settled=joint.settled and is_settled)]
-                self._store.replace(written[0])
-                self._recent.append(written[0])
-            elif related == "later":
-                return
-            else:
-                if other is not None and related == "before":
-                    change = _following(other, change)
-                entries = self._entries_of(change, parts, is_settled=is_settled)
-                written = [self._append(entry, contents) for entry, contents in entries]
-        kept = [entry for entry in written if entry is not None]
+            kept = self._written(change, parts, is_settled=is_settled)
+        if kept is None:
+            return
         if not is_settled or change.is_open:
             self._unsettled.extend(_Unsettled(entry.entry_id, change, is_settled, entry.by) for entry in kept[-1:])
         self._on_entries(kept)
 
-    def _by_another_daemon(self, change: Observed) -> Entry | None:
-        """The newest entry of the file, if this daemon has not made it."""
+    def _written(self, change: Observed, parts: Sequence[Part], *, is_settled: bool) -> list[Entry] | None:
+        """Write a change and return its entries that remain; None if an entry of another daemon contains it."""
         newest = self._store.newest(change.path)
-        return None if newest is None or newest.recorder == self._store.recorder else newest
+        if newest is not None and newest.recorder != self._store.recorder:
+            match self._relation(newest, change):
+                case "same":
+                    joint = self._joined(newest, change, parts[-1])
+                    joint = replace(joint, settled=joint.settled and is_settled)
+                    self._store.replace(joint)
+                    self._recent.append(joint)
+                    return [joint]
+                case "later":
+                    return None
+                case "before":
+                    change = _following(newest, change)
+                case None:
+                    pass
+        entries = self._entries_of(change, parts, is_settled=is_settled)
+        written = [self._append(entry, contents) for entry, contents in entries]
+        return [entry for entry in written if entry is not None]
 
     def _relation(self, other: Entry, change: Observed) -> Relation | None:
         written = 0.0 if change.after is None else change.after.mtime_ns / 1e9
@@ -386,16 +390,15 @@ def _is_same_writer(previous: Entry, entry: Entry) -> bool:
         return False
     if isinstance(entry.by, ByOutside) and entry.time - previous.time > SAME_WRITER_S:
         return False
-    return (
-        previous.settled
-        and previous.content == entry.content == "kept"
-        and previous.after == entry.before
-        and entry.gap is None
-        and previous.gap != "away"
-        and previous.undone_by is None
-        and not previous.undoes
-        and previous.kept == entry.kept
-    )
+    follows = previous.after == entry.before and previous.gap != "away"
+    return follows and previous.kept == entry.kept and _can_be_one(previous, entry)
+
+
+def _can_be_one(previous: Entry, entry: Entry) -> bool:
+    """Whether an entry can extend the one before it, if one writer made both."""
+    has_texts = previous.content == entry.content == "kept" and entry.gap is None
+    is_undo_or_undone = previous.undone_by is not None or previous.undoes
+    return has_texts and previous.settled and not is_undo_or_undone
 
 
 def _following(other: Entry, change: Observed) -> Observed:
@@ -409,22 +412,12 @@ def _following(other: Entry, change: Observed) -> Observed:
 
 def _is_save_by_rename(previous: Entry, entry: Entry) -> bool:
     """Whether both are one save of an editor that renames the file, or removes it, and writes it again."""
-    if entry.evidence != "save" or not isinstance(entry.by, ByPerson) or entry.gap is not None:
+    if (previous.kind, entry.kind) != ("delete", "create") or entry.time - previous.time > SAME_WRITER_S:
         return False
-    is_by_editor = isinstance(previous.by, ByOutside) or (
-        isinstance(previous.by, ByUnsure) and entry.by in previous.by.candidates
-    )
-    return (
-        is_by_editor
-        and previous.settled
-        and entry.settled
-        and (previous.kind, entry.kind) == ("delete", "create")
-        and previous.content == entry.content == "kept"
-        and previous.gap is None
-        and previous.undone_by is None
-        and not previous.undoes
-        and entry.time - previous.time <= SAME_WRITER_S
-    )
+    is_save = entry.evidence == "save" and isinstance(entry.by, ByPerson) and entry.settled
+    candidates = previous.by.candidates if isinstance(previous.by, ByUnsure) else ()
+    is_by_editor = isinstance(previous.by, ByOutside) or entry.by in candidates
+    return is_save and is_by_editor and previous.gap is None and _can_be_one(previous, entry)
 
 
 def _is_withdrawal(undone: Sequence[Entry]) -> bool:
