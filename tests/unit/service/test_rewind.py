@@ -596,3 +596,19 @@ async def test_rewind_of_a_rename_with_unsaved_text_changes_nothing(recording: R
     assert result.error is not None
     assert (recording.bench.on_disk(A), recording.bench.on_disk(NEW)) == (None, OLD)
     assert recording.bench.workspace.fs.read(NEW).data == _changed(OLD, b"five", b"5 unsaved")
+
+
+@pytest.mark.parametrize("half", [0, 1], ids=["created", "deleted"])
+@pytest.mark.parametrize("is_changed", [False, True], ids=["unchanged", "changed"])
+async def test_rewind_of_one_entry_of_a_rename_undoes_the_rename(
+    recording: Recording, half: int, is_changed: bool
+) -> None:
+    recording.rename(A, NEW, AGENT)
+    ids = [entry.entry_id for entry in recording.entries()]
+    if is_changed:
+        recording.write(NEW, _changed(OLD, b"five", b"5"), PERSON)
+    before = recording.bench.on_disk(NEW)
+    result = await recording.rewind("entry_id", ids[half])
+    assert result.error is None, result.output
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(NEW)) == (before, None)
+    assert result.n_undone == 2

@@ -39,7 +39,25 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     recent = [entry for entry in inside if request.since is None or entry.time >= request.since]
     if not recent:
         raise UnknownTarget(explanation="it has no entries since then")
-    return recent
+    return list(_with_whole_renames(store, recent, may_rewind))
+
+
+def _with_whole_renames(store: RecordStore, chosen: Sequence[Entry], may_rewind: MayRewind) -> Iterator[Entry]:
+    """Yield these entries, and the other halves of their renames: a half alone would double the text, or remove it."""
+    ids = {entry.entry_id for entry in chosen}
+    for entry in chosen:
+        yield entry
+        name = entry.moved_to if entry.kind == "delete" else entry.moved_from
+        if name is None:
+            continue
+        at_name, _ = store.entries(LogQuery(path=name, in_force=True), is_file=True)
+        halves = (
+            half for half in at_name if half.kind != entry.kind and entry.path in {half.moved_from, half.moved_to}
+        )
+        nearest = min(halves, key=lambda half: abs(half.time - entry.time), default=None)
+        if nearest is not None and nearest.entry_id not in ids and may_rewind(nearest):
+            ids.add(nearest.entry_id)
+            yield nearest
 
 
 _NAMES = {
