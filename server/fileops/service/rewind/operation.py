@@ -241,13 +241,14 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         To leave one may break another one of the same file, so those before are looked at again.
         """
 
-        def is_undone(rename: Rename) -> bool:
+        def first_broken() -> Rename | None:
             undone = {entry.entry_id for file in plans.values() for entry in file.rewind.undone}
-            return undone.issuperset(half.entry_id for half in rename.halves)
+            broken = (rename for rename in renames if any(half.entry_id not in undone for half in rename.halves))
+            return next(broken, None)
 
         renames = renames_of(self.store, groups)
         n_of_path = Counter(path for rename in renames for path in (rename.old_path, rename.new_path))
-        while (rename := next((rename for rename in renames if not is_undone(rename)), None)) is not None:
+        while (rename := first_broken()) is not None:
             renames.remove(rename)
             paths = (rename.old_path, rename.new_path)
             is_planned = all(path in plans for path in paths)
