@@ -26,7 +26,7 @@ need() { # need PROGRAM PACKAGE...
   apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 ||
     { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
 }
-need chromium chromium fonts-dejavu-core
+need chromium-headless-shell chromium-headless-shell fonts-dejavu-core
 need rg ripgrep
 
 # A node tree (bin/node, lib/node_modules/npm) of a given major: the machine's own where it fits, else PyPI's.

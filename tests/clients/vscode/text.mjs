@@ -25,6 +25,7 @@ async function openFile(basename) {
   await page.locator('.quick-input-list .monaco-list-row', { hasText: basename }).first().waitFor();
   await page.keyboard.press('Enter');
   await until(async () => (await focused()).includes(basename), 'the file has the keyboard');
+  await until(async () => (await agent(null, 'visible')).includes(file(basename)), 'the extensions know that it is visible');
 }
 
 async function goToLine(line) {

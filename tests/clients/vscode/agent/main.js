@@ -1,5 +1,6 @@
 // An agent that lives in the editor, as another extension: it uses the exported API of Fileops and nothing else.
 // The test's program controls it over HTTP: POST {session, method, params}; hanging up takes the call back.
+// The method `visible` answers with the paths of the files that extensions know to be visible.
 // With {kill: PID} the daemon is killed first, so that the editor sends the call before it can notice.
 const fs = require('node:fs');
 const http = require('node:http');
@@ -18,6 +19,8 @@ function killAndWait(pid) {
   while (!isGone());
 }
 
+const visible = () => vscode.window.visibleTextEditors.map(({ document }) => document.uri.fsPath);
+
 exports.activate = async context => {
   const fileops = await vscode.extensions.getExtension('fileops.fileops').activate();
   const server = http.createServer(async (request, response) => {
@@ -29,7 +32,8 @@ exports.activate = async context => {
     const target = session ? fileops.session(session) : fileops;
     try {
       if (kill) killAndWait(kill);
-      const result = method === 'state' ? fileops.state : await target[method](params, cancel.token);
+      const own = { state: () => fileops.state, visible }[method];
+      const result = own ? own() : await target[method](params, cancel.token);
       response.end(JSON.stringify({ result: result ?? null }));
     } catch (error) {
       response.end(JSON.stringify({ error: { code: error.code ?? null, message: String(error.message) } }));
