@@ -277,6 +277,7 @@ def last(
         ("    return a\n", "    return a + 1"),
         ("    values = [\n", '    """More."""\n    values = [\n'),
         ("            break\n", "            continue\n"),
+        ("        call(a)\n", "        nonlocal a\n        call(a)\n"),
     ],
 )
 def test_edit_of_code_is_checked_by_its_part(old: str, new: str, newline: str) -> None:

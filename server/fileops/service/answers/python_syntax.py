@@ -3,8 +3,9 @@
 import ast
 import keyword
 import re
+import symtable
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -191,8 +192,19 @@ def _represented(following: re.Match[bytes]) -> tuple[bytes, bytes]:
 
 
 def _is_python(source: str) -> bool:
+    """Whether the source parses. A table of symbols is made from it, which is cheaper than making objects of its tree.
+
+    That also fails for errors of names that are none of syntax here (`nonlocal` outside a function), so then the tree
+    decides.
+    """
+    return _succeeds(lambda: symtable.symtable(source, _SOURCE, "exec")) or _succeeds(
+        lambda: compile(source, _SOURCE, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    )
+
+
+def _succeeds(parse: Callable[[], object]) -> bool:
     try:
-        compile(source, _SOURCE, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        parse()
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the whole text shows what the error is, if any
         return False
     return True
