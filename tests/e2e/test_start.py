@@ -4,13 +4,15 @@ import ast
 import importlib.util
 import re
 import resource
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from fileops.api import requests, sessions, views
-from support.patience import wait_until
+from support.daemon_process import attached, place
+from support.patience import PATIENCE_S, wait_until
 from support.rawclient import DAEMON, SEAM_DAEMON, RawClient, edit_of, frame, raw_client
 from support.starved import Starved
 
@@ -55,7 +57,11 @@ def _send(client: RawClient, *messages: object) -> None:
 
 
 def _loaded(client: RawClient) -> set[str]:
-    return set(re.findall(r"\| +([\w.]+)$", client.stderr, re.MULTILINE))
+    return _imports(client.stderr)
+
+
+def _imports(stderr: str) -> set[str]:
+    return set(re.findall(r"\| +([\w.]+)$", stderr, re.MULTILINE))
 
 
 def test_reading_and_editing_loads_no_pygls(file: Path) -> None:
@@ -140,6 +146,27 @@ def test_requests_after_the_first_answer_are_served_without_free_descriptors(fil
             assert client.result("fileops/describe", {"method": "fileops/edit", "arguments": edit_of(file)})
             assert client.result("fileops/tools")["tools"]
         assert client.shut_down() == 0
+
+
+def test_shared_daemon_loads_the_record_before_it_serves(file: Path) -> None:
+    """No request waits on the event loop for what records it."""
+    with place() as here:
+        log = here.folder / "imports"
+        with log.open("wb") as stderr:
+            daemon = subprocess.Popen((*COUNTING_IMPORTS, "daemon"), env=here.process_env, stderr=stderr)
+        try:
+            wait_until(lambda: here.run("status").returncode == 0)
+            at_start = log.read_text()
+            with attached(here) as client:
+                client.initialize(rootUri=file.parent.as_uri())
+                client.read(file)
+                later = log.read_text().removeprefix(at_start)
+        finally:
+            daemon.terminate()
+            assert daemon.wait(PATIENCE_S) == 0
+    assert {"sqlite3", "fileops.record.store"} <= _imports(at_start)
+    assert "fileops.lsp.server" in _imports(later)  # the list is what we think it is
+    assert not [name for name in _imports(later) if name.startswith(("sqlite3", "fileops.record"))]
 
 
 def test_read_after_the_first_didopen_sees_the_document(file: Path) -> None:

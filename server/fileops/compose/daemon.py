@@ -3,10 +3,13 @@
 import asyncio
 import gc
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from fileops.compose.lsp_connection import LspConnection
 from fileops.compose.mcp_connection import McpConnection
+from fileops.compose.private import OF_A_SERVICE
 from fileops.compose.state import Connection, DaemonState, Hub
 from fileops.daemon.peer import ancestors_of, parent_of
 
@@ -21,6 +24,11 @@ MAX_STRAYS = 64  # sessions of hooks that wait for their client
 # What the hosts of hooks call themselves as clients of MCP, where `mcp hook` calls them otherwise.
 CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
 
+# Imported before the loop runs, and while the garbage collector is off. The first client waits in the socket meanwhile;
+# on the loop the same imports would take longer, and everything else would wait for them.
+OF_A_RECORD = ("fileops.record.recorder", "fileops.record.migration", "fileops.record.history")
+OF_A_CLIENT = ("fileops.rpc.session",)
+
 
 class HookedSession(NamedTuple):
     """The session that a hook is about, and the connection that uses it."""
@@ -32,10 +40,13 @@ class HookedSession(NamedTuple):
 def serve_daemon(options: "DaemonOptions") -> int:
     """Serve the clients that attach; returns the exit status."""
     gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
-    import fileops.fs.local.filesystem  # pyright: ignore[reportUnusedImport]  # needed by the first client
-    import fileops.history.journal  # noqa: F401  # pyright: ignore[reportUnusedImport]
     from fileops.daemon import process
 
+    for module in (*OF_A_SERVICE, *OF_A_CLIENT):
+        import_module(module)
+    with suppress(ImportError):  # Python may have been built without sqlite3: the first client is told then
+        for module in OF_A_RECORD:
+            import_module(module)
     gc.freeze()
     gc.enable()
     return process.serve_daemon(options, SharedDaemonState)
