@@ -25,12 +25,13 @@ def test_demo_plays_its_steps(capsys: pytest.CaptureFixture[str], monkeypatch: p
     monkeypatch.setenv("COLUMNS", "60")
     assert run_demo() == 0
     told = capsys.readouterr().out
-    assert re.findall(r"^(\d+)\. ", told, re.MULTILINE) == [str(number) for number in range(1, 13)]
+    assert re.findall(r"^(\d+)\. ", told, re.MULTILINE) == [str(number) for number in range(1, 14)]
     assert "     4→cheese = 1" in told
     assert "-cheese = 1\n" in told
     assert "+cheese = 3\n" in told
     assert re.search(r"fileops/didBecomeStale: modified, \d+\.\d ms after the change", told)
     assert "2 changes in 2 files have been undone." in told
+    assert "cart.py, line 5, not kept yet" in told
     assert "File has been modified externally. Either by user or a linter." in told
     assert told.endswith("Each step did what it says.\n")
     assert "\x1b" not in told

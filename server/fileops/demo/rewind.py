@@ -1,4 +1,4 @@
-"""The last steps of the demo: a shared daemon records who changed what, and undoes one agent's part of it.
+"""The last steps of the demo: a shared daemon records who changed what, and undoes one agent's part or single changes.
 
 The daemon has its own socket and its own record in the temporary folder, so that the user's own are left alone.
 """
@@ -18,6 +18,7 @@ from fileops_client import FileOpsClient, RecordEntry
 BEFORE = b"def total(items):\n    return sum(items)\n\n\nRATE = 0.19\n"
 BY_PERSON = (b"RATE = 0.19", b"RATE = 0.20")
 BY_AGENT = (b"sum(items)", b"round(sum(items), 2)")
+OVER_PERSON = (b"RATE = 0.20", b"RATE = 0.25")
 STARTS_WITHIN_S = 30.0
 
 
@@ -56,7 +57,26 @@ async def play_rewind(stage: Stage, folder: str) -> None:
             require(os.listdir(project) == ["cart.py"], "the file that the program made is still there")
             for line in undone.output.replace(f"{project}/", "").splitlines():
                 stage.answer(line)
-            stage.answer("In your own folder: fileops-server log, fileops-server rewind")
+
+            stage.step("Another agent tries, and changes your line, too: you keep one change and undo the other")
+            async with FileOpsClient.attach(socket=socket, host="agent", command=command, root=project) as agent:
+                await agent.begin_turn(title="round the prices, please")
+                require((await agent.read(path)).ok, "the file could not be read")
+                edits = [(old.decode(), new.decode()) for old, new in (BY_AGENT, OVER_PERSON)]
+                edited = await agent.multi_edit(path, edits)
+                require(edited.ok, edited.output)
+            (file,) = (file for file in (await user.unkept()).files if file.changes)
+            for change in file.changes:
+                stage.answer(f"{change.label}: cart.py, line {change.start_line}, not kept yet")
+            require([change.start_line for change in file.changes] == [2, 5], "a change is missing")
+            rounded, rate = (change.change_id for change in file.changes)
+            await user.keep(change_ids=[rounded])
+            undone = await user.rewind(change_ids=[rate], approved=True)
+            require(undone.error is None, undone.output)
+            require(bytes_of(path) == BEFORE.replace(*BY_PERSON).replace(*BY_AGENT), "the file is not as you chose")
+            require((await user.unkept()).n_changes == 0, "a change is not decided yet")
+            stage.answer("Line 2 is kept, and line 5 is yours again.")
+            stage.answer("In your own folder: fileops-server log, rewind and keep")
     finally:
         await asyncio.to_thread(_end, command, socket, place)
 

@@ -1,4 +1,4 @@
-"""`fileops-server demo`: twelve steps with daemons as child processes.
+"""`fileops-server demo`: thirteen steps with daemons as child processes.
 
 Each step says what it requests, shows the result, and checks the result and the disk. The user's files are only read;
 the steps work on copies in a temporary folder.
