@@ -6,8 +6,9 @@ result. If the file changes between the read and the commit, the work is tried a
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Self
+
+from msgspec import Struct
 
 from fileops.model.errors import IoFailure
 from fileops.model.files import Committed
@@ -76,8 +77,7 @@ class CancelToken:
                 self._state = "open"
 
 
-@dataclass(frozen=True, slots=True)
-class CommitGuard:
+class CommitGuard(Struct, frozen=True):
     """CommitHooks that tie the commit to the cancel and to the trackers, inside the file's lock."""
 
     token: CancelToken
@@ -96,8 +96,7 @@ class CommitGuard:
         self.on_committed(committed)
 
 
-@dataclass(frozen=True, slots=True)
-class SetCommitGuard:
+class SetCommitGuard(Struct, frozen=True):
     """SetHooks: as CommitGuard, of several files."""
 
     token: CancelToken

@@ -11,8 +11,8 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fileops.core import splices as splicing
@@ -32,8 +32,7 @@ ENTRY_BYTES = 900  # of an entry besides its texts
 MAX_SUMMARY_CHARS = 80
 
 
-@dataclass(slots=True)
-class _FileHistory:
+class _FileHistory(Struct):
     """The edits of one file, oldest first. latest: the content after the newest; contents: after others, compressed."""
 
     edits: OrderedDict[str, AppliedEdit] = field(default_factory=OrderedDict[str, AppliedEdit])

@@ -1,6 +1,5 @@
 """Values of open documents: positions, what an editor reports, and what it is asked to do."""
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -8,8 +7,7 @@ from msgspec import Struct
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+class Position(Struct, frozen=True, order=True):
     """An LSP position: 0-based, `character` in units of the position encoding."""
 
     line: int

@@ -15,7 +15,8 @@ import threading
 import time
 from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 LOCK_WAIT_S = 10.0  # a commit takes milliseconds; a longer lock is foreign
 READ_WAIT_S = 0.5
@@ -23,8 +24,7 @@ _LONGEST_PAUSE_S = 0.02
 _NO_LOCKS_HERE = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS, errno.EBADF}
 
 
-@dataclass(slots=True)
-class _Counted:
+class _Counted(Struct):
     """A lock and the number of threads that hold it or wait for it."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -72,8 +72,7 @@ class LockTable:
         return len(self._locks)
 
 
-@dataclass(slots=True)
-class Held:
+class Held(Struct):
     """See `LockTable.of`. A class, because it is faster than a generator and edits take three."""
 
     table: LockTable

@@ -4,8 +4,8 @@ Belongs to the event loop; the disk is read in worker threads.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
@@ -35,8 +35,7 @@ from fileops.tracking.freshness import Freshness
 from fileops.tracking.reports import IsHidden
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFiles:
+class SessionFiles(Struct, frozen=True, kw_only=True):
     fs: FileSystem
     freshness: Freshness
     workers: SharedWorkers

@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fileops.model.bounded import LruDict
 from fileops.model.sessions import SessionName
@@ -40,8 +41,7 @@ class Latencies:
         return self.max_ns
 
 
-@dataclass(slots=True)
-class Counters:
+class Counters(Struct):
     """Counts of calls by method, of outcomes by code, and of matches (steps of applied edits) by tier."""
 
     calls: Counter[str] = field(default_factory=Counter[str])

@@ -7,9 +7,10 @@ unique on both sides, as in patience diff, and beyond that compared line against
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from operator import ne
+
+from msgspec import Struct
 
 Line = str | bytes
 Range = tuple[int, int, int, int]  # old_start, old_end, new_start, new_end, 0-based, ends exclusive
@@ -19,8 +20,7 @@ _MAX_LINES = 200_000
 _MAX_DEPTH = 16  # of division; each level costs a pass
 
 
-@dataclass(slots=True)
-class CostBudget:
+class CostBudget(Struct):
     """The remaining cost of exact comparisons, in lines × lines (at most about 0.6 µs each)."""
 
     left: int = 200_000

@@ -4,7 +4,8 @@ The cost depends on the splices: only the lines that they touch are split, and t
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.core.diff.lines import CostBudget, changed_ranges, positional_ranges
 from fileops.core.text import count_newlines, line_end, line_start, split_lines
@@ -16,8 +17,7 @@ MAX_COMPARED_LINES = 400_000  # of one block on both sides; more count as remove
 MANY_SPLICES = 64  # more are compared line against line, which is cheaper
 
 
-@dataclass(slots=True, kw_only=True)
-class Region:
+class Region(Struct, kw_only=True):
     """Removed and added lines. old_at, new_at: their 0-based first line; start, end: bytes of the old data.
 
     in_pairs: each line corresponds to the line at the same index on the other side, and some of them are equal.
@@ -32,8 +32,7 @@ class Region:
     in_pairs: bool
 
 
-@dataclass(slots=True, kw_only=True)
-class _Block:
+class _Block(Struct, kw_only=True):
     """Whole lines [start, end) of the data that one or more splices touch, and their new text."""
 
     start: int

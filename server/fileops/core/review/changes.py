@@ -5,10 +5,10 @@ cover all that it changes: accepting all of them is the plan, byte for byte.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import ne
 
 import xxhash
+from msgspec import Struct
 
 from fileops.core.diff.regions import Region, regions
 from fileops.core.diff.unified import MAX_LINE_CHARS, range_of_hunk
@@ -56,8 +56,7 @@ def changes_of(plan: Plan, check: Check = unchecked) -> tuple[ReviewChange, ...]
     return tuple(changes)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Run:
+class _Run(Struct, kw_only=True):
     """Changed lines. start, end: bytes of the old data; new: what replaces them; old_at, new_at: 0-based lines."""
 
     start: int

@@ -9,9 +9,9 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace as with_changes
 
 from fileops.fs.local.commit_checks import CommitChecks, Written, own_status
@@ -295,8 +295,7 @@ def _facts(status: os.stat_result) -> tuple[int, ...]:
 # --- the temp file ----------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class TempFile:
+class TempFile(Struct):
     """A temp file. It is removed at the end of the `with` unless it was renamed to its place.
 
     fd: for reading, and locked, which shows that the process that made the file is alive. Another descriptor is used

@@ -6,22 +6,21 @@
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.fs.os_errors import translating
 from fileops.model.files import CommitReport
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """A finished commit. `status` is from a handle of the file that was written."""
 
     status: os.stat_result
     report: CommitReport
 
 
-@dataclass(frozen=True, slots=True)
-class CommitChecks:
+class CommitChecks(Struct, frozen=True):
     """Callbacks that run before the commit.
 
     require_unchanged: raises Stale. prepare, before: the caller's hooks. hold: takes the lock of a new inode. on_kept:

@@ -4,7 +4,8 @@ import os
 import stat
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.fs.local.commit_checks import CommitChecks, Written, own_status
 from fileops.fs.local.directories import NO_PLACE, require_room_for_temp
@@ -24,8 +25,7 @@ class AnotherFileError(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class JournalLocation:
+class JournalLocation(Struct, frozen=True):
     """The folder for journals that cannot be beside their file. `on_kept` is called if a journal has to stay."""
 
     state_folder: str

@@ -16,10 +16,11 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 import xxhash
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fileops.fs.local.own_files import OwnFile, new_name, release
 from fileops.platform import descriptors, sync
@@ -32,8 +33,7 @@ _MAX_HEADER_BYTES = 65536
 _MAX_NUMBER = (1 << 63) - 1  # of the system's sizes and times
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """Bytes [start, end_old) of the old file that become [start, end_new) of the new one.
 
     Nothing else changes: the region extends to the end of the file unless both ends are equal.
@@ -46,8 +46,7 @@ class Region:
     size_new: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
+class _Header(Struct, frozen=True):
     magic: str
     target: str  # a name beside the journal, or an absolute path; as latin-1
     ino: int

@@ -15,8 +15,9 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from fileops.platform import descriptors
 from fileops.platform.locks import try_lock
@@ -26,8 +27,7 @@ _PREFIX = ".fileops-"
 _ENDED = (b"Z", b"X")  # states of a process that its parent has not waited for
 
 
-@dataclass(frozen=True, slots=True)
-class OwnFile:
+class OwnFile(Struct, frozen=True):
     """A temp file or journal of a daemon, described by its name."""
 
     name: str

@@ -9,7 +9,8 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.fs.local.nofollow import PATH_ONLY, READ, is_unwritten, stamp_of
 from fileops.fs.streams import BytesStream
@@ -20,8 +21,7 @@ _MAX_FOLDERS = 65536
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Disk:
+class _Disk(Struct, frozen=True):
     """The filesystem of a folder. `is_memory`: it is only in memory, so no read of it waits."""
 
     dev: int

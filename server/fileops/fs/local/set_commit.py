@@ -31,8 +31,8 @@ import stat
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from msgspec.structs import replace as with_changes
 
 from fileops.core import splices as core_splices
@@ -60,8 +60,7 @@ from fileops.ports import SetHooks
 _NO_LINK = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 
 
-@dataclass(slots=True, kw_only=True)
-class _Step:
+class _Step(Struct, kw_only=True):
     """A step of the set and what is open for it. data: the new content; target: the old file, None of a creation."""
 
     file: PlannedFile
@@ -85,8 +84,7 @@ class _Step:
         return self.written
 
 
-@dataclass(slots=True, kw_only=True)
-class SetCommit:
+class SetCommit(Struct, kw_only=True):
     """One change set on its way to the disk. on_kept: called if one of our files had to stay in this folder."""
 
     set_id: str

@@ -18,7 +18,8 @@ import stat
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.core.roots import folder_of
 from fileops.fs.local.directories import open_folder
@@ -40,8 +41,7 @@ class BusyError(Exception):
     """A live process is writing one of the files. The recovery is tried again later."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Found(Struct, frozen=True, kw_only=True):
     """The file at a name. digest: of its content."""
 
     status: os.stat_result

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fileops.fs.local import nofollow
 from fileops.fs.local.directories import open_folder
@@ -19,8 +20,7 @@ _FOLLOWS_ANYWAY = os.access not in os.supports_follow_symlinks
 Inode = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A locked file. `fd` is for reading; `status` is from the time of locking."""
 
     path: str

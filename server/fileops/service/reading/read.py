@@ -4,8 +4,7 @@ Owns the order of checks of a read. What it shows is recorded once it was sent (
 of the wire, of the event loop or of other reads.
 """
 
-from dataclasses import dataclass, field
-
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fileops.concurrency.cancellation import CancelToken
@@ -38,12 +37,11 @@ from fileops.tracking.content_cache import MAX_BASE_BYTES
 from fileops.tracking.freshness import Freshness
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOperation:
+class ReadOperation(Struct, frozen=True):
     fs: FileSystem
     freshness: Freshness
     settings: Settings
-    detector: ImageDetector = images.ContentDetector()  # noqa: RUF009 - it has no state
+    detector: ImageDetector = images.ContentDetector()
     line_indexes: LineIndexes = field(default_factory=LineIndexes)
     refused_places: RefusedPlaces = field(default_factory=RefusedPlaces)
 
