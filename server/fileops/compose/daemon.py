@@ -24,8 +24,8 @@ MAX_STRAYS = 64  # sessions of hooks that wait for their client
 # What the hosts of hooks call themselves as clients of MCP, where `mcp hook` calls them otherwise.
 CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
 
-# Imported before the loop runs, and while the garbage collector is off. The first client waits in the socket meanwhile;
-# on the loop the same imports would take longer, and everything else would wait for them.
+# Imported before the loop runs, and while the garbage collector is off. The first client waits in the socket until
+# then; on the loop the same imports would take longer, and everything else would wait for them.
 OF_A_RECORD = ("fileops.record.recorder", "fileops.record.migration", "fileops.record.history")
 OF_A_CLIENT = ("fileops.rpc.session",)
 
@@ -44,7 +44,7 @@ def serve_daemon(options: "DaemonOptions") -> int:
 
     for module in (*OF_A_SERVICE, *OF_A_CLIENT):
         import_module(module)
-    with suppress(ImportError):  # Python may have been built without sqlite3: the first client is told then
+    with suppress(ImportError):  # Python may have been built without sqlite3: the first client gets a message then
         for module in OF_A_RECORD:
             import_module(module)
     gc.freeze()
