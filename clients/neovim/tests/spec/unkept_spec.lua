@@ -216,8 +216,39 @@ t.it('two decisions about one change at once are done once, and each is reported
   local without = TEXT:gsub('five\n', 'five\nadded\n'):gsub('nine\n', '')
   t.eq(t.contents(path), without)
   words = said_of_two('gg]cdydy', function() marked(buf, { 10 }) end)
-  t.eq({ words, t.contents(path) }, { { 'fileops: 1 change kept', 'fileops: 1 change kept' }, without })
+  t.eq({ vim.list_contains(words, 'fileops: 1 change kept'), t.contents(path) }, { true, without })
   vim.cmd('Fileops keep all')
+  marked(buf, {})
+end)
+
+t.it('a change that another editor has undone or kept already is neither kept nor undone', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  local ids = vim.tbl_map(function(change) return change.change_id end, marks.touched(buf))
+  keys('gg]cdu') -- as another editor would
+  marked(buf, { 6, 10 })
+  keys('gg]cdy')
+  marked(buf, { 10 })
+  local text = t.contents(path)
+  local function said(act)
+    return t.said(function(words)
+      act()
+      t.wait(function() return #words > 0 end, 'a word')
+    end)
+  end
+  t.eq(
+    said(function() unkept.keep_ids({ ids[1] }) end),
+    { 'fileops: nothing to keep: kept or undone already, or changed since' }
+  )
+  t.eq(
+    said(function() unkept.undo_ids({ ids[2] }) end),
+    { 'fileops: nothing to undo: kept or undone already, or changed since' }
+  )
+  t.eq({ t.contents(path), marks.lines(buf) }, { text, { 10 } })
+  t.eq(
+    said(function() unkept.keep_ids({ ids[1], ids[3] }) end),
+    { 'fileops: 1 change kept; 1 kept or undone already, or changed since' }
+  )
   marked(buf, {})
 end)
 

@@ -175,9 +175,13 @@ end
 --- Keep these changes.
 ---@param ids string[]
 function M.keep_ids(ids)
-  decision.keep(ids, function()
-    messages.info(decision.counted(#ids, 'change') .. ' kept')
+  decision.keep(ids, function(n_gone)
     follow_up()
+    if n_gone == #ids then
+      return messages.warn('nothing to keep: kept or undone already, or changed since')
+    end
+    local but = n_gone > 0 and ('; %d kept or undone already, or changed since'):format(n_gone) or ''
+    messages.info(decision.counted(#ids - n_gone, 'change') .. ' kept' .. but)
   end)
 end
 
@@ -202,7 +206,9 @@ function M.undo_ids(ids, reason)
     if n_left > 0 then
       return messages.warn(('%d left as they are: others changed them since'):format(n_left))
     end
-    messages.info(decision.counted(#ids, 'change') .. ' undone (:Fileops redo takes that back)')
+    local where = decision.is_elsewhere(details) and 'in the unsaved text of another editor'
+      or '(:Fileops redo takes that back)'
+    messages.info(('%s undone %s'):format(decision.counted(#ids, 'change'), where))
   end)
 end
 

@@ -1,5 +1,6 @@
 -- What a person decides about changes that are written already, handed in to the daemon: it plans and writes, or says
 -- why not. A daemon that ends or hangs in between is named; what it has done by then, the next list of changes shows.
+local buffers = require('fileops.buffers')
 local handlers = require('fileops.client.handlers')
 local messages = require('fileops.ui.messages')
 local protocol = require('fileops.client.protocol')
@@ -14,11 +15,26 @@ function M.counted(n, noun) return ('%d %s%s'):format(n, noun, n == 1 and '' or 
 
 --- Keep these changes.
 ---@param ids string[]
----@param act fun() once they are kept
+---@param act fun(n_gone: integer) once they are kept, but for those kept or undone before, or whose lines changed
 function M.keep(ids, act)
-  request(protocol.methods.keep, { change_ids = ids }, 'keeping ' .. M.counted(#ids, 'change'), function(err)
-    if err then return messages.failure(err) end
-    act()
+  request(
+    protocol.methods.keep,
+    { change_ids = ids },
+    'keeping ' .. M.counted(#ids, 'change'),
+    function(err, result)
+      if err then return messages.failure(err) end
+      act(#ids - (result.n_changes or #ids)) -- an older daemon does not say
+    end
+  )
+end
+
+--- Whether a file was changed in unsaved text of another editor, and so not on disk nor here.
+---@param details fileops.wire.RewindDetails
+---@return boolean
+function M.is_elsewhere(details)
+  return vim.iter(details.files):any(function(file)
+    local buf = file.applied_to == 'buffer' and buffers.buffer_of(file.file_path)
+    return file.applied_to == 'buffer' and not (buf and vim.bo[buf].modified)
   end)
 end
 
@@ -32,6 +48,9 @@ function M.rewind(params, what, act)
   request(protocol.methods.rewind, params, what, function(err, result)
     ended()
     if err then return messages.failure(err) end
+    if params.change_ids and (result.error or {}).code == 'unknown_target' then
+      return messages.warn('nothing to undo: kept or undone already, or changed since')
+    end
     if result.status == 'error' then return messages.error(require('fileops.manual').reason(result.error)) end
     for _, file in ipairs(not params.dry_run and result.details.files or {}) do
       if file.applied_to ~= 'buffer' then handlers.file_written(file.file_path) end
