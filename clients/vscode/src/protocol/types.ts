@@ -1388,7 +1388,7 @@ export interface KeepParams {
 export interface KeepResult {
   /** Entries whose `kept` changed. */
   n_entries: number;
-  /** How many of the `change_ids` were there; the others were undone, kept or written over before. Null without them. */
+  /** How many of the `change_ids` were there; others were undone, kept or written over before. Null without them. */
   n_changes: number | null;
 }
 /** Milliseconds, without the time that the user or the client's model took to answer. */

@@ -598,7 +598,7 @@
 
 ---@class (exact) fileops.wire.KeepResult What was kept, or not any more.
 ---@field n_entries integer Entries whose `kept` changed.
----@field n_changes? integer How many of the `change_ids` were there; the others were undone, kept or written over before. Null without them.
+---@field n_changes? integer How many of the `change_ids` were there; others were undone, kept or written over before. Null without them.
 
 ---@class (exact) fileops.wire.Latency Milliseconds, without the time that the user or the client's model took to answer.
 ---@field n integer Calls.
