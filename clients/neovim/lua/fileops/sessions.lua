@@ -103,7 +103,7 @@ function M.proposer(params)
   return params.session and M.label(params.session) or params.session_id -- of this Neovim, which named it
 end
 
-local sources = { external = 'another program', buffer = 'typing here' }
+local sources = { external = 'another program', buffer = 'typing' }
 
 --- Who changed a file.
 ---@param source string "external", "buffer" or "session:ID"

@@ -113,7 +113,7 @@
 ---@field change_ids string[] what can be decided alone
 ---@field rejected table<string, boolean> change id → true
 ---@field accepted table<string, boolean> change id → true, decided one by one
----@field reason? string of the rejection of a change, for the model
+---@field reasons? table<string, string> change id → why it is rejected, for the model
 ---@field settle fun(decision: fileops.Decision)
 ---@field client_id? integer of a question that waits for an answer, as the next two
 ---@field request_id? integer|string the daemon's; nil under a transport that hides it

@@ -37,7 +37,7 @@ t.it('a session is named by its label, and never by its id', function()
   t.eq(vim.tbl_map(sessions.name, { 'codex:0200', 'codex-3', 'codex-3/plan' }), { 'codex', 'codex', 'codex' })
 
   t.eq(sessions.source('session:codex:0199'), 'session Codex')
-  t.eq(sessions.source('buffer'), 'typing here')
+  t.eq(sessions.source('buffer'), 'typing')
   t.eq(sessions.proposer({ session_id = 'agent-1' }), 'agent-1')
   local session = { session_id = 'x', label = 'newer', host = 'gemini' }
   t.eq(sessions.proposer({ session_id = 'codex-2', session = session }), 'newer')

@@ -88,6 +88,18 @@ t.it('the reason of one change reaches the agent with the others that were accep
   assert(vim.endswith(result.output, "\nThe user's reason: use a constant"), result.output)
 end)
 
+t.it('the reasons of several changes all reach the agent', function()
+  local path, agent = asking()
+  local answer = propose(agent, path)
+  read()
+  keys('gg]c')
+  vim.cmd('Fileops reject-change use a constant')
+  keys(']c')
+  vim.cmd('Fileops reject-change too long')
+  local output = settled(answer).output
+  assert(output:find('rejected: use a constant; too long', 1, true), output)
+end)
+
 t.it('a range of lines decides the changes that it touches', function()
   local path, agent = asking()
   local answer = propose(agent, path)

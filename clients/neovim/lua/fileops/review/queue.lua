@@ -30,15 +30,28 @@ end
 ---@return boolean
 function M.is_waiting(review) return vim.list_contains(queue, review) end
 
+--- Why changes are rejected, in the order of the file.
+---@param review fileops.Review
+---@param of_all? string reason for rejecting the rest
+---@return string?
+local function reason_of(review, of_all)
+  local reasons = {} ---@type string[]
+  for _, id in ipairs(review.reasons and review.change_ids or {}) do
+    reasons[#reasons + 1] = review.reasons[id]
+  end
+  reasons[#reasons + 1] = of_all
+  return require('fileops.review.reasons').in_one(reasons)
+end
+
 --- What holds after the verdicts on the changes.
 ---@param review fileops.Review
 ---@return fileops.Decision
 function M.outcome(review)
   if not next(review.rejected) then return { outcome = 'proceed_once' } end
   local kept = vim.tbl_filter(function(id) return not review.rejected[id] end, review.change_ids)
-  if #kept == 0 then return { outcome = 'cancel', reason = review.reason } end
+  if #kept == 0 then return { outcome = 'cancel', reason = reason_of(review) } end
   if #kept == #review.change_ids then return { outcome = 'proceed_once' } end
-  return { outcome = 'proceed_once', change_ids = kept, reason = review.reason }
+  return { outcome = 'proceed_once', change_ids = kept, reason = reason_of(review) }
 end
 
 --- For listeners.
@@ -125,8 +138,8 @@ function M.always(review)
 end
 
 ---@param review fileops.Review
----@param reason? string for the model, verbatim
-function M.reject(review, reason) settle(review, { outcome = 'cancel', reason = reason }) end
+---@param reason? string for the model, after those of single changes
+function M.reject(review, reason) settle(review, { outcome = 'cancel', reason = reason_of(review, reason) }) end
 
 --- Write this instead.
 ---@param review fileops.Review
@@ -139,7 +152,7 @@ end
 --- How the file of an edit changed since the agent read it. An undo needs no knowledge of the file, and reads the
 --- current content; only the title distinguishes it from an edit.
 ---@param review fileops.Review
----@return string? such as "modified by typing here"
+---@return string? such as "modified by typing"
 function M.change_since(review)
   local params = review.params
   if review.kind == 'command' or vim.startswith(params.title, 'Confirm Undo') then return nil end
@@ -150,7 +163,7 @@ end
 --- reviews merges the decision with the file, and so does an older one under `freshness = "relevant"`, which an agent
 --- outside may have: then nothing is known before.
 ---@param review fileops.Review
----@return string? such as "modified by typing here"
+---@return string? such as "modified by typing"
 function M.stale_reason(review)
   if review.review_id or review.params.session then return nil end
   if require('fileops.config').get().server.freshness == 'relevant' then return nil end
@@ -204,9 +217,12 @@ end
 ---@param review fileops.Review
 ---@param change_id string
 ---@param accepts boolean?
-function M.judge(review, change_id, accepts)
+---@param reason? string of a rejection
+function M.judge(review, change_id, accepts, reason)
   review.accepted[change_id] = accepts == true or nil
   review.rejected[change_id] = accepts == false or nil
+  review.reasons = review.reasons or {}
+  review.reasons[change_id] = reason
 end
 
 --- Whether there is a verdict on each change.

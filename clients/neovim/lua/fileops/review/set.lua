@@ -34,10 +34,10 @@ end
 ---@return fileops.Decision with `files`
 function M.decision(decided)
   local files, outcomes = {}, {} ---@type fileops.wire.DecidedFile[], table<string, boolean>
-  local reason, revision
+  local reasons, revision = {}, nil ---@type string[], integer?
   for path, decision in vim.spairs(decided) do
     outcomes[decision.outcome] = true
-    reason = reason or decision.reason
+    reasons[#reasons + 1] = decision.reason
     revision = math.min(revision or math.huge, decision.revision or math.huge)
     if decision.outcome == 'cancel' then
       table.insert(files, { file_path = path, change_ids = {} })
@@ -46,6 +46,7 @@ function M.decision(decided)
     end
   end
   revision = revision ~= math.huge and revision or nil
+  local reason = require('fileops.review.reasons').in_one(reasons)
   local is_partial = outcomes.proceed_once or outcomes.proceed_always or outcomes.modify
   if outcomes.cancel and not is_partial then
     return { outcome = 'cancel', reason = reason, revision = revision }

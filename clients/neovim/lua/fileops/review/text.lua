@@ -278,14 +278,13 @@ end
 local function judge(found, accepts, reason)
   local reviews = {} ---@type fileops.Review[]
   for _, each in ipairs(found) do
-    queue.judge(each.review, each.id, accepts)
-    each.review.reason = reason or each.review.reason
+    queue.judge(each.review, each.id, accepts, reason)
     if not vim.list_contains(reviews, each.review) then reviews[#reviews + 1] = each.review end
   end
   for _, review in ipairs(reviews) do
     if queue.is_judged(review) then
       if queue.outcome(review).outcome == 'cancel' then
-        queue.reject(review, review.reason)
+        queue.reject(review)
       else
         queue.accept(review)
       end

@@ -47,7 +47,7 @@ end
 --- How a session's knowledge of a file went stale; nil where it has not.
 ---@param path string
 ---@param session_id string
----@return string? such as "modified by typing here"
+---@return string? such as "modified by typing"
 function M.reason(path, session_id)
   local event = (stale[buffers.real(path)] or {})[session_id]
   return event and ('%s by %s'):format(event.reason, sessions.source(event.source)) or nil
