@@ -194,9 +194,11 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
 
     def add(name: str, about: str, more: str) -> argparse.ArgumentParser:
         command = add_command(
-            name, help=about, description=f"{about[0].upper()}{about[1:]}.\n\n{more}",
+            name,
+            help=about,
+            description=f"{about[0].upper()}{about[1:]}.\n\n{more}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
-        )  # fmt: skip
+        )
         command.add_argument("--json", action="store_true", help="for programs")
         _add_socket_option(command)
         return command

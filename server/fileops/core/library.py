@@ -64,8 +64,10 @@ def _text_of(content: object) -> Text:
 def _require_arguments(old_string: object, new_string: object, *, replace_all: object) -> None:
     """Raises: TypeError, for `"false"` and the like, which would be read as true."""
     for name, value, kind in (
-        ("old_string", old_string, str), ("new_string", new_string, str), ("replace_all", replace_all, bool),
-    ):  # fmt: skip
+        ("old_string", old_string, str),
+        ("new_string", new_string, str),
+        ("replace_all", replace_all, bool),
+    ):
         if not isinstance(value, kind):
             raise TypeError(f"{name} must be {kind.__name__}, not {type(value).__name__}")
 

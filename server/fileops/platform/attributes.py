@@ -43,8 +43,13 @@ elif sys.platform == "darwin":
         _call.restype = ctypes.c_ssize_t
     _libc.flistxattr.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int)
     _libc.fgetxattr.argtypes = _libc.fsetxattr.argtypes = (
-        ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_int,
-    )  # fmt: skip
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_uint32,
+        ctypes.c_int,
+    )
     _libc.fremovexattr.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int)
     _libc.fcopyfile.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32)
     _COPYFILE_ACL = 1  # <copyfile.h>

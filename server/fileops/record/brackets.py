@@ -55,9 +55,15 @@ class Brackets:
             if known is not None:
                 return known
             command = Command(
-                command_id=f"c-{uuid.uuid4().hex[:12]}", session_id=session_id, label=label,
-                began=self._now(), roots=tuple(roots), turn_id=turn_id, host_id=host_id, is_background=is_background,
-            )  # fmt: skip
+                command_id=f"c-{uuid.uuid4().hex[:12]}",
+                session_id=session_id,
+                label=label,
+                began=self._now(),
+                roots=tuple(roots),
+                turn_id=turn_id,
+                host_id=host_id,
+                is_background=is_background,
+            )
             self._commands = {**self._commands, command.command_id: command}
             surplus = [] if len(self.open) <= MAX_OPEN else [self._ended(self.open[0], is_lost=True)]
         for changed in (*surplus, command):

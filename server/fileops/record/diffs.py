@@ -21,9 +21,14 @@ def diff_of(entry: Entry, contents: Contents) -> str:
     fmt = text.detect_format(before or after)
     splices = (Splice(0, 0, after),) if not before else splices_between(before, after, fmt)
     change = change_of(
-        before, fmt, splices, file_path=entry.path, operation="create" if entry.before is None else "modify",
-        limits=Limits(), with_snippet=False,
-    )  # fmt: skip
+        before,
+        fmt,
+        splices,
+        file_path=entry.path,
+        operation="create" if entry.before is None else "modify",
+        limits=Limits(),
+        with_snippet=False,
+    )
     if entry.after is None:
         return unified_diff(change.hunks, file_path=entry.path, removes=True)
     return change.unified
@@ -38,7 +43,12 @@ def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
             return n_after, n_before
         return max(n_after - n_before, 0), max(n_before - n_after, 0)
     change = change_of(
-        before, fmt, splices_between(before, after, fmt), file_path="", operation="modify", limits=Limits(),
+        before,
+        fmt,
+        splices_between(before, after, fmt),
+        file_path="",
+        operation="modify",
+        limits=Limits(),
         with_snippet=False,
-    )  # fmt: skip
+    )
     return change.n_added, change.n_removed

@@ -235,8 +235,9 @@ class EntryWriter:
             replace(
                 entry, entry_id=_new_id(), kind="modify", after=version, evidence="save", settled=True, moved_to=None
             ),
-            before, between,
-        )  # fmt: skip
+            before,
+            between,
+        )
         rest = self._counted(replace(entry, before=version, kind="modify"), between, change.after_data)
         return first, Contents(before, between), rest
 
@@ -300,10 +301,21 @@ class EntryWriter:
         before_data = edit.before.data if edit.before.exists else None
         after_data = edit.after.data if edit.after.exists else None
         entry = Entry(
-            entry_id=_new_id(), time=edit.time, path=edit.before.path, kind=_kind(before, after, content), by=edit.by,
-            before=versions[0], after=versions[1], content=content, evidence="commit", edit_id=edit.edit_id,
-            rewind_id=edit.rewind_id, set_id=edit.set_id, moved_from=edit.moved_from, moved_to=edit.moved_to,
-        )  # fmt: skip
+            entry_id=_new_id(),
+            time=edit.time,
+            path=edit.before.path,
+            kind=_kind(before, after, content),
+            by=edit.by,
+            before=versions[0],
+            after=versions[1],
+            content=content,
+            evidence="commit",
+            edit_id=edit.edit_id,
+            rewind_id=edit.rewind_id,
+            set_id=edit.set_id,
+            moved_from=edit.moved_from,
+            moved_to=edit.moved_to,
+        )
         during = self._turns.open_during(entry.path, edit.time, edit.time)
         entry = self._authored(replace(entry, during=tuple(turn.turn_id for turn in during)), edit.by)
         contents = Contents(None, None)
@@ -344,9 +356,12 @@ class EntryWriter:
             self._recent = deque((kept for kept in self._recent if kept.entry_id != previous.entry_id), _N_RECENT)
             return None
         merged = replace(
-            previous, after=entry.after, time=entry.time, moved_to=entry.moved_to,
+            previous,
+            after=entry.after,
+            time=entry.time,
+            moved_to=entry.moved_to,
             kind=_kind_of_versions(previous.before, entry.after, previous.gap),
-        )  # fmt: skip
+        )
         contents = self._store.contents(merged)
         if merged.gap != "baseline":
             merged = self._counted(merged, contents.before, contents.after)

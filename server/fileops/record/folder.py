@@ -311,8 +311,11 @@ def _listed_in(folder: str) -> list["os.DirEntry[str]"]:
 
 def _is_same(known: Known, status: os.stat_result) -> bool:
     return (known.mtime_ns, known.size_bytes, known.inode, known.is_executable) == (
-        status.st_mtime_ns, status.st_size, status.st_ino, bool(status.st_mode & stat.S_IXUSR),
-    )  # fmt: skip
+        status.st_mtime_ns,
+        status.st_size,
+        status.st_ino,
+        bool(status.st_mode & stat.S_IXUSR),
+    )
 
 
 def _folders_of(paths: Iterable[str], root: str) -> frozenset[str]:

@@ -258,8 +258,12 @@ def _started(root: str, *arguments: str, stdin: bytes = b"") -> "subprocess.Comp
     try:
         return subprocess.run(
             ["git", *_OPTIONS, "-C", root, *arguments],
-            env=_environment(), input=stdin, capture_output=True, timeout=_TIMEOUT_S, check=False,
-        )  # fmt: skip
+            env=_environment(),
+            input=stdin,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitFailed(str(error)) from error
 
@@ -268,9 +272,13 @@ def _environment() -> dict[str, str]:
     """Without what would lead git to another repository, and with what keeps it from fetching and from asking."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return {
-        **inherited, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0",
-        "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C",
-    }  # fmt: skip
+        **inherited,
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "LC_ALL": "C",
+    }
 
 
 def _last_line(stderr: bytes) -> str:

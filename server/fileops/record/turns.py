@@ -51,9 +51,14 @@ class TurnRegistry:
         self._tell(changed)
 
     def begin(
-        self, session_id: SessionName, label: str, *, host_id: str | None = None, title: str | None = None,
+        self,
+        session_id: SessionName,
+        label: str,
+        *,
+        host_id: str | None = None,
+        title: str | None = None,
         roots: Sequence[str] = (),
-    ) -> Turn:  # fmt: skip
+    ) -> Turn:
         """Begin a turn, which ends the one before it; the open turn, if that has this id of the host already."""
         with self._lock:
             session = self._sessions.get(session_id)
@@ -127,9 +132,15 @@ class TurnRegistry:
             )
 
     def _begun(
-        self, session_id: SessionName, label: str, *, host_id: str | None = None, title: str | None = None,
-        roots: tuple[str, ...] = (), is_named: bool = False,
-    ) -> list[Turn]:  # fmt: skip
+        self,
+        session_id: SessionName,
+        label: str,
+        *,
+        host_id: str | None = None,
+        title: str | None = None,
+        roots: tuple[str, ...] = (),
+        is_named: bool = False,
+    ) -> list[Turn]:
         """End the turn before, and begin one. The lock is held. Returns what changed; the new one is the last."""
         now, before = self._now(), self._sessions.get(session_id)
         ended: list[Turn] = []
@@ -138,9 +149,13 @@ class TurnRegistry:
             at = now if before.is_named or is_named else before.used_at
             ended.append(replace(before.turn, ended=max(at, before.turn.began)))
         turn = Turn(
-            turn_id=f"t-{uuid.uuid4().hex[:12]}", session_id=session_id, label=label, began=now, title=title,
+            turn_id=f"t-{uuid.uuid4().hex[:12]}",
+            session_id=session_id,
+            label=label,
+            began=now,
+            title=title,
             host_id=host_id,
-        )  # fmt: skip
+        )
         roots = roots or (before.roots if before is not None else ())
         self._sessions[session_id] = _Session(turn, is_named, now, roots)
         return [*ended, turn]

@@ -296,15 +296,26 @@ def planned_change(snapshot: Snapshot, undone: Undone, *, file_path: str, limits
     else:
         splices = undone.splices
     change = change_of(
-        snapshot.data, detect_format(snapshot.data), splices,
-        file_path=file_path, operation="create" if creates else "modify", limits=limits,
-    )  # fmt: skip
+        snapshot.data,
+        detect_format(snapshot.data),
+        splices,
+        file_path=file_path,
+        operation="create" if creates else "modify",
+        limits=limits,
+    )
     if removes:
         change = replace(change, unified=unified_diff(change.hunks, file_path=file_path, removes=True))
     plan = Plan(
-        snapshot=snapshot, splices=splices, edits=(), n_replacements=(len(splices),), matches=(), match_lines=(),
-        format=detect_format((undone.content or b"") if creates else snapshot.data), creates=creates, change=change,
-    )  # fmt: skip
+        snapshot=snapshot,
+        splices=splices,
+        edits=(),
+        n_replacements=(len(splices),),
+        matches=(),
+        match_lines=(),
+        format=detect_format((undone.content or b"") if creates else snapshot.data),
+        creates=creates,
+        change=change,
+    )
     return FileChange(file_path=file_path, undone=undone, plan=plan, removes=removes)
 
 

@@ -85,9 +85,13 @@ class SessionWork:
         def begin() -> Command:
             turn = self.turns.newest(session.session_id)
             return self.brackets.begin(
-                session.session_id, label_of(session.label, command_of(line)), session.roots,
-                turn_id=None if turn is None else turn.turn_id, host_id=host_id, is_background=is_background,
-            )  # fmt: skip
+                session.session_id,
+                label_of(session.label, command_of(line)),
+                session.roots,
+                turn_id=None if turn is None else turn.turn_id,
+                host_id=host_id,
+                is_background=is_background,
+            )
 
         return await self._at_edge(begin)
 

@@ -69,9 +69,12 @@ async def _run(options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, AttachRefused, UNREACHABLE."""
     folder = os.getcwd()
     async with FileOpsClient.attach(
-        socket=options.socket, role="editor", host=HOST, root=folder,
+        socket=options.socket,
+        role="editor",
+        host=HOST,
+        root=folder,
         initialization_options={"approval_fallback": "none"},
-    ) as client:  # fmt: skip
+    ) as client:
         await _set_root(client, options, folder)
         return await _COMMANDS[options.command](client, options)
 
@@ -116,10 +119,14 @@ async def _log(client: FileOpsClient, options: argparse.Namespace) -> int:
         )
     since = None if options.since is None else moment_of(options.since)
     log = await client.log(
-        root=options.root, file_path=path, session_id=session_id, by=options.by, since=since,
+        root=options.root,
+        file_path=path,
+        session_id=session_id,
+        by=options.by,
+        since=since,
         limit=min(options.n or MAX_ENTRIES, MAX_ENTRIES) if options.n else None,
         turn_id=None if options.turn is None else (await item_of(client, options, options.turn)).turn_id,
-    )  # fmt: skip
+    )
     folder = os.getcwd()
     lines = [entry_line(entry, folder) for entry in log.entries]
     if log.more and not options.json:
@@ -160,11 +167,23 @@ async def _show(client: FileOpsClient, options: argparse.Namespace) -> int:
         lines.append([("turn ", "plain"), *turn_line(item.turn)])
     elif item.command is not None:
         began = when(item.command.began)
-        lines.append([("command ", "plain"), (item.command.command_id, "id"), (f"  {began}  ", "plain"),
-                      (visible(item.command.label), "name")])  # fmt: skip
+        lines.append(
+            [
+                ("command ", "plain"),
+                (item.command.command_id, "id"),
+                (f"  {began}  ", "plain"),
+                (visible(item.command.label), "name"),
+            ]
+        )
     elif item.rewind is not None:
-        lines.append([("rewind ", "plain"), (item.rewind.rewind_id, "id"), (f"  {when(item.rewind.time)}  ", "plain"),
-                      (visible(item.rewind.by.label), "name")])  # fmt: skip
+        lines.append(
+            [
+                ("rewind ", "plain"),
+                (item.rewind.rewind_id, "id"),
+                (f"  {when(item.rewind.time)}  ", "plain"),
+                (visible(item.rewind.by.label), "name"),
+            ]
+        )
     if item.entry is None:
         lines += (entry_line(entry, folder) for entry in item.entries)
     lines.append(plain(""))
@@ -284,9 +303,16 @@ async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: T
 
     async def rewind(plan: str | None, *, dry_run: bool) -> Rewind:
         return await client.rewind(
-            **target, paths=paths, include=include, on_conflict=on_conflict, plan=plan, dry_run=dry_run, approved=True,
-            reason=options.reason, timeout_s=REWIND_S,
-        )  # fmt: skip
+            **target,
+            paths=paths,
+            include=include,
+            on_conflict=on_conflict,
+            plan=plan,
+            dry_run=dry_run,
+            approved=True,
+            reason=options.reason,
+            timeout_s=REWIND_S,
+        )
 
     if options.yes and not options.dry_run:
         return _print_rewind(options, await rewind(plan, dry_run=False))

@@ -58,10 +58,12 @@ def turn_line(turn: Turn) -> Line:
     undone = f", {turn.n_undone} undone" if turn.n_undone else ""
     is_open = "" if turn.ended is not None else ", not ended"
     return [
-        (short_id(turn.turn_id), "id"), (f"  {when(turn.began)}  ", "plain"), (visible(turn.label), "name"),
+        (short_id(turn.turn_id), "id"),
+        (f"  {when(turn.began)}  ", "plain"),
+        (visible(turn.label), "name"),
         (title, "plain"),
         (f"  ({counted(turn.n_entries, 'change')} in {counted(turn.n_files, 'file')}{undone}{is_open})", "faint"),
-    ]  # fmt: skip
+    ]
 
 
 def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
@@ -138,9 +140,10 @@ def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[
         for number in range(part.first_line, part.first_line + part.n_lines):
             moment = "" if changed_at is None else when(changed_at)
             yield [
-                (f"{entry_id:<{SHOWN_ID_CHARS}}", "id"), (f"  {moment:<8}  {label:<{width}}  ", "faint"),
+                (f"{entry_id:<{SHOWN_ID_CHARS}}", "id"),
+                (f"  {moment:<8}  {label:<{width}}  ", "faint"),
                 (f"{number:>4}) {visible(texts[number - 1])}", "plain"),
-            ]  # fmt: skip
+            ]
 
 
 def rewind_lines(rewind: Rewind, folder: str) -> Iterator[Line]:
@@ -150,9 +153,12 @@ def rewind_lines(rewind: Rewind, folder: str) -> Iterator[Line]:
     for file in rewind.files:
         outcome = "" if file.outcome == "modified" else f"  ({file.outcome})"
         yield [
-            (f"  {shown_path(file.file_path, folder)}  ", "plain"), (f"+{file.added}", "added"), (" ", "plain"),
-            (f"-{file.removed}", "removed"), (outcome, "faint"),
-        ]  # fmt: skip
+            (f"  {shown_path(file.file_path, folder)}  ", "plain"),
+            (f"+{file.added}", "added"),
+            (" ", "plain"),
+            (f"-{file.removed}", "removed"),
+            (outcome, "faint"),
+        ]
     for conflict in rewind.conflicts:
         yield [(_conflict(conflict, folder), "warning")]
 

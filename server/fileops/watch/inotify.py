@@ -39,9 +39,17 @@ class InotifyWatch:
         from watchdog.observers.inotify_c import Mask
 
         self._mask = Mask(
-            Flag.IN_MODIFY | Flag.IN_ATTRIB | Flag.IN_CLOSE_WRITE | Flag.IN_MOVE | Flag.IN_CREATE | Flag.IN_DELETE
-            | Flag.IN_DELETE_SELF | Flag.IN_MOVE_SELF | Flag.IN_ONLYDIR | Flag.IN_DONT_FOLLOW
-        )  # fmt: skip
+            Flag.IN_MODIFY
+            | Flag.IN_ATTRIB
+            | Flag.IN_CLOSE_WRITE
+            | Flag.IN_MOVE
+            | Flag.IN_CREATE
+            | Flag.IN_DELETE
+            | Flag.IN_DELETE_SELF
+            | Flag.IN_MOVE_SELF
+            | Flag.IN_ONLYDIR
+            | Flag.IN_DONT_FOLLOW
+        )
         self._on_hint = on_hint
         self._on_rename = on_rename
         self._on_lost = on_lost

@@ -154,9 +154,14 @@ class DidRecordParams(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 def log_query(params: LogParams, *, session_id: SessionName | None) -> LogQuery:
     """Args: session_id: the full name."""
     return LogQuery(
-        session_id=session_id, turn_id=params.turn_id, command_id=params.command_id, by=params.by,
-        since=params.since, before=params.before, limit=min(params.limit or DEFAULT_ENTRIES, MAX_ENTRIES),
-    )  # fmt: skip
+        session_id=session_id,
+        turn_id=params.turn_id,
+        command_id=params.command_id,
+        by=params.by,
+        since=params.since,
+        before=params.before,
+        limit=min(params.limit or DEFAULT_ENTRIES, MAX_ENTRIES),
+    )
 
 
 def entry_view(entry: Entry) -> RecordEntry:

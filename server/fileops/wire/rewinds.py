@@ -266,9 +266,16 @@ def item_result(item: RecordItem) -> RecordItemResult:
 def _turn(counted: CountedTurn) -> Turn:
     turn = counted.turn
     return Turn(
-        turn_id=turn.turn_id, session_id=turn.session_id, label=turn.label, title=turn.title, began=turn.began,
-        ended=turn.ended, n_entries=counted.n_entries, n_files=counted.n_files, n_undone=counted.n_undone,
-    )  # fmt: skip
+        turn_id=turn.turn_id,
+        session_id=turn.session_id,
+        label=turn.label,
+        title=turn.title,
+        began=turn.began,
+        ended=turn.ended,
+        n_entries=counted.n_entries,
+        n_files=counted.n_files,
+        n_undone=counted.n_undone,
+    )
 
 
 def rewind_result(outcome: RewindResult) -> wire.ToolResult:
