@@ -3,6 +3,7 @@
 R-KEEP-1 (accepted in a review), R-KEEP-3 (notifications, versions of documents), R-KEEP-5 (a restart of the daemon).
 """
 
+import asyncio
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.shared_daemon import LspClient, SharedDaemon, shared_daemon, until_recorded
+from support.shared_daemon import LspClient, SharedDaemon, code_of, shared_daemon, until_recorded
 
 TEXT = "one\ntwo\nthree\n"
 UNKEPT = {"experimental": {"fileops": {"unkept": True}}}
@@ -165,3 +166,55 @@ async def test_keeping_a_change_that_was_undone_does_not_keep_it_when_it_comes_b
     await editor.call("fileops/rewind", {"rewind_id": undone["details"]["rewind_id"], "approved": True})
     assert path.read_text() == "one\n2\nthree\n"
     assert (await _unkept(editor, path))["n_changes"] == 1
+
+
+@pytest.mark.parametrize("acts", [("keep", "keep"), ("keep", "undo"), ("undo", "undo")])
+async def test_each_change_that_two_editors_decide_at_once_is_decided_once(
+    daemon: SharedDaemon, folder: Path, acts: tuple[str, str]
+) -> None:
+    """R-KEEP-2, R-KEEP-4: all requests are sent before one of them is answered."""
+    path = folder / "a.txt"
+    lines = [f"line {n}" for n in range(24)]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    editors = [await _editor(daemon, folder) for _ in range(2)]
+    agent = await daemon.agent(folder)
+    await agent.read(path)
+    for line in lines[::4]:
+        await agent.edit(path, f"{line}\n", f"{line} changed\n")
+    places = (await _unkept(editors[0], path))["files"][0]["changes"]
+
+    async def decide(editor: LspClient, act: str, change_id: str) -> int:
+        if act == "keep":
+            return (await editor.call("fileops/keep", {"change_ids": [change_id]}))["n_changes"]
+        result = await editor.call("fileops/rewind", {"change_ids": [change_id], "approved": True})
+        assert code_of(result) in {None, "unknown_target"}
+        return int(result["status"] == "success")
+
+    for line, place in zip(lines[::4], places, strict=True):
+        decisions = (decide(editor, act, place["change_id"]) for editor, act in zip(editors, acts, strict=True))
+        counts = await asyncio.gather(*decisions)
+        assert sorted(counts) == [0, 1]
+        assert (f"{line} changed\n" in path.read_text()) == (acts[counts.index(1)] == "keep")
+    assert (await _unkept(editors[0], path))["n_changes"] == 0
+
+
+async def test_change_that_is_being_undone_in_an_editor_is_not_kept(daemon: SharedDaemon, folder: Path) -> None:
+    """R-KEEP-2: the keeping waits until the editor has the undo in its unsaved text."""
+    path = folder / "a.txt"
+    editor, other = await daemon.editor(folder), await _editor(daemon, folder)
+    agent = await daemon.agent(folder)
+    await agent.read(path)
+    await agent.edit(path, "two", "2")
+    editor.open(path, "zero\none\n2\nthree\n")
+    (place,) = (await _unkept(editor, path))["files"][0]["changes"]
+    keeping: list[asyncio.Task[Any]] = []
+
+    async def apply(_params: object) -> dict[str, bool]:
+        keeping.append(other.start("fileops/keep", {"change_ids": [place["change_id"]]}))
+        await other.call("fileops/log", {"file_path": str(path)})  # the daemon has taken the request before it
+        editor.change(path, "zero\none\ntwo\nthree\n", version=2)
+        return {"applied": True}
+
+    editor.answers["workspace/applyEdit"] = apply
+    undone = await editor.call("fileops/rewind", {"change_ids": [place["change_id"]], "approved": True})
+    assert (undone["status"], await keeping[0]) == ("success", {"n_entries": 0, "n_changes": 0})

@@ -329,11 +329,14 @@ class RecordStore:
         """The changes of entries that are not kept as a whole which a person has accepted, by their ids."""
         return {row[0] for row in self._rows("SELECT change_id FROM kept_place")}
 
-    def set_places_kept(self, places: Iterable[tuple[str, str]], *, kept: bool) -> None:
-        """Say whether a person has accepted single changes. Args: places: ids of changes, each with one of an entry."""
+    def set_places_kept(self, places: Iterable[tuple[str, str]], *, kept: bool) -> int:
+        """Say whether a person has accepted single changes. Returns of how many that changed.
+
+        Args: places: ids of changes, each with one of an entry.
+        """
         sql = "INSERT OR IGNORE INTO kept_place VALUES (?, ?)" if kept else "DELETE FROM kept_place WHERE change_id = ?"
         with self.transaction():
-            self._db.executemany(sql, [place if kept else place[:1] for place in places])
+            return self._db.executemany(sql, [place if kept else place[:1] for place in places]).rowcount
 
     def _change(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> int:
         n_changed = 0

@@ -3,6 +3,7 @@
 A `FileOps` is one client's view of it. Belongs to the event loop; only the worker threads touch the disk.
 """
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,9 @@ class Workspace:
         self.rules = rules
         self._plugins = plugins
         self.path_locks = PathLocks()
+        # Held while a keeping, or a rewind, looks at what is there and writes; not while a person is asked. So of two
+        # decisions about one change the later one sees what the earlier one made.
+        self.deciding = threading.Lock()
         self.has_many_clients = has_many_clients
         self.workers = SharedWorkers(has_many_clients=has_many_clients)
         self.recorder = recorder

@@ -152,11 +152,13 @@ class ClientRewinds:
 
         def work(places: "UnkeptPlaces") -> KeepOutcome:
             path = None if request.file_path is None else places.fs.resolve(request.file_path)
-            outcome = places.keep(replace(request, file_path=path))
+            with self._workspace.deciding:
+                self._workspace.settle_record()
+                outcome = places.keep(replace(request, file_path=path))
             self._workspace.on_keeping(outcome.paths)
             return outcome
 
-        return await self._run(work)
+        return await self._run(work, is_settled=True)
 
     async def forget(self, file_path: str | None) -> int:
         """Remove what is recorded of a file or folder, None: all. Raises: as `unkept`."""
@@ -181,7 +183,7 @@ class ClientRewinds:
     async def _run(self, work: "Callable[[UnkeptPlaces], T]", *, is_settled: bool = False) -> T:
         """Work on the record as it is after all that was written so far. Raises: NotRecorded.
 
-        Args: is_settled: the record need not be waited for.
+        Args: is_settled: the record need not be waited for, or the work does it.
         """
         from fileops.service.rewind.unkept import UnkeptPlaces
 
@@ -210,7 +212,7 @@ class ClientRewinds:
             fs=self._undoer.fs, freshness=workspace.freshness, events=self._client.events,
             committer=workspace.committer, settings=self._settings, history=workspace.history, store=store,
             may_rewind=partial(self._may_rewind, store), settle=workspace.settle_record,
-            person=self._client.person,
+            deciding=workspace.deciding, person=self._client.person,
             revert=lambda edit, policy: self._undoer.plan_of([edit], policy),
         )  # fmt: skip
 

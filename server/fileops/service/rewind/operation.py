@@ -3,11 +3,15 @@
 A rewind is an undo of many files (`service/undo.py`): it is confined, approved once for all files, rehearsed, written
 by compare-and-swap, and rolled back if one of them cannot be written. It differs in what it undoes: entries of the
 record, which any program may have written, and each only as far as others did not change its text again.
+
+It is one module because the plan and the writing are one critical section (`RewindOperation.deciding`).
 """
 
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 import msgspec
 import xxhash
@@ -109,7 +113,8 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     """See the module.
 
     may_rewind: whether this client may undo an entry. person: its user, as the record calls them. settle: waits until
-    what was written so far is recorded. revert: plans the undo of a commit, which is rolled back.
+    what was written so far is recorded. deciding: see Workspace. revert: plans the undo of a commit, which is rolled
+    back.
     """
 
     fs: FileSystem
@@ -121,6 +126,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     store: RecordStore
     may_rewind: MayRewind
     settle: Callable[[], None]
+    deciding: threading.Lock
     person: ByPerson
     revert: Callable[[AppliedEdit, Policy], FileChange]
 
@@ -128,7 +134,6 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         """Args: by: who is recorded as the author of the rewind. Raises: Cancelled."""
 
         def work() -> RewindStep:
-            self.settle()
             return self._advance(request, by, self._planned(request, policy), policy, token)
 
         return self._guarded(request, work)
@@ -163,7 +168,9 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
 
     def _guarded(self, request: RewindRequest, work: Callable[[], RewindStep]) -> RewindStep:
         try:
-            return work()
+            with nullcontext() if request.dry_run else self.deciding:
+                self.settle()
+                return work()
         except _NotDone as refusal:
             planned = refusal.planned
             return RewindResult(
@@ -353,7 +360,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             raise _NotDone(PlanChanged(), planned)
         is_refused = request.fails_on_conflict and planned.conflicts
         if is_refused or not planned.files:
-            raise _NotDone(UndoConflict(explanation="others have changed the same text since"), planned)
+            raise _NotDone(UndoConflict(explanation="others have changed its text"), planned)
         changed = [file.change for file in planned.files if file.change.has_effect]
         asked = [change for change in changed if policy.needs_decision(change.plan.snapshot)]
         needs_approval = bool(asked) and not (request.is_approved or planned.is_decided)
@@ -379,7 +386,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 entry.entry_id for entry in before.rewind.undone
             ] and file.change.plan.change.hunks == before.change.plan.change.hunks
             if not is_same or file.change.permissions != before.change.permissions:
-                raise UndoConflict(explanation="the file was changed while the rewind began")
+                raise UndoConflict(explanation="the file has just changed")
             of_path[change.file_path] = file
             return replace(file.change, is_decided=change.is_decided)
 

@@ -299,8 +299,8 @@ class UnkeptPlaces(Struct, frozen=True):
             ids = there.intersection(named)
             if snapshot is None or not ids:
                 continue
-            self.store.set_places_kept(((change_id, entry_of_change(change_id)) for change_id in ids), kept=True)
-            n_changes += len(ids)
+            of_entries = [(change_id, entry_of_change(change_id)) for change_id in ids]
+            n_changes += self.store.set_places_kept(of_entries, kept=True)  # another daemon may have kept some
             left = self._places_in(lineage, snapshot)
             whole = {change_id for change_id in ids if change_id.endswith(f".{_WHOLE_FILE}")}
             in_use = {
