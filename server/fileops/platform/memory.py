@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 
 DELAY_S = 0.5  # between large edits in a row, memory that is given back would only have to be asked for again
-_pending = threading.Lock()  # held from `give_back_soon` until it is done
+_pending = threading.Lock()  # held from `give_back_soon` until the memory is about to be given back
 
 
 def give_back() -> None:
