@@ -53,14 +53,24 @@ undo is recorded too, and can be undone by its own id. Status 3: done, but somet
 ABOUT_KEEP = """\
 Changes by agents count as new until a person keeps them. Keeping them changes no file."""
 
+
+class _Paragraphs(argparse.HelpFormatter):
+    """Fits each paragraph of a description to the terminal; one with indented lines stays as it is written."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.split("\n\n")
+        fitted = (
+            part if "\n " in part else super(_Paragraphs, self)._fill_text(part, width, indent) for part in paragraphs
+        )
+        return "\n\n".join(fitted)
+
+
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
-    main = argparse.ArgumentParser(
-        prog="fileops-server", description=ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    main = argparse.ArgumentParser(prog="fileops-server", description=ABOUT, formatter_class=_Paragraphs)
     main.add_argument("--version", action="version", version=f"fileops-server {__version__}")
     main.add_argument("--log-file", metavar="FILE", help="write the log to FILE instead of stderr")
     main.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="default: warning")
@@ -87,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
         "mcp",
         help="serve agents over the Model Context Protocol",
         description=ABOUT_MCP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Paragraphs,
     )
     _add_mcp_options(mcp)
     _add_daemon_commands(commands.add_parser)
@@ -171,7 +181,7 @@ def _add_review_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         "review",
         help="show what waits for a decision, and decide",
         description=ABOUT_REVIEW,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Paragraphs,
     )
     review.add_argument("--list", action="store_true", help="print what waits in this folder, one line for each edit")
     review.add_argument("--json", action="store_true", help="with --list: for programs")
@@ -197,7 +207,7 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
             name,
             help=about,
             description=f"{about[0].upper()}{about[1:]}.\n\n{more}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Paragraphs,
         )
         command.add_argument("--json", action="store_true", help="for programs")
         _add_socket_option(command)
@@ -370,7 +380,7 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         "config",
         help="print or write a host's configuration",
         description=ABOUT_MCP_CONFIG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Paragraphs,
     )
     _add_mcp_config_options(config)
     hook = mcp_commands.add_parser(

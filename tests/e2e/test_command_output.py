@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
+from fileops.arguments import parser
 from support.daemon_process import FILEOPS, Place, attached
 
 NOT_UTF8 = b"caf\xe9"
@@ -60,3 +61,32 @@ def test_full_output_is_named(here: Place) -> None:
         )
     assert done.returncode == 1
     assert done.stderr == b"fileops-server: stdout could not be written: No space left on device.\n"
+
+
+WITH_HELP = (
+    "",
+    "attach",
+    "blame",
+    "daemon",
+    "demo",
+    "diff",
+    "keep",
+    "log",
+    "mcp",
+    "mcp config",
+    "review",
+    "rewind",
+    "undo",
+)
+
+
+@pytest.mark.parametrize("command", WITH_HELP)
+def test_help_fits_a_terminal(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        parser().parse_args([*command.split(), "--help"])
+    text = capsys.readouterr().out
+    assert "usage: fileops-server" in text
+    assert [line for line in text.splitlines() if len(line) > 80] == []

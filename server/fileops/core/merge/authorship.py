@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fileops.core.diff.contents import line_spans, splices_between
 from fileops.core.diff.lines import changed_ranges
-from fileops.core.text import detect_format, split_lines
+from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
@@ -228,13 +228,14 @@ def _newest_by_line(pieces: Sequence[_Piece], present: bytes) -> list[int]:
     fmt = detect_format(present)
     spans = _lines_with_text(present, fmt)
     owners = [-1] * len(spans)
+    after_last_line = len(present) if present.endswith(newline_of(fmt)) else None  # inside no line
     line = at = 0
     for piece in pieces:
         stop = at + piece.n_bytes
         while line < len(spans) - 1 and at >= spans[line + 1]:
             line += 1
         if piece.n_bytes == 0:
-            if line < len(spans) and spans[line] < at:
+            if line < len(spans) and spans[line] < at and at != after_last_line:
                 owners[line] = max(owners[line], piece.owner)
         else:
             number = line
