@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.history.journal import History
+    from fileops.model.files import Stamp
     from fileops.model.sessions import SessionName
     from fileops.model.settings import EncodingRule, FreshnessRule
     from fileops.ports import EventSink, FileSystem, RuleFiles
@@ -27,6 +28,7 @@ def build_workspace(
     freshness_mode: "FreshnessRule",
     remote: "RouterFileSystem | None" = None,
     is_on_disk: bool = True,
+    has_stamp_at_once: "Callable[[str, Stamp], bool]" = lambda path, stamp: False,
     saved: "FileSystem",
     has_many_clients: bool = False,
     recorder: "Recorder | None" = None,
@@ -35,8 +37,8 @@ def build_workspace(
     """Build what clients share, over files as their users see them.
 
     Args: events: of what happens to files. is_on_disk: whether paths are those of this machine's disk; the files of
-    another filesystem are not watched, but checked by its `stat`. saved: the files without open documents. recorder,
-    label_of: see Workspace.
+    another filesystem are not watched, but checked by its `stat`. has_stamp_at_once: see Freshness. saved: the files
+    without open documents. recorder, label_of: see Workspace.
     """
     from fileops.service.client.unreadable import RuleBook
     from fileops.service.plugins.registry import register_plugins
@@ -59,6 +61,7 @@ def build_workspace(
         mode=freshness_mode,
         open_watch=factory.open_directory_watch if is_on_disk else None,
         changed_paths=changed_paths,
+        has_stamp_at_once=has_stamp_at_once,
         is_open=files.is_open,
         before_stale=rules.refresh,
     )

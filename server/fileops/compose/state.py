@@ -247,6 +247,7 @@ class SharedParts:
             freshness_mode=freshness,
             remote=self.remote,
             is_on_disk=state.is_on_disk,
+            has_stamp_at_once=state.local.has_stamp_at_once,
             saved=saved,
             has_many_clients=state.hub is not None,
             recorder=self.recorder,

@@ -212,7 +212,7 @@ class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
             yield file
             replanned = self.replan(file)
             if file.is_decided and (file.modified_by_user or replanned.plan.change.hunks != file.plan.change.hunks):
-                raise UndoConflict(explanation="the file was changed while a person was asked")
+                raise UndoConflict(explanation="the file was changed in between")
             file = replace(replanned, is_decided=file.is_decided)
 
     def _rehearse(self, token: CancelToken, file: FileChange) -> FileChange:

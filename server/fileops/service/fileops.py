@@ -403,15 +403,17 @@ class FileOps:
             moves_base = self.settings.freshness == "relevant"
             board = self._notices = NoticeBoard(self._workspace.freshness, self._in_flight, moves_base=moves_base)
         roots = self._read_roots
-        found = await self._workers.run(
-            CancelToken(),
-            lambda: board.find(
-                session_id,
-                about,
-                lambda path: (roots is None or roots.contains(path)) and not self._is_hidden(path),
-                without,
-            ),
-        )
+        found = board.find_at_once(session_id)
+        if found is None:
+            found = await self._workers.run(
+                CancelToken(),
+                lambda: board.find(
+                    session_id,
+                    about,
+                    lambda path: (roots is None or roots.contains(path)) and not self._is_hidden(path),
+                    without,
+                ),
+            )
         return board.report(session_id, found, is_whole=is_whole, n_used=n_used)
 
     # --- a session's files -----------------------------------------------------------------------------------

@@ -34,6 +34,9 @@ class Found(Struct, frozen=True, kw_only=True):
     waiting: frozenset[str]
 
 
+_NOTHING = Found(about=None, others=(), waiting=frozenset())
+
+
 class NoticeBoard:
     """Remembers what was reported to each session. Belongs to the event loop, except `find`.
 
@@ -46,6 +49,10 @@ class NoticeBoard:
         self._moves_base = moves_base
         self._reported: dict[SessionName, _Reported] = {}
 
+    def find_at_once(self, session_id: SessionName) -> Found | None:
+        """As `find`, without a worker thread: nothing, if it is known at once that there is nothing to report."""
+        return _NOTHING if self._freshness.is_known_current(session_id) else None
+
     def find(
         self, session_id: SessionName, about: str | None, may_read: Callable[[str], bool], without: str | None = None
     ) -> Found:
@@ -54,7 +61,7 @@ class NoticeBoard:
         about: a path as the session gave it; what changed there is found even if it was reported before. may_read:
         whether the session may read a canonical path now. without: the canonical path of a file that is left out.
         """
-        self._freshness.tracked(session_id)  # checks the files
+        self._freshness.check_all(session_id)
         changes, reported = self._freshness.foreign_changes, self._reported.get(session_id, {})
         waiting = tuple(islice(filter(may_read, changes.paths(session_id)), MAX_WAITING))
         paths_about = () if about is None else self._freshness.paths_of(session_id, about)

@@ -12,7 +12,7 @@ from fileops.core.tracker import FreshnessMode, ReadRecord
 from fileops.model.digest import content_digest
 from fileops.model.edits import Relevance
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
-from fileops.model.files import Base, Committed, Sighting, Snapshot
+from fileops.model.files import Base, Committed, Sighting, Snapshot, Stamp
 from fileops.model.internal_errors import Stale
 from fileops.model.results import Conflict, TrackedFile
 from fileops.model.sessions import SessionName
@@ -26,6 +26,8 @@ from fileops.tracking.reports import ForeignChanges, IsHidden, Refusals, conflic
 from fileops.tracking.schedule import DEBOUNCE_S, SWEEP_S
 from fileops.tracking.watches import FolderWatchMaker
 
+MAX_AT_ONCE = 16  # files that the event loop looks at, some microseconds each: less than a hop to a thread and back
+
 
 class Freshness:
     def __init__(
@@ -37,6 +39,7 @@ class Freshness:
         mode: FreshnessRule = "mtime",
         open_watch: FolderWatchMaker | None = None,
         changed_paths: ChangedPaths | None = None,
+        has_stamp_at_once: Callable[[str, Stamp], bool] = lambda path, stamp: False,
         is_open: Callable[[str], bool] = lambda path: False,
         before_stale: Callable[[str], None] = lambda path: None,
         debounce_s: float = DEBOUNCE_S,
@@ -45,13 +48,15 @@ class Freshness:
         """Nothing is started before the first file is tracked.
 
         open_watch: None for no watcher (the sweep alone). changed_paths: a cheap way to find which of many files have
-        changed, by default one `fs.stat` each. is_open: whether a canonical path is open as a document; then content
+        changed, by default one `fs.stat` each. has_stamp_at_once: whether a file is known, without waiting, to have a
+        stamp. is_open: whether a canonical path is open as a document; then content
         decides. before_stale: see FreshnessChecker.
         """
         self._fs = fs
         self._clock = clock
         self._open_watch = open_watch
         self._changed_paths = changed_paths or partial(changed_by_stat, fs)
+        self._has_stamp_at_once = has_stamp_at_once
         self._debounce_s = debounce_s
         self._sweep_s = sweep_s
         self.is_open = is_open
@@ -297,18 +302,31 @@ class Freshness:
 
         is_hidden: whether a file with these names is left out.
         """
-        self._check_all(session_id)
+        self.check_all(session_id)
         return tracked_files(self._registry, session_id, is_hidden)
 
     def conflicts(self, session_id: SessionName, is_hidden: IsHidden = nothing_hidden) -> tuple[Conflict, ...]:
         """What has changed since the session read it. Stats the files, as `tracked` does."""
-        self._check_all(session_id)
+        self.check_all(session_id)
         return conflicts(self._fs, self._registry, session_id, is_hidden)
 
-    def _check_all(self, session_id: SessionName) -> None:
+    def check_all(self, session_id: SessionName) -> None:
+        """Check what the session has read. Stats the files, so call it in a worker thread."""
         files = [(path, record.stamp) for path, record in self._registry.of_session(session_id)]
         for path in self._changed_paths(files):
             self.check(path)
+
+    def is_known_current(self, session_id: SessionName) -> bool:
+        """Return whether `check_all` would find nothing, and nothing was found before. Waits for no disk.
+
+        False if that cannot be known at once, or only by looking at many files.
+        """
+        files = self._registry.of_session(session_id)
+        return (
+            len(files) <= MAX_AT_ONCE
+            and not self.foreign_changes.paths(session_id)
+            and all(self._has_stamp_at_once(path, record.stamp) for path, record in files)
+        )
 
     def paths_of(self, session_id: SessionName, given_path: str) -> tuple[str, ...]:
         """Canonical paths of what the session read under this name."""

@@ -12,7 +12,7 @@ from fileops.model.sessions import SessionName
 from fileops.model.settings import FreshnessRule
 from fileops.service.in_flight import RequestsInFlight
 from fileops.service.notices import MAX_CHARS, MAX_WAITING, NoticeBoard
-from fileops.tracking.freshness import Freshness
+from fileops.tracking.freshness import MAX_AT_ONCE, Freshness
 from support.events import EventRecorder
 from support.session import AgentSession, WallClock
 
@@ -139,6 +139,54 @@ def test_content_is_reported_once_and_another_content_again() -> None:
         assert it.told_files() == []
         it.fs.put("/w/a", b"AA\n")
         assert it.told_files() == ["/w/a"]
+
+
+def test_unchanged_files_are_known_at_once_if_they_are_few() -> None:
+    known = {f"/w/{number}" for number in range(MAX_AT_ONCE + 1)}
+    fs, session = MemoryFileSystem(), SessionName("a")
+    for path in known:
+        fs.put(path, b"a\n")
+    freshness = Freshness(
+        fs, EventRecorder(), WallClock(), has_stamp_at_once=lambda path, stamp: path in known and fs.stat(path) == stamp
+    )
+    board, reader = NoticeBoard(freshness, RequestsInFlight(), moves_base=False), AgentSession(freshness, fs)
+    try:
+        first, *others, last = sorted(known)
+        for path in (first, *others):
+            reader.read(path)
+        nothing = board.find_at_once(session)
+        assert nothing is not None
+        assert board.report(session, nothing) == Notices()
+        known.remove(first)  # it would have to be waited for
+        assert board.find_at_once(session) is None
+        known.add(first)
+        fs.put(first, b"A\n")
+        assert board.find_at_once(session) is None
+        assert [change.path for change in board.find(session, None, lambda _path: True).others] == [first]
+        fs.put(first, b"a\n")
+        reader.read(first)
+        assert board.find_at_once(session) == nothing
+        reader.read(last)
+        assert board.find_at_once(session) is None
+    finally:
+        freshness.close()
+
+
+def test_changed_file_is_looked_at_until_it_is_read() -> None:
+    """A change that was found before, which the file's present stamp does not show."""
+    with desk({"a": b"a\n"}) as it:
+        freshness = Freshness(it.fs, EventRecorder(), WallClock(), has_stamp_at_once=lambda _path, _stamp: True)
+        board, session = NoticeBoard(freshness, RequestsInFlight(), moves_base=False), AgentSession(freshness, it.fs)
+        try:
+            session.read("/w/a")
+            it.fs.put("/w/a", b"A\n")
+            assert board.find_at_once(SessionName("a")) is not None
+            freshness.check_all(SessionName("a"))
+            assert board.find_at_once(SessionName("a")) is None
+            session.read("/w/a")
+            assert board.find_at_once(SessionName("a")) is not None
+        finally:
+            freshness.close()
 
 
 def test_content_found_twice_at_once_is_reported_once() -> None:

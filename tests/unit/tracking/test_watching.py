@@ -216,6 +216,20 @@ def test_file_moved_in_right_after_an_own_write_is_notified(watching: WatchWorld
         assert watching.wait_for_stale(n)[-1] == ("a", str(watching.file), "replaced", "external")
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"), [(append, "modified"), (rewrite, "modified"), (swap, "replaced"), (unlink, "deleted")]
+)
+def test_change_right_after_an_own_write_is_notified(
+    watching: WatchWorld, change: Callable[[WatchWorld], None], reason: str
+) -> None:
+    for n in range(1, 6):
+        watching.file = watching.folder / f"f{n}"
+        for data in (b"one\n", b"two\n"):
+            watching.a.write(str(watching.file), data)
+        change(watching)
+        assert watching.wait_for_stale(n)[-1] == ("a", str(watching.file), reason, "external")
+
+
 def test_write_of_another_session_is_notified_once_and_attributed_to_it(world: WatchWorld) -> None:
     world.a.read(str(world.file))
     world.b.read(str(world.file))

@@ -94,6 +94,10 @@ class LocalFileSystem:
             return None
         return self._cached.load(path)
 
+    def has_stamp_at_once(self, path: str, stamp: Stamp) -> bool:
+        """Return whether the file at a canonical path has this stamp; False too if the kernel would have to wait."""
+        return self._cached.has_stamp(path, stamp)
+
     def read(self, path: str) -> Snapshot:
         self._recovery.run_once(folder_of(path))
         try:

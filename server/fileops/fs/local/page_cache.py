@@ -2,7 +2,7 @@
 
 They cover folders in which a worker thread has opened a file before (`note`), on a local filesystem whose calls return
 at once if the data is in memory. `load` returns None for a file that would have to wait or is unusual in any way; a
-worker thread then reads it.
+worker thread then reads it. `has_stamp` looks at the status alone.
 """
 
 import os
@@ -12,8 +12,10 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from fileops.core.stamps import same_stamp
 from fileops.fs.local.nofollow import PATH_ONLY, READ, is_unwritten, stamp_of
 from fileops.fs.streams import BytesStream
+from fileops.model.files import Stamp
 from fileops.platform import descriptors, locks, syscalls
 
 MAX_BYTES = 256 * 1024  # reading more takes longer than starting a thread
@@ -64,6 +66,24 @@ class PageCacheReader:
                 descriptors.close(fd)
         except (OSError, UnicodeEncodeError):  # not cached, or for a worker to report
             return None
+
+    def has_stamp(self, path: str, stamp: Stamp) -> bool:
+        """Return whether the file has this stamp. If not, or if that cannot be known at once, False.
+
+        As with `load`, True also says that the path is canonical.
+        """
+        if self._folders.get(path.rpartition("/")[0] or "/") is None:
+            return False
+        try:
+            fd = syscalls.try_open_cached(os.fsencode(path), PATH_ONLY)
+        except (OSError, UnicodeEncodeError):  # not cached, or gone
+            return False
+        try:
+            return same_stamp(stamp, stamp_of(os.fstat(fd)))
+        except OSError:
+            return False
+        finally:
+            descriptors.close(fd)
 
     def _may_be_opened(self, raw_path: bytes, folder: str, disk: _Disk) -> bool:
         """Check the file before it is opened, because opening may affect a device or wait for a mount on the folder."""

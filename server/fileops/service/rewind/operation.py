@@ -161,7 +161,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                     apply_decision(first.plan, decision, file_path=first.file_path, limits=self.settings.limits)
             planned = self._planned(request, policy)
             if planned.plan != pending.planned.plan:
-                raise UndoConflict(explanation="files were changed while a person was asked")
+                raise UndoConflict(explanation="files were changed in between")
             return self._advance(request, by, replace(planned, is_decided=True), policy, token)
 
         return self._guarded(request, work)

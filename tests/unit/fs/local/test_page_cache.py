@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.local.page_cache import MAX_BYTES, PageCacheReader
 from fileops.fs.streams import BytesStream
+from fileops.model.files import Stamp
 from fileops.platform import syscalls
 from support.children import as_root, in_child, own_mounts
 from support.patience import PATIENCE_S
@@ -72,6 +74,56 @@ def test_cached_open_returns_the_present_content(fs: LocalFileSystem, tmp_path: 
     path = known(fs, tmp_path)
     Path(path).write_bytes(b"three\n")
     assert opened_at_once(fs, path).read(100) == b"three\n"
+
+
+def wait_for_stamp(fs: LocalFileSystem, path: str, stamp: Stamp) -> None:
+    """Wait until the file is known to have the stamp: a miss is tried again, as in `opened_at_once`."""
+    until = time.monotonic() + PATIENCE_S
+    while not fs.has_stamp_at_once(path, stamp):
+        assert time.monotonic() < until, f"{path} does not get into the cache"
+
+
+def write_again(path: Path) -> None:
+    path.write_bytes(b"three\n")
+
+
+def touch(path: Path) -> None:
+    os.utime(path, (5, 5))
+
+
+def swap(path: Path) -> None:
+    path.with_name("new").write_bytes(path.read_bytes())
+    path.with_name("new").replace(path)
+
+
+@pytest.mark.parametrize("change", [write_again, touch, swap, Path.unlink])
+def test_stamp_is_known_at_once_until_the_file_changes(
+    fs: LocalFileSystem, tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    path = known(fs, tmp_path)
+    os.utime(path, (1, 1))
+    stamp = fs.stat(path)
+    assert stamp is not None
+    wait_for_stamp(fs, path, stamp)
+    change(Path(path))
+    assert not fs.has_stamp_at_once(path, stamp)
+
+
+def test_stamp_is_not_known_through_a_link_or_in_a_folder_that_was_not_used(
+    fs: LocalFileSystem, tmp_path: Path
+) -> None:
+    path = known(fs, tmp_path)
+    stamp = fs.stat(path)
+    assert stamp is not None
+    wait_for_stamp(fs, path, stamp)
+    folder = os.path.dirname(path)
+    (tmp_path / "link").symlink_to(path)
+    (tmp_path / "other").mkdir()
+    os.link(path, tmp_path / "other" / "f")
+    linked = fs.stat(path)
+    assert linked is not None
+    assert not fs.has_stamp_at_once(f"{folder}/link", linked)
+    assert not fs.has_stamp_at_once(f"{folder}/other/f", linked)
 
 
 def test_first_use_of_a_folder_is_left_to_the_workers(fs: LocalFileSystem, tmp_path: Path) -> None:
