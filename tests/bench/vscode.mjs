@@ -8,6 +8,8 @@ import path from 'node:path';
 import { EXTENSION } from '../clients/vscode/paths.mjs';
 import { openWorkbench } from '../clients/vscode/workbench.mjs';
 
+const BETWEEN_KEYS_MS = 60;
+const PARTS = [['page', 'TaskDuration'], ['script', 'ScriptDuration'], ['layout', 'LayoutDuration'], ['style', 'RecalcStyleDuration']];
 const [name, outGiven, ...packages] = process.argv.slice(2);
 
 /** The figures of one package: name → [{wall, cpu}], in milliseconds. */
@@ -18,17 +20,22 @@ async function measured(vsix, out) {
   const done = spawnSync(process.env.FILEOPS_PYTHON, ['-m', 'zipfile', '-e', path.resolve(vsix), unpacked], { encoding: 'utf8' });
   if (done.status !== 0) throw new Error(done.stderr);
   const report = path.join(out, 'measured.json');
-  let metrics;
-  const server = http.createServer((_, answer) => void metrics.send('Performance.getMetrics')
-    .then(({ metrics: all }) => answer.end(String(1000 * all.find(({ name }) => name === 'TaskDuration').value))));
-  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
-  const workbench = await openWorkbench(name, {
-    out, isShared: true, env: { MEASURED_JSON: report, FILEOPS_PAGE_WORKED: `http://127.0.0.1:${server.address().port}` },
-    testDriver: { extension: path.join(unpacked, 'extension'), tests: path.join(EXTENSION, 'dist-test/measure') },
-    settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.agentsApproval': 'default' },
+  let workbench, session;
+  const server = http.createServer(async ({ url }, answer) => {
+    const text = new URL(url, 'http://page').searchParams.get('text') ?? '';
+    await workbench.page.keyboard.type(text, { delay: BETWEEN_KEYS_MS });
+    const { metrics } = await session.send('Performance.getMetrics');
+    answer.end(JSON.stringify(Object.fromEntries(PARTS.map(([part, metric]) => [part, 1000 * metrics.find(({ name }) => name === metric).value]))));
   });
-  metrics = await workbench.page.context().newCDPSession(workbench.page);
-  await metrics.send('Performance.enable');
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
+  workbench = await openWorkbench(name, {
+    out, isShared: true, env: { MEASURED_JSON: report, FILEOPS_PAGE: `http://127.0.0.1:${server.address().port}` },
+    testDriver: { extension: path.join(unpacked, 'extension'), tests: path.join(EXTENSION, 'dist-test/measure') },
+    settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.agentsApproval': 'default',
+      'editor.wordBasedSuggestions': 'off' }, // they differ between the files, and a line end would take one
+  });
+  session = await workbench.page.context().newCDPSession(workbench.page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
   try {
     const exitCode = await workbench.finished;
     if (exitCode !== 0) throw new Error(`the measurement ended with ${exitCode}: see ${path.join(out, 'tests.log')}`);
@@ -39,7 +46,7 @@ async function measured(vsix, out) {
   return JSON.parse(fs.readFileSync(report, 'utf8'));
 }
 
-const KINDS = { wall: '', cpu: 'processor of the extension host ', page: 'work of the page ' };
+const KINDS = { wall: '', cpu: 'processor of the extension host ', page: 'processor of the page ', script: 'of that scripts ', layout: 'layout ', style: 'styles ' };
 const median = values => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 const of = (costs, kind) => median(costs.map(cost => cost[kind]));
 const ms = value => `${value.toFixed(value < 10 ? 2 : 0)} ms`;

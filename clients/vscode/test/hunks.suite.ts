@@ -3,7 +3,7 @@ import { answerOf, questionOf } from '../src/review/asked';
 import { compose, fragments, linesOf, moved, parseUnified } from '../src/review/hunks';
 import { neighbour, spotsOf } from '../src/review/spots';
 import { afterEdit, touchedLines } from '../src/review/touched';
-import { followTyping } from '../src/ui/spans';
+import { followTyping, needsDrawing } from '../src/ui/spans';
 import { changedWords } from '../src/ui/words';
 
 const DIFF = `--- a/f
@@ -125,6 +125,14 @@ export function hunksSuite(): void {
       assert.deepEqual(after(6, 1, 6, '\n'), [5, 9]);
       assert.deepEqual(after(6, 1, 7, ''), [5, 7]);
       assert.deepEqual(after(8, 0, 8, 'x\n'), [5, 8]);
+    });
+    it('has an editor draw spans again only where it moves them in another way', () => {
+      const isDue = (line: number, endLine: number, text: string, lineCount = 20): boolean =>
+        needsDrawing([{ start: 5, end: 8 }], [{ range: { start: { line, character: 0 }, end: { line: endLine, character: 0 } }, text }], { lineCount });
+      assert.deepEqual([isDue(6, 6, 'x'), isDue(2, 2, 'x\n'), isDue(12, 13, '')], [false, false, false], 'a letter, and lines elsewhere');
+      assert.deepEqual([isDue(5, 5, '\n'), isDue(7, 7, 'x\r\ny'), isDue(3, 6, ''), isDue(7, 12, '')], [true, true, true, true], 'lines of it');
+      assert.ok(isDue(4, 4, 'x\n'), 'a span behind the last line is drawn in that line');
+      assert.ok(isDue(0, 0, 'x', 1), 'the whole text may be another one');
     });
     it('goes from change to change around the ends of a file', () => {
       const spans = [{ start: 9, end: 9 }, { start: 2, end: 4 }];

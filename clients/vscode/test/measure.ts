@@ -12,29 +12,42 @@ const N_LINES = 20_000;
 const N_CHANGES = 1_000;
 const N_MARKINGS = 6;
 const N_KEYS = 20;
-const N_TURNS = 2; // of typing in the one file and in the other
+const N_LETTERS = 100;
+const N_LINE_ENDS = 20;
+const SETTLES_MS = 1_000; // what a pause of the typing causes is done then, and is a part of its cost
+const N_TURNS = 5; // of typing in the one file and in the other
 
-/** In milliseconds: how long it took, the processor time of the extension host, and the time that the page worked. */
-interface Cost {
+/** In milliseconds: how long it took, the processor time of the extension host, and that of the page with its parts. */
+interface Cost extends Page {
   wall: number;
   cpu: number;
+}
+
+/** In milliseconds of the processor, since the page was opened. */
+interface Page {
   page: number;
+  script: number;
+  layout: number;
+  style: number;
 }
 
 const figures: Record<string, Cost[]> = {};
 
 async function measured(name: string, act: () => Promise<unknown>, n = 1): Promise<void> {
-  const worked = await pageWorked();
-  const [start, before] = [performance.now(), process.cpuUsage()];
+  const before = await page();
+  const [start, busy] = [performance.now(), process.cpuUsage()];
   await act();
-  const [wall, { user, system }] = [performance.now() - start, process.cpuUsage(before)];
-  (figures[name] ??= []).push({ wall: wall / n, cpu: (user + system) / 1000 / n, page: (await pageWorked() - worked) / n });
+  const [wall, { user, system }] = [performance.now() - start, process.cpuUsage(busy)];
+  const after = await page();
+  const cost: Cost = { wall: wall / n, cpu: (user + system) / 1000 / n, ...after };
+  for (const part of ['page', 'script', 'layout', 'style'] as const) cost[part] = (after[part] - before[part]) / n;
+  (figures[name] ??= []).push(cost);
 }
 
-/** In milliseconds, since the page was opened. */
-async function pageWorked(): Promise<number> {
-  return Number(await (await fetch(process.env.FILEOPS_PAGE_WORKED!)).text());
-}
+const page = async (): Promise<Page> => await (await fetch(process.env.FILEOPS_PAGE!)).json() as Page;
+
+/** Types at the keyboard of the page, as a person does. */
+const typed = (text: string): Promise<unknown> => fetch(`${process.env.FILEOPS_PAGE}?${new URLSearchParams({ text }).toString()}`);
 
 /** Until nothing is left to do here: a round of the editor and back. */
 const idle = (): Thenable<unknown> => vscode.commands.executeCommand('setContext', 'fileops.measured', true);
@@ -93,22 +106,29 @@ async function marks(): Promise<void> {
   for (let n = 0; n < N_MARKINGS; n++) {
     await idle();
     await measured(`the daemon lists ${N_CHANGES} changes`, () => insides.daemon.request('fileops/unkept', { file_path: marked }));
+    await insides.daemon.request('fileops/keep', { file_path: marked });
+    await until(() => insides.unkeptMarks.at(editor.document.uri).length === 0, 'all changes are kept');
+    await insides.daemon.request('fileops/keep', { file_path: marked, kept: false });
     await measured(`mark ${N_CHANGES} changes, with that`, async () => {
       insides.unkept.refresh(marked);
       await insides.unkept.settled;
       await idle();
     });
+    await until(() => insides.unkeptMarks.at(editor.document.uri).length === N_CHANGES, 'all changes are marked again');
   }
   for (let n = 0; n < N_TURNS; n++) {
     for (const [name, opened] of [['without changes', plain], [`with ${N_CHANGES} changes`, marked]] as const) {
-      for (const [what, text] of [['a letter', 'x'], ['a line end', '\n']] as const) {
-        const { document } = await open(opened);
+      const { document } = await open(opened);
+      for (const [what, key, n_keys] of [['a letter', 'x', N_LETTERS], ['a line end', '\n', N_LINE_ENDS]] as const) {
         vscode.window.activeTextEditor!.selection = new vscode.Selection(100, 0, 100, 0);
         await idle();
+        const before = document.getText().length;
+        await typed('y');
         await measured(`${what} in a file of ${N_LINES} lines ${name}`, async () => {
-          for (let key = 0; key < N_KEYS; key++) await vscode.commands.executeCommand('type', { text });
-        }, N_KEYS);
-        if (!document.isDirty) throw new Error('nothing was typed');
+          await typed(key.repeat(n_keys));
+          await new Promise(resolve => setTimeout(resolve, SETTLES_MS));
+        }, n_keys);
+        if (document.getText().length !== before + 1 + n_keys) throw new Error(`${document.getText().length - before} letters were typed`);
       }
     }
   }

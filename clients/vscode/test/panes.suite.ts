@@ -29,7 +29,7 @@ export function panesSuite(): void {
     const type = (text: string): Thenable<unknown> => vscode.commands.executeCommand('type', { text });
 
     /** Types again as soon as a save is done: before what asked for the save hears of it. */
-    async function typingAfterSaves(pane: DiffPane, act: () => Promise<void>): Promise<number> {
+    async function typingAfterSaves(pane: DiffPane, act: () => Promise<unknown>): Promise<number> {
       const typed: Thenable<unknown>[] = [];
       const listening = vscode.workspace.onDidSaveTextDocument(({ uri }) => {
         if (uri.toString() === pane.after.toString()) typed.push(type('late '));

@@ -57,6 +57,54 @@ export function unkeptSuite(): void {
       assert.deepEqual(marks(path), [[3, 4, 'changed'], [9, 10, 'added'], [16, 16, 'removed']]);
     });
 
+    it('is right after typing above, beside, inside and below it, and while another agent edits', async () => {
+      const { path, editor } = await changed();
+      const { document } = editor;
+      const listed = () => insides.unkept.of(path);
+      const isListed = () => listed()?.document_version === document.version;
+      const typed = async (line: number, end: number, text: string) => {
+        await editor.edit(edit => edit.replace(new vscode.Range(line, 0, end, 0), text));
+        await until(isListed, `the text with ${JSON.stringify(text)} is listed`);
+      };
+      const inView = () => insides.unkept.all.files.find(({ file_path }) => file_path === path)?.changes.map(({ start_line }) => start_line);
+      const [first, second, third] = listed()!.changes.map(({ change_id }) => change_id);
+      const ids = () => listed()?.changes.map(({ change_id }) => change_id);
+
+      await until(() => inView()?.length === 3, 'the view has them');
+      let nShown = 0;
+      const events = [insides.unkept.onDidChange, insides.unkeptMarks.onDidChangeCodeLenses].map(event => event(() => nShown++));
+      await typed(10, 10, 'x');
+      await typed(1, 1, 'y');
+      for (const event of events) event.dispose();
+      assert.deepEqual(marks(path), [[2, 3, 'changed'], [8, 9, 'added'], [15, 15, 'removed']]);
+      assert.equal(nShown, 0, 'letters beside the changes change nothing that is shown');
+
+      await typed(0, 0, 'above\n');
+      assert.deepEqual(marks(path), [[3, 4, 'changed'], [9, 10, 'added'], [16, 16, 'removed']]);
+      assert.deepEqual([ids(), inView()], [[first, second, third], [4, 10, 17]]);
+      const lenses = await lensesOf(path);
+      assert.ok(lenses.includes('3 $(check) Keep') && lenses.includes('9 $(check) Keep'), lenses.join());
+      await typed(18, 18, 'below\n');
+      assert.deepEqual(marks(path), [[3, 4, 'changed'], [9, 10, 'added'], [16, 16, 'removed']]);
+
+      const edit = () => session.edit({ file_path: path, old_string: 'line 12\n', new_string: 'LINE 12\n' });
+      await session.read({ file_path: path });
+      assert.equal((await edit()).status, 'success');
+      await until(() => marks(path).length === 4, 'the edit of the unsaved text is marked, too');
+      assert.deepEqual(marks(path).map(([start]) => start), [3, 9, 13, 16]);
+
+      await typed(3, 4, 'mine\n');
+      assert.deepEqual(marks(path).map(([start]) => start), [9, 13, 16]);
+      assert.ok(!ids()!.includes(first!), 'what a person wrote over it is no change of the agent');
+      await until(() => inView()?.length === 3, 'the view leaves it out');
+      await vscode.commands.executeCommand('undo');
+      await until(() => marks(path).length === 4 && inView()?.length === 4, 'it is there again');
+      assert.deepEqual(marks(path).map(([start]) => start), [3, 9, 13, 16]);
+      await vscode.commands.executeCommand('redo');
+      await until(() => marks(path).length === 3 && inView()?.length === 3, 'and gone again');
+      assert.deepEqual(marks(path).map(([start]) => start), [9, 13, 16]);
+    });
+
     it('is kept or undone change by change at the cursor', async () => {
       const { path, editor } = await changed();
       editor.selection = new vscode.Selection(2, 0, 2, 0);
@@ -147,7 +195,7 @@ export function unkeptSuite(): void {
       assert.deepEqual(marks(path), [[8, 9, 'changed']]);
     });
 
-    it('is undone as a whole, and restored', async () => {
+    it('is undone as a whole, and redone', async () => {
       const { path } = await changed();
       const { change_ids } = insides.unkept.of(path)!.changes.reduce((all, { change_id }) => ({ change_ids: [...all.change_ids, change_id] }), { change_ids: [] as string[] });
       const after = disk(path);
@@ -155,6 +203,13 @@ export function unkeptSuite(): void {
       await until(() => disk(path) === LINES, 'it is undone');
       await run('undo.restore', details.rewind_id);
       await until(() => disk(path) === after, 'it is there again');
+      await until(() => marks(path).length === 3, 'it is to keep or undo again');
+      await run('undo.file');
+      await until(() => disk(path) === LINES, 'it is undone again');
+      await run('redo');
+      await until(() => disk(path) === after, 'the last undo is redone');
+      await run('redo');
+      assert.equal(disk(path), after, 'nothing is left to redo');
     });
 
     it('is undone once where two windows undo it at once; the other one reads that it is gone', async () => {

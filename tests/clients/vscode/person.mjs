@@ -16,7 +16,7 @@ export function personAt({ page, workspace }, images) {
   const editorOf = label => page.locator('.editor-group-container', { has: tab(label) });
   const titleButton = label => editorOf('waits for you').locator(`.editor-actions a[aria-label^="${label} ("]`);
   /** Where a rejection or an undo may get its reason. */
-  const reasonBox = page.locator('.quick-input-widget', { hasText: /Enter (rejects|undoes) it/ });
+  const reasonBox = page.locator('.quick-input-widget', { hasText: /Enter (rejects|undoes) (it|them)/ });
   const toast = text => page.locator('.notification-toast', { hasText: text });
   /** What the notifications on the screen say. */
   const toasts = () => page.locator('.notification-toast .notification-list-item-message').allInnerTexts();

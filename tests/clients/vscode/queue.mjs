@@ -8,7 +8,7 @@ import { play, say, until } from './workbench.mjs';
 
 const LINES = Array.from({ length: 40 }, (_, i) => `value_${i} = ${i}\n`).join('');
 const { out, workbench, page, workspace, agent, edit, read, person } = await openShop({ files: { 'one.py': LINES, 'two.py': LINES }, settings: ASKED_BESIDE });
-const { waiting, status, lens, focused, pressKeyOf, reasonBox } = person;
+const { waiting, status, lens, focused, palette, pressKeyOf, reasonBox } = person;
 
 /** Agents whose edits wait: one for each name of a file, each of another line. */
 async function propose(round, basenames) {
@@ -80,6 +80,36 @@ async function story() {
     await keyboardIsBack();
     say(`5 reviews of one agent decided by keyboard, a key every ${delay} ms`);
   }
+
+  const files = ['one.py', 'two.py', 'two.py', 'one.py'];
+  for (const basename of files) fs.writeFileSync(path.join(workspace, basename), LINES);
+  const disk = basename => fs.readFileSync(path.join(workspace, basename), 'utf8');
+  const proposed = basename => files.reduce((text, name, n) => name === basename ? text.replace(`value_${4 * n} = `, `value_${4 * n} =  `) : text, LINES);
+  await page.locator('.view-line', { hasText: 'value_0' }).first().click();
+  let calls = await propose(++round, files);
+  await palette('Fileops Review: Reject All Edits That Wait');
+  await reasonBox.waitFor();
+  await page.keyboard.press('Escape');
+  await reasonBox.waitFor({ state: 'hidden' });
+  await status('4 to review').waitFor();
+  await palette('Fileops Review: Reject All Edits That Wait');
+  await reasonBox.waitFor();
+  await page.keyboard.type('one blank will do');
+  await page.keyboard.press('Enter');
+  for (const { error } of await Promise.all(calls)) {
+    assert.equal(error?.code, 'rejected');
+    assert.match(error.message, /one blank will do/);
+  }
+  for (const basename of files) assert.equal(disk(basename), LINES);
+  await until(async () => await waiting('(one|two).py').count() === 0, 'all reviews are gone');
+
+  calls = await propose(++round, files);
+  await palette('Fileops Review: Accept All Edits That Wait');
+  assert.deepEqual((await Promise.all(calls)).map(result => result.status), files.map(() => 'success'));
+  for (const basename of files) assert.equal(disk(basename), proposed(basename));
+  await until(async () => await waiting('(one|two).py').count() === 0, 'all reviews are gone');
+  await keyboardIsBack();
+  say('all that waits is rejected with one reason, and accepted, by one command; Escape decided nothing');
 }
 
 await play(workbench, out, story);

@@ -137,8 +137,9 @@ async function keepOrUndoAfterwards() {
     const { notices } = await painter.call('Read', 'prices.py');
     assert.match(notices.join(' '), /Their reason: An empty basket costs nothing\./);
     say('an edit that was written at once was kept and undone in parts, by keys, after a reload');
-    if (process.argv[2] === 'floor') return; // the rest is the same in every editor, and takes ten seconds
+    if (process.argv[2] === 'floor') return; // the rest is the same in every editor, and takes about 20 seconds
     await undoInTwoWindowsWithoutAnAnswer(painter);
+    await keepAndUndoOfADaemonThatIsKilled(painter);
   } finally {
     painter.end();
   }
@@ -176,6 +177,54 @@ async function undoInTwoWindowsWithoutAnAnswer(painter) {
   assert.equal(await waiting('prices.py').count(), 0, 'no diff was opened');
   await late.context().close();
   say('a daemon that hung was named; of two windows that undid a change, one did, and the other said so');
+}
+
+/** The daemon is killed before it has kept one change and undone another: nothing is decided, and both can be later. */
+async function keepAndUndoOfADaemonThatIsKilled(painter) {
+  const before = disk();
+  const edits = [
+    { old_string: 'VAT = Decimal("0.19")', new_string: 'VAT = Decimal("0.20")' },
+    { old_string: '    total = 0\n', new_string: '    total = Decimal(0)\n' },
+  ];
+  await painter.call('Read', 'prices.py');
+  const { text, isError } = await painter.call('MultiEdit', 'prices.py', { edits });
+  assert.ok(!isError, text);
+  const edited = disk();
+  await status('2 to keep or undo').waitFor();
+  await palette('Notifications: Clear All Notifications');
+  await page.keyboard.press('Control+1');
+  await until(async () => (await focused()).includes('prices.py'), 'the file has the keyboard');
+  const { pid } = statusOf(socket);
+  const decide = async (command, line) => {
+    await goToLine(line);
+    await status(`Ln ${line}, Col 1`).waitFor();
+    await pressKeyOf(command);
+  };
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await decide('keep.change', 5);
+    await decide('undo.change', 9);
+    await toast('has not answered about keeping the change of painter in line 5').waitFor();
+    await toast('has not answered about the undo of the change of painter in line 9').waitFor();
+  } finally {
+    process.kill(pid, 'SIGKILL');
+  }
+  await palette('Notifications: Show Notifications'); // of many in a second, VS Code shows the first three at once
+  const notice = text => page.locator('.notifications-center .notification-list-item-message', { hasText: text });
+  await notice('there was no answer about the change of painter in line 5').waitFor();
+  await notice('there was no answer about the change of painter in line 9').waitFor();
+  await palette('Notifications: Clear All Notifications');
+  await until(() => ![undefined, pid].includes(statusOf(socket).pid), 'another daemon runs');
+  await status('2 to keep or undo').waitFor();
+  await goToLine(1);
+  await lens('Keep all 2').waitFor();
+  assert.equal(disk(), edited);
+  await decide('keep.change', 5);
+  await status('1 to keep or undo').waitFor();
+  await decide('undo.change', 9);
+  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  await until(() => disk() === before.replace(edits[0].old_string, edits[0].new_string), 'one is kept and the other undone');
+  say('a daemon that was killed while it kept and undid had done neither; another one did');
 }
 
 async function story() {

@@ -39,12 +39,18 @@ export class Drafts implements vscode.Disposable {
   keep(): void {
     clearTimeout(this.#pause);
     this.#pause = undefined;
-    for (const review of this.waiting()) {
-      const { draft } = review;
-      if (draft) this.#drafts.set(review.id, draft);
-      else this.#drafts.delete(review.id);
-    }
+    for (const review of this.waiting()) this.#set(review);
     this.#store();
+  }
+
+  put(review: Review): void {
+    this.#set(review);
+    this.#store();
+  }
+
+  #set({ id, draft }: Review): void {
+    if (draft) this.#drafts.set(id, draft);
+    else this.#drafts.delete(id);
   }
 
   forget(reviewId: string): void {

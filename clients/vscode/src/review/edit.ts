@@ -55,6 +55,8 @@ export class Review {
   isDeciding = false;
   /** What the person had typed or decided before the file changed, where it is not in the proposal. */
   earlier: string | undefined;
+  /** What the proposed side showed when its pane was closed. */
+  lastText: string | undefined;
   readonly pane: DiffPane;
   /** Of its file, as text: with hundreds of reviews it is compared too often to be made each time. */
   readonly uri: string;
@@ -154,7 +156,7 @@ export class Review {
   }
 
   get proposed(): string {
-    return this.panes.proposed(this.pane);
+    return this.lastText ?? this.panes.proposed(this.pane);
   }
 
   get wasTyped(): boolean {

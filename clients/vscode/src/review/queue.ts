@@ -104,6 +104,8 @@ export class Reviews implements vscode.Disposable {
       }),
       command('acceptAll', review => this.#decideAll(review, 'accept')),
       command('rejectAll', review => this.#rejectAll(review)),
+      vscode.commands.registerCommand('fileops.review.acceptWaiting', () => this.#decideWaiting(this.#edits, 'accept')),
+      vscode.commands.registerCommand('fileops.review.rejectWaiting', () => this.#rejectWaiting()),
       command('toggleHunk', (review, id) => this.#toggle(review, id)),
       command('nextHunk', review => this.#goInPane(review, true)),
       vscode.commands.registerCommand('fileops.review.nextChange', () => this.#go(true)),
@@ -243,12 +245,13 @@ export class Reviews implements vscode.Disposable {
 
   /** The file changed, and the decision did not fit any more: the review is open again on the new content. */
   async #replace(old: Review, review: Review): Promise<void> {
-    const { draft } = old;
     const judgements = new Map(old.question.changes.map(change => [bodyOf(change), old.judgementOf(change.id)]));
     this.#waiting[this.#waiting.indexOf(old)] = review;
     this.log.info(`Review ${review.id}: revision ${review.question.revision}`);
     this.#update();
     await this.#inTurn(async () => {
+      await this.panes.caughtUp();
+      const { draft } = old;
       // What the daemon made of the decision has nothing that was dropped; of another's decision, this window's drops count on.
       if (draft) await review.takeOver(draft, change => judgements.get(bodyOf(change)));
       this.#drafts.keep();
@@ -263,12 +266,13 @@ export class Reviews implements vscode.Disposable {
   async #closed(end: ClosedReview): Promise<void> {
     const reviews = this.#edits.filter(review => daemonId(review) === end.review_id);
     const isDeciding = reviews.some(({ set, isDeciding }) => isDeciding && !set?.isOpen);
-    // Where a decision is on its way, its answer says the outcome. Of a change set it is said once, but for typed texts.
-    if (!isDeciding) reviews.filter((review, index) => index === 0 || review.wasTyped).forEach(review => this.#tellEnd(review, endSentence(end)));
     reviews[0]?.set?.abandon({ ...end, reason: 'already_decided', error: null });
     await Promise.all(reviews.map(review => this.#end(review)));
+    // Where a decision is on its way, its answer says the outcome. Of a change set it is said once, but for typed texts.
+    if (!isDeciding) reviews.filter((review, index) => index === 0 || review.wasTyped).forEach(review => this.#tellEnd(review, endSentence(end)));
   }
 
+  /** Once its pane is closed: only then is it known what was typed. */
   #tellEnd(review: Waiting, sentence: string): void {
     this.log.info(`Review ${review.id}: ${sentence}`);
     if (review.kind === 'edit' && review.wasTyped) {
@@ -391,6 +395,25 @@ export class Reviews implements vscode.Disposable {
     return this.#rejecting(review, `Reject the changes of ${n} files`, reason => this.#decideAll(review, 'reject', reason));
   }
 
+  /** The oldest first: an edit of a file may need the one before it. */
+  async #decideWaiting(edits: readonly Review[], outcome: Outcome, reason?: string): Promise<void> {
+    if (edits.length === 0) return void vscode.window.showInformationMessage('Fileops: no edit waits for you.');
+    const ones = edits.filter((review, index) => !review.set || edits.findIndex(({ set }) => set === review.set) === index);
+    for (const review of ones) await this.#decideAll(review, outcome, reason);
+  }
+
+  /** Those that wait when the user is asked: what comes while they write a reason is not meant. */
+  async #rejectWaiting(): Promise<void> {
+    const edits = this.#edits;
+    const [first, ...others] = edits;
+    if (!first) return this.#decideWaiting(edits, 'reject');
+    if (others.length === 0) return this.#reject(first);
+    const isThere = (): boolean => edits.some(review => this.#waiting.includes(review));
+    const title = `Reject ${edits.length} edits that wait`;
+    const reason = await askReason(title, 'Enter rejects them, Escape does not', this.#changed.event, isThere);
+    if (reason !== undefined) await this.#decideWaiting(edits, 'reject', reason);
+  }
+
   #reject(review: Review): Promise<void> {
     return this.#rejecting(review, `Reject the edit of ${review.name}`, reason => this.decide(review, 'reject', reason));
   }
@@ -441,8 +464,8 @@ export class Reviews implements vscode.Disposable {
 
   async #withdraw(review: Waiting, why: string): Promise<void> {
     if (!this.#waiting.includes(review)) return;
-    this.#tellEnd(review, why);
     await this.#end(review);
+    this.#tellEnd(review, why);
   }
 
   /** The keyboard goes from its pane to the next review, else to the editor that is in front then. */
@@ -463,7 +486,11 @@ export class Reviews implements vscode.Disposable {
         if (column !== undefined) await this.#show(next, hadFocus, column);
         else void this.#offer(next);
       }
-      await this.panes.close(review.pane, hadFocus);
+      const text = await this.panes.close(review.pane, hadFocus);
+      if (review.kind === 'edit') {
+        review.lastText = text;
+        if (keepsDraft) this.#drafts.put(review);
+      }
       this.#focus.update();
     });
   }

@@ -246,6 +246,14 @@ export class DiffPanes implements vscode.Disposable {
     return this.#tab(pane)?.group.viewColumn;
   }
 
+  /**
+   * Returns once all that has been typed so far is known here: VS Code reports it before it answers. A busy extension
+   * host could otherwise hear of what came after it first.
+   */
+  async caughtUp(): Promise<void> {
+    await vscode.commands.executeCommand('setContext', 'fileops.isCaughtUp', true);
+  }
+
   /** The text on the right side now: typed text included, saved or not. */
   proposed(pane: Pane): string {
     return this.#document(pane)?.getText() ?? this.#files.text(pane.after) ?? '';
@@ -268,7 +276,7 @@ export class DiffPanes implements vscode.Disposable {
   }
 
   /**
-   * Closes the tab and forgets both texts.
+   * Closes the tab and forgets both texts. Returns what the right side showed at the end.
    *
    * A document that may be typed into is saved, into memory, and its file is kept until there is nothing left to be
    * saved: what is typed between the save and the end of the tab is saved again, by this or by the editor itself.
@@ -276,15 +284,18 @@ export class DiffPanes implements vscode.Disposable {
    *
    * passesFocus: the pane had the keyboard, and the editor that is in front then gets it; else nothing would have it.
    */
-  async close(pane: Pane, passesFocus = false): Promise<void> {
+  async close(pane: Pane, passesFocus = false): Promise<string> {
+    if (this.#document(pane)) await this.caughtUp();
     for (let isClosed = false; !isClosed || this.#document(pane)?.isDirty;) {
       const document = this.#document(pane);
       if (document?.isDirty) await document.save(); // else closing would ask
       const tab = this.#tab(pane);
       isClosed = !tab || await vscode.window.tabGroups.close(tab, !passesFocus);
     }
+    const text = this.proposed(pane);
     if (pane.before) this.#files.drop(pane.before);
     this.#files.drop(pane.after);
+    return text;
   }
 
   async closeViews(): Promise<void> {

@@ -7,7 +7,7 @@
 import * as vscode from 'vscode';
 import type { Hunk } from '../protocol';
 import { afterEdit, type TouchedLines, touchedLines } from '../review/touched';
-import { followTyping } from './spans';
+import { followTyping, needsDrawing } from './spans';
 
 /** Lines [start, end) of a file, 0-based; start = end marks the place where lines went away. */
 interface Mark extends TouchedLines {
@@ -104,18 +104,21 @@ export class Marks implements vscode.Disposable {
   #follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
     const marks = this.#marks.get(document.uri.toString());
     if (!marks || contentChanges.length === 0) return;
-    followTyping(marks.filter(mark => mark.isPlaced), contentChanges);
-    this.#settle(document);
+    const placed = marks.filter(mark => mark.isPlaced);
+    const isDue = needsDrawing(placed, contentChanges, document);
+    followTyping(placed, contentChanges);
+    if (this.#place(marks, document) || isDue) this.#drawAll();
   }
 
-  /** Places the waiting marks whose lines the document now holds. */
   #settle(document: vscode.TextDocument): void {
-    const marks = this.#marks.get(document.uri.toString());
-    if (!marks) return;
-    for (const mark of marks) {
-      mark.isPlaced ||= isShown(mark, document);
-    }
-    this.#drawAll();
+    if (this.#place(this.#marks.get(document.uri.toString()) ?? [], document)) this.#drawAll();
+  }
+
+  /** Places the waiting marks whose lines the document now holds. Whether there were any. */
+  #place(marks: readonly Mark[], document: vscode.TextDocument): boolean {
+    const shown = marks.filter(mark => !mark.isPlaced && isShown(mark, document));
+    for (const mark of shown) mark.isPlaced = true;
+    return shown.length > 0;
   }
 
   #drawAll(): void {

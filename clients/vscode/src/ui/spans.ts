@@ -27,3 +27,14 @@ export function followTyping(spans: Iterable<Span>, changes: readonly Replaced[]
     }
   }
 }
+
+/**
+ * Whether an editor, which moves what it has drawn, may then have it in other lines than the spans, or not at all. Spans:
+ * before the changes; document: after them.
+ */
+export function needsDrawing(spans: readonly Span[], changes: readonly Replaced[], { lineCount }: { lineCount: number }): boolean {
+  if (lineCount === 1) return true; // a letter may replace the whole text
+  const ofLines = changes.filter(({ range, text }) => range.start.line !== range.end.line || /[\r\n]/.test(text));
+  // One line more on each side: a span behind the last line is drawn in that line.
+  return ofLines.some(({ range }) => spans.some(({ start, end }) => range.start.line <= Math.max(start, end) && range.end.line >= start - 1));
+}

@@ -19,6 +19,8 @@ const LEVELS: readonly Level[] = ['change', 'file', 'turn', 'session', 'all'];
 
 export class UnkeptActions implements vscode.Disposable {
   readonly #disposables: vscode.Disposable[];
+  /** What *Redo the Last Undo* is about: a rewind. */
+  #lastUndo: string | undefined;
 
   /** atCursor: the change that the person is at. */
   constructor(readonly list: UnkeptList, readonly atCursor: () => UnkeptChange | undefined) {
@@ -28,7 +30,8 @@ export class UnkeptActions implements vscode.Disposable {
     ]);
     this.#disposables.push(
       vscode.commands.registerCommand('fileops.undo.because', (given?: unknown) => this.#undoBecause(given)),
-      vscode.commands.registerCommand('fileops.undo.restore', (rewindId: string) => this.restore(rewindId)),
+      vscode.commands.registerCommand('fileops.undo.restore', (rewindId: string) => this.redo(rewindId)),
+      vscode.commands.registerCommand('fileops.redo', () => this.#redoLast()),
     );
   }
 
@@ -41,18 +44,28 @@ export class UnkeptActions implements vscode.Disposable {
     void vscode.window.showWarningMessage(`Fileops: ${kept} was undone, kept or written over before, perhaps in another window.`);
   }
 
-  /** As the person asked, without a review; they can bring it back. reason: for the agents whose changes they are. */
+  /** As the person asked, without a review; they can redo it. reason: for the agents whose changes they are. */
   async undo({ change_ids, what }: Target, reason?: string): Promise<ToolResult<RewindDetails>> {
     const result = await this.#rewind({ change_ids: [...change_ids], ...(reason ? { reason } : {}) }, `the undo of ${what}`);
     const { rewind_id, conflicts } = result.details;
-    if (result.status === 'success' && rewind_id) void this.#offerRestore(what, rewind_id, conflicts?.length ?? 0);
+    if (result.status === 'success' && rewind_id) {
+      this.#lastUndo = rewind_id;
+      void this.#offerRedo(what, rewind_id, conflicts?.length ?? 0);
+    }
     return result;
   }
 
   /** rewindId: of an undo. What was written since stays. */
-  async restore(rewindId: string): Promise<void> {
-    const result = await this.#answered('what was undone', () => this.#rewind({ rewind_id: rewindId }, 'restoring what was undone'));
-    if (result?.status === 'success') vscode.window.setStatusBarMessage('$(redo) Restored what was undone', 5000);
+  async redo(rewindId: string): Promise<void> {
+    const result = await this.#answered('what was undone', () => this.#rewind({ rewind_id: rewindId }, 'the redo of what was undone'));
+    if (result?.status !== 'success') return;
+    if (this.#lastUndo === rewindId) this.#lastUndo = undefined;
+    vscode.window.setStatusBarMessage('$(redo) The changes are there again', 5000);
+  }
+
+  async #redoLast(): Promise<void> {
+    if (this.#lastUndo !== undefined) return this.redo(this.#lastUndo);
+    vscode.window.setStatusBarMessage('Nothing to redo here', 5000);
   }
 
   async #rewind(target: { change_ids: string[]; reason?: string } | { rewind_id: string }, what: string): Promise<ToolResult<RewindDetails>> {
@@ -62,11 +75,11 @@ export class UnkeptActions implements vscode.Disposable {
     return result;
   }
 
-  async #offerRestore(what: string, rewindId: string, nConflicts: number): Promise<void> {
-    const restore = 'Restore';
+  async #offerRedo(what: string, rewindId: string, nConflicts: number): Promise<void> {
+    const redo = 'Redo';
     const left = nConflicts > 0 ? ` In ${nConflicts} ${nConflicts === 1 ? 'place' : 'places'} the text was changed again; it stays.` : '';
-    const chosen = await vscode.window.showInformationMessage(`Fileops: undone: ${what}.${left}`, restore);
-    if (chosen === restore) await this.restore(rewindId);
+    const chosen = await vscode.window.showInformationMessage(`Fileops: undone: ${what}.${left}`, redo);
+    if (chosen === redo) await this.redo(rewindId);
   }
 
   /** given: as for the other commands, or a level by its name. Without it the person chooses how much they mean. */

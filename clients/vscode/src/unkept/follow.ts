@@ -1,5 +1,6 @@
 /** Following an agent: the file that it changes is shown at the change, unless the person has typed a moment ago. */
 import * as vscode from 'vscode';
+import type { UnkeptChange } from '../protocol';
 import type { Sessions } from '../ui/sessions';
 import type { UnkeptList } from './list';
 
@@ -22,7 +23,8 @@ export class Follow implements vscode.Disposable {
       vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
         if (kind === vscode.TextEditorSelectionChangeKind.Keyboard) this.#typedAt = Date.now();
       }),
-      list.onDidChange(filePath => void this.#look(filePath).catch((error: unknown) => list.daemon.log.warn(`Following: ${String(error)}`))),
+      list.onDidLoad(filePath => this.#look(filePath)),
+      sessions.onDidChangeNames(() => this.#look(undefined)), // a change may come before the name of its session
     ];
   }
 
@@ -48,17 +50,20 @@ export class Follow implements vscode.Disposable {
     this.#item.show();
   }
 
-  async #look(filePath: string | undefined): Promise<void> {
+  #look(filePath: string | undefined): void {
     const followed = this.#sessionId;
-    if (followed === undefined || filePath === undefined) return;
+    if (followed === undefined) return;
     const recorded = this.sessions.fullNameOf(followed);
-    const changes = (this.list.of(filePath)?.changes ?? []).filter(({ session_id, time }) => session_id === recorded && time > this.#since);
-    const newest = changes.reduce<(typeof changes)[number] | undefined>((best, change) => (!best || change.time > best.time ? change : best), undefined);
+    const files = filePath === undefined ? this.list.all.files : [this.list.of(filePath)].filter(file => file !== undefined);
+    const newest = files.flatMap(({ file_path, changes }) => changes.map(change => ({ ...change, file_path })))
+      .filter(({ session_id, time }) => session_id === recorded && time > this.#since)
+      .reduce<UnkeptChange & { file_path: string } | undefined>((best, change) => (!best || change.time > best.time ? change : best), undefined);
     if (!newest || newest.kind === 'file' || Date.now() - this.#typedAt < PAUSE_AFTER_TYPING_MS) return;
     this.#since = newest.time;
     const line = Math.max(newest.start_line - 1, 0);
     // The keyboard stays where it is; the file takes the place of the last one that was followed.
-    await vscode.window.showTextDocument(vscode.Uri.file(filePath), { preserveFocus: true, preview: true, selection: new vscode.Range(line, 0, line, 0) });
+    vscode.window.showTextDocument(vscode.Uri.file(newest.file_path), { preserveFocus: true, preview: true, selection: new vscode.Range(line, 0, line, 0) })
+      .then(undefined, (error: unknown) => this.list.daemon.log.warn(`Following: ${String(error)}`));
   }
 
   dispose(): void {

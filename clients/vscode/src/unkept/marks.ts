@@ -2,12 +2,13 @@
  * What agents changed and the user has not kept yet, in the text: the lines are marked in the color of their session, each
  * change has Keep and Undo above it, the lines that it removed are shown on demand. Nothing of it is in the document.
  */
+import { isDeepStrictEqual } from 'node:util';
 import * as vscode from 'vscode';
 import type { UndonePlace, UnkeptChange, UnkeptFile } from '../protocol';
 import { isAt, neighbour } from '../review/spots';
 import type { InsertedLines, Shown } from '../ui/inserted';
 import { inOneLine } from '../ui/labels';
-import { followTyping, type Span } from '../ui/spans';
+import { followTyping, needsDrawing, type Span } from '../ui/spans';
 import { changedWords } from '../ui/words';
 import { counted, targetOfChange, targetOfFile } from './actions';
 import { colorOf } from './colors';
@@ -17,15 +18,24 @@ interface Mark extends Span {
   change: UnkeptChange;
 }
 
+interface Undone extends Span {
+  place: UndonePlace;
+}
+
 interface Marked {
   file: UnkeptFile;
   marks: Mark[];
+  undone: Undone[];
+}
+
+/** Above a line, 0-based. */
+interface Lens extends vscode.Command {
+  line: number;
 }
 
 type Kind = UnkeptChange['kind'];
 
-const PAUSE_MS = 300; // until the daemon knows the text that the editor has
-const MAX_LENSES = 200; // of more changes the first have lenses; marks, keys and hovers are for all
+const MAX_LENSES = 100; // VS Code moves each with every letter. Of more changes the first have lenses; marks, keys and hovers are for all
 
 export class UnkeptMarks implements vscode.Disposable, vscode.CodeLensProvider, vscode.HoverProvider {
   readonly #marked = new Map<string, Marked>();
@@ -35,19 +45,17 @@ export class UnkeptMarks implements vscode.Disposable, vscode.CodeLensProvider, 
   readonly #disposables: vscode.Disposable[];
   /** Documents in which the removed lines are shown. */
   readonly #withRemoved = new Set<string>();
-  readonly #pauses = new Map<string, NodeJS.Timeout>();
+  /** By editor and type of decoration, what was drawn, where the editor has moved it to. */
+  readonly #drawn = new WeakMap<vscode.TextEditor, Map<string, Span[]>>();
+  #lensed = '';
 
   constructor(readonly list: UnkeptList, readonly inserted: InsertedLines) {
     this.#disposables = [
       this.#lenses,
-      list.onDidChange(filePath => this.#update(filePath)),
+      list.onDidLoad(filePath => this.#update(filePath)),
       vscode.languages.registerCodeLensProvider({ scheme: 'file' }, this),
       vscode.languages.registerHoverProvider({ scheme: 'file' }, this),
-      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-        const marked = this.#marked.get(document.uri.toString());
-        if (marked) followTyping(marked.marks, contentChanges);
-        else if (contentChanges.length > 0 && this.list.of(document.uri.fsPath)) this.#askLater(document.uri);
-      }),
+      vscode.workspace.onDidChangeTextDocument(event => this.#follow(event)),
       vscode.workspace.onDidOpenTextDocument(({ uri }) => this.#updateOne(uri)),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#marked.delete(uri.toString())),
       vscode.window.onDidChangeVisibleTextEditors(() => this.#draw()),
@@ -67,7 +75,8 @@ export class UnkeptMarks implements vscode.Disposable, vscode.CodeLensProvider, 
   /** Where the cursor is; undefined where no change is. */
   atCursor(): UnkeptChange | undefined {
     const editor = vscode.window.activeTextEditor;
-    return editor && this.at(editor.document.uri).find(mark => isAt(mark, editor.selection.active.line))?.change;
+    const mark = editor && this.at(editor.document.uri).find(one => isAt(one, editor.selection.active.line));
+    return mark && whereItIs(mark);
   }
 
   #update(filePath: string | undefined): void {
@@ -88,41 +97,50 @@ export class UnkeptMarks implements vscode.Disposable, vscode.CodeLensProvider, 
     if (!file || !document) {
       this.#marked.delete(uri.toString());
     } else if (file.document_version === document.version) {
-      const marks = file.changes.filter(({ kind }) => kind !== 'file')
-        .map(change => ({ change, start: change.start_line - 1, end: change.end_line }));
-      this.#marked.set(uri.toString(), { file, marks });
+      const marks = file.changes.filter(({ kind }) => kind !== 'file').map(change => ({ change, ...spanOf(change) }));
+      this.#marked.set(uri.toString(), { file, marks, undone: file.undone.map(place => ({ place, ...spanOf(place) })) });
     } else {
-      this.#askLater(uri);
+      this.list.refreshLater(document);
     }
-  }
-
-  #askLater(uri: vscode.Uri): void {
-    const key = uri.toString();
-    if (this.#pauses.has(key)) return;
-    this.#pauses.set(key, setTimeout(() => {
-      this.#pauses.delete(key);
-      const isOpen = vscode.workspace.textDocuments.some(one => one.uri.toString() === key && !one.isClosed);
-      if (isOpen) this.list.refresh(uri.fsPath);
-    }, PAUSE_MS));
   }
 
   #refresh(): void {
     this.#draw();
+    const lensed = JSON.stringify([...this.#marked].map(([uri, marked]) => [uri, lensesIn(marked)]));
+    if (lensed === this.#lensed) return;
+    this.#lensed = lensed;
     this.#lenses.fire();
+  }
+
+  #follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    const marked = this.#marked.get(document.uri.toString());
+    if (!marked) return;
+    const isDue = needsDrawing(marked.marks, contentChanges, document);
+    followTyping([...marked.marks, ...marked.undone], contentChanges);
+    for (const editor of vscode.window.visibleTextEditors) {
+      if (editor.document !== document) continue;
+      if (isDue) this.#drawn.delete(editor);
+      else followTyping([...this.#drawn.get(editor)?.values() ?? []].flat(), contentChanges);
+    }
+    if (isDue) this.#draw();
   }
 
   #draw(): void {
     const isOn = vscode.workspace.getConfiguration('fileops').get('marks', true);
     for (const editor of vscode.window.visibleTextEditors) {
       if (editor.document.uri.scheme !== 'file') continue;
-      const ranges = new Map<string, vscode.Range[]>([...this.#types.keys()].map(name => [name, []]));
-      for (const mark of isOn ? this.at(editor.document.uri) : []) {
-        const name = `${colorOf(mark.change.session_id)} ${mark.change.kind}`;
-        const there = ranges.get(name) ?? [];
-        there.push(rangeOf(mark, editor.document));
-        ranges.set(name, there);
+      const spans = new Map<string, Span[]>([...this.#types.keys()].map(name => [name, []]));
+      for (const { change, start, end } of isOn ? this.at(editor.document.uri) : []) {
+        const name = `${colorOf(change.session_id)} ${change.kind}`;
+        const there = spans.get(name) ?? [];
+        there.push({ start, end });
+        spans.set(name, there);
       }
-      for (const [name, there] of ranges) editor.setDecorations(this.#type(name), there);
+      const drawn = this.#drawn.get(editor);
+      for (const [name, there] of spans) {
+        if (!isDeepStrictEqual(there, drawn?.get(name))) editor.setDecorations(this.#type(name), there.map(span => rangeOf(span, editor.document)));
+      }
+      this.#drawn.set(editor, spans);
       this.#showRemoved(editor.document.uri);
     }
     this.#tellContext();
@@ -176,42 +194,16 @@ export class UnkeptMarks implements vscode.Disposable, vscode.CodeLensProvider, 
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     const marked = this.#marked.get(document.uri.toString());
-    if (!marked) return [];
-    const { file, marks } = marked;
-    const lens = (line: number, command: string, title: string, tooltip: string, ...args: unknown[]): vscode.CodeLens => {
+    return (marked ? lensesIn(marked) : []).map(({ line, ...command }) => {
       const at = Math.min(Math.max(line, 0), document.lineCount - 1);
-      return new vscode.CodeLens(new vscode.Range(at, 0, at, 0), { command: `fileops.${command}`, title, tooltip, arguments: args });
-    };
-    const ofFile = targetOfFile(file.file_path, file.changes);
-    const whole = file.changes.length > 1 ? [
-      lens(0, 'keep.file', `$(check-all) Keep all ${file.changes.length}`, `Keep ${ofFile.what}`, ofFile),
-      lens(0, 'undo.file', '$(discard) Undo all', `Undo ${ofFile.what}`, ofFile),
-    ] : [];
-    return [...whole, ...marks.slice(0, MAX_LENSES).flatMap(({ change, start }) => {
-      const target = targetOfChange(change);
-      return [
-        lens(start, 'keep.change', '$(check) Keep', `Keep ${target.what}`, target),
-        lens(start, 'undo.change', '$(discard) Undo', `Undo ${target.what}`, target),
-        lens(start, 'undo.because', 'Undo, because…', `Undo ${target.what}, and say why: the agent reads it`, target),
-        lens(start, 'changes.focus', inOneLine(change.label), 'Show all changes of agents'),
-      ];
-    }), ...file.undone.flatMap(place => this.#undoneLenses(place, lens))];
-  }
-
-  /** What the person has undone stays visible until the session's next turn. */
-  #undoneLenses(
-    { start_line, removed_text, label, rewind_id }: UndonePlace,
-    lens: (line: number, command: string, title: string, tooltip: string, ...args: unknown[]) => vscode.CodeLens,
-  ): vscode.CodeLens[] {
-    const title = `Undone, of ${inOneLine(label)}: ${inOneLine(removed_text) || 'removed lines'}`;
-    return rewind_id === null ? [lens(start_line - 1, 'changes.focus', title, removed_text)]
-      : [lens(start_line - 1, 'undo.restore', `$(redo) ${title}`, `Restore it:\n${removed_text}`, rewind_id)];
+      return new vscode.CodeLens(new vscode.Range(at, 0, at, 0), command);
+    });
   }
 
   provideHover({ uri, languageId }: vscode.TextDocument, { line }: vscode.Position): vscode.Hover | undefined {
     const mark = this.at(uri).find(one => isAt(one, line));
     if (!mark) return undefined;
-    const { change } = mark;
+    const change = whereItIs(mark);
     const text = new vscode.MarkdownString(undefined, true);
     text.isTrusted = { enabledCommands: ['fileops.keep.change', 'fileops.undo.change', 'fileops.undo.because'] };
     const link = (command: string): string => `command:fileops.${command}?${encodeURIComponent(JSON.stringify([targetOfChange(change)]))}`;
@@ -228,10 +220,39 @@ export class UnkeptMarks implements vscode.Disposable, vscode.CodeLensProvider, 
   }
 
   dispose(): void {
-    for (const pause of this.#pauses.values()) clearTimeout(pause);
     for (const type of this.#types.values()) type.dispose();
     for (const disposable of this.#disposables) disposable.dispose();
   }
+}
+
+/** Its lines here are 1-based and inclusive, as on the wire. */
+const spanOf = ({ start_line, end_line }: { start_line: number; end_line: number }): Span => ({ start: start_line - 1, end: end_line });
+
+/** The change in the lines where it is after typing. */
+const whereItIs = ({ change, start, end }: Mark): UnkeptChange => ({ ...change, start_line: start + 1, end_line: end });
+
+function lensesIn({ file, marks, undone }: Marked): Lens[] {
+  const lens = (line: number, command: string, title: string, tooltip: string, ...args: unknown[]): Lens =>
+    ({ line, command: `fileops.${command}`, title, tooltip, arguments: args });
+  const ofFile = targetOfFile(file.file_path, file.changes);
+  const whole = file.changes.length > 1 ? [
+    lens(0, 'keep.file', `$(check-all) Keep all ${file.changes.length}`, `Keep ${ofFile.what}`, ofFile),
+    lens(0, 'undo.file', '$(discard) Undo all', `Undo ${ofFile.what}`, ofFile),
+  ] : [];
+  return [...whole, ...marks.slice(0, MAX_LENSES).flatMap(mark => {
+    const target = targetOfChange(whereItIs(mark));
+    return [
+      lens(mark.start, 'keep.change', '$(check) Keep', `Keep ${target.what}`, target),
+      lens(mark.start, 'undo.change', '$(discard) Undo', `Undo ${target.what}`, target),
+      lens(mark.start, 'undo.because', 'Undo, because…', `Undo ${target.what}, and say why: the agent reads it`, target),
+      lens(mark.start, 'changes.focus', inOneLine(mark.change.label), 'Show all changes of agents'),
+    ];
+  }), ...undone.map(({ place: { removed_text, label, rewind_id }, start }) => {
+    // What the person has undone stays visible until the session's next turn.
+    const title = `Undone, of ${inOneLine(label)}: ${inOneLine(removed_text) || 'removed lines'}`;
+    return rewind_id === null ? lens(start, 'changes.focus', title, removed_text)
+      : lens(start, 'undo.restore', `$(redo) ${title}`, `Redo it:\n${removed_text}`, rewind_id);
+  })];
 }
 
 function rangeOf({ start, end }: Span, { lineCount }: vscode.TextDocument): vscode.Range {
