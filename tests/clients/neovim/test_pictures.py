@@ -26,13 +26,13 @@ THEMES = ["dark", "light"] if WRITES_IMAGES else ["dark"]  # the text is the sam
 
 
 def review(shop: Scene) -> None:
-    """The second of two hunks was rejected."""
+    """The second of two changes was rejected."""
     shop.propose("agent-1", SHORTER_TOTAL, NO_FLOATS)
     shop.terminal.shows("Review")
     shop.terminal.command("Fileops review")
     shop.terminal.keys("]", "c", "Space")
     shop.terminal.shows(
-        "◦ hunk 1/2", "will be written", "✗ hunk 2/2", "accept", "reject", "agent-1", "not any(line.price"
+        "◦ change 1/2", "will be written", "✗ change 2/2", "accept", "reject", "agent-1", "not any(line.price"
     )
 
 
@@ -48,7 +48,7 @@ def review_side_by_side(shop: Scene) -> None:
     review(shop)
     shop.terminal.keys("Space", "s")
     shop.terminal.until('winnr("$") == 3')
-    shop.terminal.shows("◦ hunk 1/2", "◦ hunk 2/2", "undecided", "╱╱╱")
+    shop.terminal.shows("◦ change 1/2", "◦ change 2/2", "undecided", "╱╱╱")
 
 
 def command(shop: Scene) -> None:
@@ -69,7 +69,6 @@ def command(shop: Scene) -> None:
 def marks(shop: Scene) -> None:
     """What agents changed in the buffer."""
     assert shop.result(shop.propose("agent-1", SHORTER_TOTAL, RENAMED)) == "success"
-    shop.terminal.command("Fileops close")
     shop.terminal.until('winnr("$") == 1')
     shop.terminal.shows("▎", "sum = sum + line.price * line.count", "for line in lines)")
 
@@ -85,7 +84,7 @@ def stale(shop: Scene) -> None:
     """Another program wrote the file that an agent has read."""
     marks(shop)
     shop.cart.write_text(shop.cart.read_text() + "# written by a formatter\n")
-    shop.terminal.shows("stale for agent-1: modified by another program")
+    shop.terminal.shows("stale for agent-1: modified on disk")
 
 
 def history(shop: Scene) -> None:

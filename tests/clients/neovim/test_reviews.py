@@ -111,13 +111,13 @@ async def test_restarted_connection_keeps_the_review_and_its_verdicts(nvim: Neov
             edit = await proposed(agent, shop, SHORTER_TOTAL, NO_FLOATS)
             terminal.command("Fileops review")
             terminal.keys("]", "c", "Space")
-            await look(lambda: terminal.shows("✗ hunk 2/2"))
+            await look(lambda: terminal.shows("✗ change 2/2"))
             terminal.command("Fileops restart")
             await look(lambda: terminal.until(f"{N_WAITING} == 0"))
             await look(lambda: terminal.until(f"{N_WAITING} == 1"))
             if "No key decides anything here" in terminal.text():
                 terminal.keys("q")
-            await look(lambda: terminal.shows("Review cart.py", "✗ hunk 2/2"))
+            await look(lambda: terminal.shows("Review cart.py", "✗ change 2/2"))
             assert not edit.done()
             terminal.command("Fileops accept")
             assert (await edit).ok

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -89,13 +90,15 @@ async def test_file_that_changes_in_its_review_is_merged_with_the_decision(nvim:
         assert shop.cart.read_text() == CART  # what was typed is not saved
 
 
-async def test_edit_of_closed_file_by_outside_agent_is_shown_and_marked(nvim: Neovim, tmp_path: Path) -> None:
+async def test_edit_of_closed_file_by_outside_agent_is_marked_and_shown_on_demand(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, agents_approval="yolo") as shop:
         other = shop.cart.parent / "other.py"
         other.write_text("one = 1\ntwo = 2\n")
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(other))
             assert (await agent.edit(str(other), "two = 2", "two = 22")).ok
+            await look(lambda: shop.terminal.until("winnr('$') == 1"))
+        shop.terminal.command("Fileops last-edit")
         await look(lambda: shop.terminal.shows("Edited by fileops", "two = 22"))
         shop.terminal.command("edit other.py")
         await look(lambda: shop.terminal.shows("▎"))
@@ -145,3 +148,91 @@ async def test_shared_daemon_outlives_the_neovim_that_started_it(nvim: Neovim, t
             nvim.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the pump to end")
             assert (await proposed).code == "undecided"
             assert (await agent.read(str(shop.cart))).ok
+
+
+# an answer of the daemon, which takes messages in order: it has heard of all that happened in Neovim before
+ROUND_TRIP = "luaeval('vim.lsp.buf_request_sync(0, \"fileops/none\", {}, 60000) and 1')"
+ODD = "\ufeff" + "".join(
+    [
+        "# 日本語 🎉\r\n",
+        "def one():\n",
+        "    return 1\r\n",
+        "# a\rb\r\n",
+        "x = 2\r\n",
+        "y = 3\n",
+        "\r\n",
+        "z = '🎉'\r\n",
+        "end",
+    ]
+)
+UNENDED, SHORTER = "one\ntwo\nthree", "two\nthree"
+# in a row, without a pause; lines are added, removed, changed and joined, and the file gets and loses its last line end
+STEPS = {
+    ODD: [
+        ("x = 2\ny = 3\n", "x = 22\n"),
+        ("def one():\n    return 1\n", "def one():\n    a = 1\n    return a\n"),
+        ("z = '🎉'", "z = '🎉🎉'"),
+        ("end", "end\nlast\n"),
+        ("last\n", "last"),
+        ("\n\nz =", "\nz ="),
+    ],
+    UNENDED: [("three", "three\nfour\n"), ("two\n", ""), ("four\n", "4")],
+    SHORTER: [("two\nthree", "three\n4")],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("new", ODD), ("floor", ODD), ("new", UNENDED), ("new", SHORTER)],  # the floor counts in UTF-16
+    ids=["carriage returns", "carriage returns, floor", "unended", "one edit"],
+)
+async def test_agent_edits_an_open_file_with_awkward_line_ends(tmp_path: Path, name: str, text: str) -> None:
+    nvim = replace(neovim(name, tmp_path), shares_daemon=True)
+    with scene(nvim, tmp_path, approval_mode="auto_edit", agents_approval="auto_edit") as shop:
+        terminal, odd = shop.terminal, shop.cart.parent / "odd.py"
+        odd.write_bytes(text.encode())
+        terminal.command("edit odd.py")
+        terminal.until("expand('%:t') ==# 'odd.py'")
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await agent.read(str(odd))
+            for step in STEPS[text]:
+                result = await agent.edit(str(odd), *step)
+                assert result.ok, (step, result.output)
+            expected = odd.read_bytes().decode("utf-8-sig")
+            assert "x = 22\r\n\r\n" not in expected
+            in_buffer = "join(getline(1, '$'), \"\\n\") .. (&endofline ? \"\\n\" : '')"
+            await look(lambda: terminal.until(f"{in_buffer} ==# {as_vim(expected)}"))
+            assert terminal.ask("&modified") == "0"
+            terminal.until(ROUND_TRIP)
+            last = expected.split("\n")[-1]
+            result = await agent.edit(str(odd), last, last := f"{last}!")  # no typing: it needs no new read
+            assert result.ok, result.output
+            expected += "!"
+            assert odd.read_bytes().decode("utf-8-sig") == expected
+            await look(lambda: terminal.until(f"getline('$') ==# {as_vim(last)}"))
+
+            # and what the person types is what the agent reads and edits
+            terminal.keys("g", "g", "O", "# typed", "Escape")
+            terminal.until("getline(1) ==# '# typed' && mode() ==# 'n'")
+            terminal.until(ROUND_TRIP)
+            assert "1→# typed" in (await agent.read(str(odd))).output
+            for old, new in ((last, f"{last} # changed"), ("# typed\n", "# typed\n# and seen\n")):
+                result = await agent.edit(str(odd), old, new)
+                assert result.ok, result.output
+            assert odd.read_bytes().decode("utf-8-sig") == expected
+            terminal.command("write")
+            terminal.until("!&modified")
+            terminal.until(ROUND_TRIP)
+            assert odd.read_bytes().decode().endswith(f"{last} # changed\n")  # by 'fixendofline'
+            assert (await agent.read(str(odd))).ok
+            for n in range(3):
+                assert (await agent.edit(str(odd), f"# changed{'!' * n}\n", f"# changed{'!' * (n + 1)}\n")).ok
+            assert odd.read_bytes().decode().endswith("# changed!!!\n")
+            await look(lambda: terminal.until(f"getline('$') ==# {as_vim(f'{last} # changed!!!')} && !&modified"))
+            terminal.until(ROUND_TRIP)
+            assert (await agent.edit(str(odd), "# changed!!!\n", "# changed\n")).ok
+
+
+def as_vim(text: str) -> str:
+    """As an expression of Vim script."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r") + '"'

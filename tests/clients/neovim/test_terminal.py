@@ -43,12 +43,12 @@ def test_review_that_opens_while_typing_takes_no_key(nvim: Neovim, tmp_path: Pat
 
 def test_review_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path) as shop:
-        # one hunk is left out
+        # one change is left out
         result = shop.propose("agent-1", SHORTER_TOTAL, NO_FLOATS)
-        shop.terminal.shows("Review", "hunk 1/2", "hunk 2/2")
+        shop.terminal.shows("Review", "change 1/2", "change 2/2")
         shop.terminal.command("Fileops review")
         shop.terminal.keys("]", "c", "Space")
-        shop.terminal.shows("✗ hunk 2/2", "rejected")
+        shop.terminal.shows("✗ change 2/2", "rejected")
         shop.terminal.keys("s")
         shop.terminal.until('winnr("$") == 3')
         shop.terminal.shows("╱╱╱")
@@ -57,7 +57,6 @@ def test_review_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         assert shop.cart.read_text() == CART.replace(*SHORTER_TOTAL)
         shop.terminal.until('join(getline(1, \'$\'), "\\n") .. "\\n" ==# join(readfile(\'cart.py\'), "\\n") .. "\\n"')
         shop.terminal.until("bufname() ==# 'cart.py' && !&modified")
-        shop.terminal.command("Fileops close")
         shop.terminal.until(ONE_WINDOW)
 
         # the proposal is changed by hand
@@ -71,7 +70,6 @@ def test_review_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         assert shop.result(result) == "success"
         assert "    return all(line.price == 0 for line in lines)\n" in shop.cart.read_text()
         shop.terminal.until("tabpagenr('$') == 1 && bufname() ==# 'cart.py'")
-        shop.terminal.command("Fileops close")
 
         # two agents: one is rejected, the other is trusted from now on
         results = [shop.propose("agent-1", ('"""A cart and what it costs."""', '"""A cart."""'))]
@@ -88,10 +86,9 @@ def test_review_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         assert "count: int = 0" in shop.cart.read_text()
 
         # what was changed stays marked until that is dismissed
-        shop.terminal.command("Fileops close")
         shop.terminal.shows("▎")
         shop.terminal.keys("g", "g")
-        shop.terminal.command("Fileops next")
+        shop.terminal.command("Fileops next-unkept")
         # with a record, what the person has accepted counts as kept
         marked = "count: int = 0" if nvim.shares_daemon else "class Item"
         shop.terminal.until(f"getline('.') =~# '{marked}'")
@@ -173,12 +170,7 @@ def test_history_works_by_keys(nvim: Neovim, tmp_path: Path) -> None:
         shop.terminal.shows("↶")
         nvim.wait_for(lambda: shop.cart.read_text() == "# typed since\n" + CART, "the session to be undone")
         shop.terminal.keys("q")
-
-        def is_closed() -> bool:  # the pane of the last undo may open behind the first `close`
-            shop.terminal.command("Fileops close")
-            return shop.terminal.ask(ONE_WINDOW) == "1"
-
-        nvim.wait_for(is_closed, "the panes to close")
+        shop.terminal.until(ONE_WINDOW)
 
 
 def test_quitting_neovim_during_a_review_writes_nothing(nvim: Neovim, tmp_path: Path) -> None:
@@ -211,7 +203,6 @@ def test_decision_near_typed_text_is_asked_for_again(nvim: Neovim, tmp_path: Pat
 def test_marks_follow_the_users_undo(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, approval_mode="yolo") as shop:
         assert shop.result(shop.propose("agent-1", SHORTER_TOTAL)) == "success"
-        shop.terminal.command("Fileops close")
         shop.terminal.until(ONE_WINDOW)
         shop.terminal.shows("▎", "sum = 0")
         shop.terminal.keys("u")

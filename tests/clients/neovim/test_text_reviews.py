@@ -44,6 +44,23 @@ def test_changes_are_decided_in_the_text_by_keys(nvim: Neovim, tmp_path: Path) -
         shop.terminal.shows_no("agent-1 ")
 
 
+def test_review_of_a_file_with_mixed_line_ends_is_shown_at_its_place(nvim: Neovim, tmp_path: Path) -> None:
+    with scene(nvim, tmp_path, shows_reviews_in="text", columns=80) as shop:
+        # The blank line before the last function ends in LF, those before the others in CRLF: compared with their ends,
+        # it is the one before `describe`.
+        text = CART.replace("\n", "\r\n").replace("return sum\r", "return sum").replace("\r\ndef is", "\ndef is")
+        shop.cart.write_bytes(text.encode())
+        shop.terminal.until("getline(3) =~# '\\r$'")
+        result = shop.propose("agent-1", ("def describe(lines)", "def names(lines)"))
+        shop.terminal.shows("agent-1 1/1")
+        shop.terminal.until(IS_READ)
+        shop.terminal.keys("gg", "]", "c")
+        shop.terminal.until("getline('.') =~# '^def describe'")
+        shop.terminal.keys("dO")
+        assert shop.result(result) == "success"
+        shop.terminal.until("search('def names', 'nw') > 0 && !&modified")
+
+
 def test_heading_above_the_first_line_is_shown_after_each_jump_there(nvim: Neovim, tmp_path: Path) -> None:
     first = '"""A cart and what it costs."""\n'
     with scene(nvim, tmp_path, shows_reviews_in="text", columns=80) as shop:

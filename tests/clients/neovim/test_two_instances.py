@@ -13,12 +13,14 @@ import pytest
 
 from clients.neovim.scene import CART, NO_FLOATS, SHORTER_TOTAL, opened, scene
 from clients.neovim.terminal import Terminal
-from clients.neovim.test_unkept import AGENT, look
+from clients.neovim.test_unkept import AGENT, MARKED, look
 from clients.neovim.world import Neovim, neovim
 from fileops_client import FileOpsClient
 from support.daemon_process import Place
 
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
+
+CHANGE = ("    count: int = 1\n", "    count: int = 0\n")
 
 
 @pytest.fixture
@@ -52,6 +54,68 @@ def said(terminals: Iterable[Terminal], *words: str) -> None:
     for each in terminals:
         each.command("messages clear")
         each.until("execute('messages') ==# ''")
+
+
+async def test_two_neovims_show_what_is_not_kept_and_one_decision_counts(
+    nvim: Neovim, shared: Place, tmp_path: Path
+) -> None:
+    with (
+        scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop,
+        opened(
+            nvim,
+            shop.cart.parent,
+            server={"approval_mode": "default"},
+            shows_reviews_in="text",
+            columns=80,
+            name="2",
+        ) as two,
+    ):
+        one, (daemon,) = shop.terminal, shared.daemons()
+        both = (one, two)
+
+        def all_marked(lines: str) -> None:
+            for each in both:
+                each.until(f"{MARKED} ==# '{lines}'")
+
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await agent.read(str(shop.cart))
+            for step, lines in ((CHANGE, "10"), (SHORTER_TOTAL, "10,13"), (NO_FLOATS, "10,13,22")):
+                assert (await agent.edit(str(shop.cart), *step)).ok
+                await look(partial(all_marked, lines))
+        for each in both:
+            each.command("messages clear")
+            each.keys("gg", "]", "c")
+            each.until("line('.') == 10")
+
+        with at_once(daemon, both):
+            one.keys("du")
+            two.keys("du")
+        said(both, "1 change undone", "nothing to undo")
+        all_marked("13,22")
+        assert shop.cart.read_text() == CART.replace(*SHORTER_TOTAL).replace(*NO_FLOATS)
+
+        for each in both:
+            each.keys("]", "c")
+            each.until("line('.') == 13")
+        with at_once(daemon, both):
+            one.keys("dy")
+            two.keys("dy")
+        all_marked("22")
+        kept = CART.replace(*SHORTER_TOTAL)
+        assert shop.cart.read_text() == kept.replace(*NO_FLOATS)
+        said(both, "1 change kept", "nothing to keep")
+
+        # one types beside the last change, and saves later: its text counts, so the undo of the other is made there
+        two.keys("gg", "O", "# typed", "Escape")
+        two.until("&modified")
+        one.keys("]", "c", "du")
+        said(both, "1 change undone in the unsaved text of another editor")
+        all_marked("")
+        two.until("search('not any', 'nw') == 0 && &modified")
+        assert shop.cart.read_text() == kept.replace(*NO_FLOATS)
+        two.command("w")
+        one.until("search('not any', 'nw') == 0 && getline(1) ==# '# typed' && !&modified")
+    assert shop.cart.read_text() == "# typed\n" + kept
 
 
 async def test_two_neovims_show_a_review_and_one_that_ends_decides_nothing(

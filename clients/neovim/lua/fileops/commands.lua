@@ -103,8 +103,8 @@ M.subcommands = {
     run = function() require('fileops.review.view').enter(nil, true) end,
     desc = 'the waiting review in a pane below',
   },
-  proposal = { run = from('review.view', 'edit'), desc = 'edit the proposed text in a tab page' },
-  diff = { run = from('ui.last_edit', 'enter'), desc = "the last edit's diff" },
+  proposal = { run = from('review.view', 'edit'), desc = 'open the proposal, to type into it' },
+  ['last-edit'] = { run = from('ui.last_edit', 'enter'), desc = "show the last agent edit's diff" },
   close = { run = from('ui.last_edit', 'close'), desc = 'close that diff' },
   keep = {
     run = function(args, range)
@@ -114,27 +114,30 @@ M.subcommands = {
     desc = "keep agents' changes: under the cursor or in a range, or of the file, turn, session, all",
     complete = function() return LEVELS end,
   },
-  redo = { run = from('unkept.changes', 'redo'), desc = 'redo what the last undo undid' },
-  removed = {
+  redo = { run = from('unkept.changes', 'redo'), desc = 'redo the last undo' },
+  ['removed-lines'] = {
     run = function() require('fileops.unkept.changes').toggle_removed() end,
-    desc = 'show the lines that agents removed, or do not',
+    desc = 'show or hide removed lines',
   },
   turns = {
     run = from('unkept.turns', 'open'),
-    desc = 'what agents did by prompts, to restore to before one',
+    desc = 'restore to before a turn: what agents did, by prompts',
   },
-  changes = { run = from('unkept.panel', 'open'), desc = 'what is not kept, by session, turn and file' },
+  changes = {
+    run = from('unkept.panel', 'open'),
+    desc = 'what is to keep or undo, by session, turn and file',
+  },
   quickfix = {
     run = function() require('fileops.unkept.changes').quickfix() end,
-    desc = 'all changes that are not kept, as a list of places',
+    desc = 'all changes to keep or undo, as a list of places',
   },
   since = {
     run = function() require('fileops.unkept.changes').since() end,
-    desc = 'the same, of what came since Neovim lost the focus',
+    desc = 'show what changed since you last looked',
   },
   follow = {
     run = from('unkept.follow', 'toggle'),
-    desc = 'show what an agent changes, at once; "off", or again: no longer',
+    desc = 'follow an agent, or stop following',
     complete = function() return require('fileops.unkept.follow').names() end,
   },
   dismiss = {
@@ -146,13 +149,13 @@ M.subcommands = {
     desc = 'take the marks off this buffer, or all',
     complete = function() return { 'all' } end,
   },
-  next = {
+  ['next-unkept'] = {
     run = function() marks().jump(1) end,
-    desc = 'next marked line',
+    desc = 'go to the next change to keep or undo',
   },
-  previous = {
+  ['previous-unkept'] = {
     run = function() marks().jump(-1) end,
-    desc = 'previous marked line',
+    desc = 'go to the previous change to keep or undo',
   },
   history = {
     run = from('history', 'open'),
@@ -178,11 +181,19 @@ M.subcommands = {
   },
 }
 
+-- Former names. They work as the present ones do, and are not completed.
+M.former = {
+  diff = 'last-edit',
+  next = 'next-unkept',
+  previous = 'previous-unkept',
+  removed = 'removed-lines',
+}
+
 ---@param line { args: string, range?: integer, line1?: integer, line2?: integer }
 function M.run(line)
   local name, args = line.args:match('^%s*(%S*)%s*(.-)$')
   if name == '' then name = 'status' end
-  local subcommand = M.subcommands[name]
+  local subcommand = M.subcommands[M.former[name] or name]
   if not subcommand then return require('fileops.ui.messages').error(('no subcommand %s'):format(name)) end
   local has_range = (line.range or 0) > 0
   subcommand.run(args, has_range and { first = line.line1, last = line.line2 } or nil)
@@ -214,16 +225,16 @@ M.plugs = {
   'accept-change',
   'reject-change',
   'pane',
-  'diff',
+  'last-edit',
   'close',
   'keep',
-  'removed',
+  'removed-lines',
   'changes',
   'follow',
   'quickfix',
   'dismiss',
-  'next',
-  'previous',
+  'next-unkept',
+  'previous-unkept',
   'history',
   'agents',
 }
@@ -235,8 +246,8 @@ function M.define()
     complete = M.complete,
     desc = "Read and edit files through the fileops daemon; review and undo agents' edits",
   })
-  for _, name in ipairs(M.plugs) do
-    local subcommand = M.subcommands[name]
+  for _, name in ipairs(vim.list_extend(vim.tbl_keys(M.former), M.plugs)) do
+    local subcommand = M.subcommands[M.former[name] or name]
     local lhs = ('<Plug>(fileops-%s)'):format(name)
     vim.keymap.set('n', lhs, function() subcommand.run('') end, { desc = 'fileops: ' .. subcommand.desc })
   end

@@ -11,7 +11,7 @@ M.defaults = {
   shared = true,
   server = { agents_approval = 'auto_edit' },
   restart = { max = 3, within_s = 60, delay_s = 0.5 },
-  pane = { layout = 'inline', height = 14, show_edits = true, close_after_s = 10 },
+  pane = { layout = 'inline', height = 14, diff_after_edit = false, close_after_s = 10 },
   marks = { enabled = true, deleted = true, sign = '▎' },
   documents = { max_mb = 16 },
   review = { open = 'text', notice = true },
@@ -23,7 +23,7 @@ M.defaults = {
     reject_because = 'R',
     accept_all = 'ga',
     reject_all = 'gr',
-    toggle_hunk = '<Space>',
+    toggle_change = '<Space>',
     accept_change = 'do',
     reject_change = 'dr',
     accept_file = 'dO',
@@ -34,8 +34,8 @@ M.defaults = {
     undo_file = 'dU',
     edit = 'e',
     layout = 's',
-    next_hunk = ']c',
-    previous_hunk = '[c',
+    next_change = ']c',
+    previous_change = '[c',
     next_review = ']r',
     previous_review = '[r',
     list = 'L',
@@ -52,7 +52,7 @@ M.defaults = {
 local choices = {
   autostart = { 'project', true, false },
   ['pane.layout'] = { 'inline', 'side_by_side' },
-  ['review.open'] = { 'text', 'pane', 'focus', 'none' },
+  ['review.open'] = { 'text', 'pane', 'focus', 'never' },
   ['server.freshness'] = { 'mtime', 'content', 'relevant' },
   ['server.notices'] = { 'off', 'details', 'output' },
   ['server.confine'] = { 'edits', 'all', 'off' },
@@ -94,6 +94,38 @@ M.server_types = {
   bash = 'boolean',
   code_lens = 'boolean',
 }
+
+-- Former names of settings, and of their values. They work as the present ones do, which win where both are set.
+local former_names = {
+  keys = { next_hunk = 'next_change', previous_hunk = 'previous_change', toggle_hunk = 'toggle_change' },
+  pane = { show_edits = 'diff_after_edit' },
+}
+local former_values = { review = { open = { none = 'never' } } }
+
+--- The same settings by their present names.
+---@param user table
+---@return table
+local function renamed(user)
+  local result = {}
+  for key, value in pairs(user) do
+    local names, values = former_names[key], former_values[key]
+    if (names or values) and type(value) == 'table' then
+      local section = {}
+      for name, inner in pairs(value) do
+        local present = names and names[name]
+        if not present then
+          local present_values = values and values[name]
+          section[name] = present_values and present_values[inner] or inner
+        elseif value[present] == nil then
+          section[present] = inner
+        end
+      end
+      value = section
+    end
+    result[key] = value
+  end
+  return result
+end
 
 local given = {} ---@type table what setup() was called with
 local resolved ---@type fileops.Config?
@@ -166,7 +198,7 @@ end
 local function from_global()
   local value = vim.g.fileops
   if type(value) == 'function' then value = value() end
-  return type(value) == 'table' and value or {}
+  return type(value) == 'table' and renamed(value) or {}
 end
 
 --- What was set, without the defaults.
@@ -176,8 +208,8 @@ function M.user() return vim.tbl_deep_extend('force', from_global(), given) end
 ---@param settings table
 ---@return string[] problems a setting that is wrong is left at its default
 function M.set(settings)
-  given, resolved = settings, nil
-  return M.problems(settings)
+  given, resolved = renamed(settings), nil
+  return M.problems(given)
 end
 
 ---@param user table

@@ -113,9 +113,10 @@ local function start_undo_step(buf)
   return ran
 end
 
+--- Bring a buffer to these lines; what stays is not touched.
 ---@param buf integer
 ---@param lines string[]
-local function splice(buf, lines)
+function M.splice(buf, lines)
   if #lines == 0 then lines = { '' } end -- a buffer has at least one line
   local blocks = hunks.blocks(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines)
   for i = #blocks, 1, -1 do -- from the end, so that the numbers of the others stay true
@@ -152,8 +153,9 @@ local function take(buf, data)
   local modifiable, readonly = options.modifiable, options.readonly
   options.modifiable, options.readonly = true, false
   options.modified = true -- so Vim takes the buffer for changed after an undo of this: the disk has the new text
-  splice(buf, text.lines)
+  M.splice(buf, text.lines)
   options.endofline = text.final_newline
+  require('fileops.client.exact_text').report_end(buf)
   options.modifiable, options.readonly = modifiable, readonly
   acknowledge(buf)
   options.modified = false

@@ -105,13 +105,13 @@ end
 
 local sources = { external = 'another program', buffer = 'typing' }
 
---- Who changed a file.
----@param source string "external", "buffer" or "session:ID"
----@return string
+--- Where a change of a file came from.
+---@param source string "external" (another program, or what the user undid), "buffer" or "session:ID"
+---@return string such as "by session Codex"
 function M.source(source)
   local session_id = source:match('^session:(.*)$')
-  if session_id then return 'session ' .. M.name(session_id) end
-  return sources[source] or source
+  if session_id then return 'by session ' .. M.name(session_id) end
+  return source == 'external' and 'on disk' or 'by ' .. (sources[source] or source)
 end
 
 --- What an edit was applied over although its session had not seen it.

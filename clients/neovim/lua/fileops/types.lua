@@ -27,7 +27,7 @@
 ---@class (exact) fileops.PaneOptions
 ---@field layout 'inline'|'side_by_side'
 ---@field height integer lines
----@field show_edits boolean show the diff of each edit that was applied without a review
+---@field diff_after_edit boolean show the diff of each edit that was applied without a review
 ---@field close_after_s number an applied edit's diff closes by itself, unless the cursor is in it; 0: stays
 
 ---@class (exact) fileops.MarkOptions
@@ -40,7 +40,7 @@
 
 ---@class (exact) fileops.ReviewOptions
 ---@field notice boolean a notice of the terminal when a review waits and Neovim has no focus
----@field open 'text'|'pane'|'focus'|'none' 'text' shows a waiting review in the text of its file, 'pane' below it
+---@field open 'text'|'pane'|'focus'|'never' 'text' shows a waiting review in the text of its file, 'pane' below it
 
 ---@class (exact) fileops.StaleOptions
 ---@field virtual_text boolean
@@ -95,6 +95,7 @@
 ---@field env? table<string, string>
 ---@field on_stderr? fun(text: string)
 ---@field on_refused? fun(refusal: string) `initialize` failed; the process is ended
+---@field outgoing? fun(message: table): table what is sent in its place
 
 ---@class fileops.rpc.Connection: vim.lsp.rpc.PublicClient
 ---@field pid fun(): integer

@@ -2,6 +2,7 @@ local t = require('harness')
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 
 local approval = require('approval')
+local config = require('fileops.config')
 local fileops = require('fileops')
 local review = require('fileops.review.queue')
 local view = require('fileops.review.view')
@@ -74,10 +75,10 @@ t.it('a rejected edit and an edit without approval are not reported', function()
   )
 end)
 
-t.it('the diff of an edit that was just reviewed is not shown once more', function()
+t.it('the diff of an edit is shown after it if that is set, and not of one that was just reviewed', function()
   local path, agent = accepted()
   t.eq(world.own_windows(), {})
-  vim.cmd('Fileops diff')
+  vim.cmd('Fileops last-edit')
   t.eq(#world.own_windows(), 1)
   vim.cmd('Fileops close')
   local mode
@@ -87,9 +88,15 @@ t.it('the diff of an edit that was just reviewed is not shown once more', functi
     function() mode = true end
   )
   t.wait(function() return mode end)
-  t.async(
-    function() world.succeeded(agent:edit({ file_path = path, old_string = 'five', new_string = 'FIVE' })) end
-  )
+  local function edit(old, new)
+    t.async(
+      function() world.succeeded(agent:edit({ file_path = path, old_string = old, new_string = new })) end
+    )
+  end
+  edit('five', 'FIVE')
+  t.eq(world.own_windows(), {}) -- its marks are in the text
+  config.set(vim.tbl_deep_extend('force', config.user(), { pane = { diff_after_edit = true } }))
+  edit('six', 'SIX')
   t.eq(#world.own_windows(), 1)
 end)
 

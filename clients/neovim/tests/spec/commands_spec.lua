@@ -14,6 +14,15 @@ t.it('an unknown subcommand is named', function()
   t.eq(t.said(function() vim.cmd('Fileops nonsense') end), { 'fileops: no subcommand nonsense' })
 end)
 
+t.it('former names work, and are not offered', function()
+  for former, present in pairs(commands.former) do
+    t.eq({ commands.subcommands[former], commands.subcommands[present] ~= nil }, { nil, true })
+    t.eq(vim.fn.maparg(('<Plug>(fileops-%s)'):format(former), 'n') ~= '', true)
+  end
+  t.eq(t.said(function() vim.cmd('Fileops diff') end), t.said(function() vim.cmd('Fileops last-edit') end))
+  t.eq(vim.fn.getcompletion('Fileops nex', 'cmdline'), { 'next-unkept' })
+end)
+
 t.it('<Plug> maps exist, and no other key is taken', function()
   for _, name in ipairs(commands.plugs) do
     t.eq(vim.fn.maparg(('<Plug>(fileops-%s)'):format(name), 'n') ~= '', true)
@@ -50,5 +59,8 @@ t.it('the help has a tag for the command, each subcommand, each map and each set
   end
   for _, tag in ipairs(wanted) do
     assert(('\n' .. tags):find('\n' .. tag .. '\t', 1, true), 'no help for ' .. tag)
+  end
+  for name in tags:gmatch('\n:Fileops%-(%S+)') do
+    assert(commands.subcommands[commands.former[name] or name], 'help for no subcommand: ' .. name)
   end
 end)

@@ -29,6 +29,18 @@ t.it('names what is wrong, and leaves it at its default', function()
   config.set({})
 end)
 
+t.it('former names of settings and values work, and the present ones win', function()
+  vim.g.fileops = { keys = { toggle_hunk = 'x', next_hunk = ']h' }, pane = { show_edits = true } }
+  local problems = config.set({ keys = { next_hunk = 'j', next_change = ']x' }, review = { open = 'none' } })
+  t.eq(problems, {})
+  local settings = config.get()
+  t.eq({ settings.keys.toggle_change, settings.keys.next_change, settings.keys.toggle_hunk }, { 'x', ']x' })
+  t.eq({ settings.pane.diff_after_edit, settings.review.open }, { true, 'never' })
+  t.eq(config.problems(config.user()), {})
+  vim.g.fileops = nil
+  config.set({})
+end)
+
 t.it('setup overrides vim.g.fileops, which may be a function', function()
   vim.g.fileops = function() return { pane = { height = 7, layout = 'side_by_side' } } end
   config.set({ pane = { height = 9 } })

@@ -35,14 +35,14 @@ end
 local function headings()
   local buf = vim.api.nvim_win_get_buf(assert(world.own_windows()[1]))
   return vim.tbl_filter(
-    function(line) return line:find('hunk %d/%d') ~= nil end,
+    function(line) return line:find('change %d/%d') ~= nil end,
     vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   )
 end
 
 t.it('changes of neighbouring lines are decided one by one', function()
   local path, answer, text = long({ 68, 72, 74 })
-  t.eq(headings(), { '◦ hunk 1/3 · line 68', '◦ hunk 2/3 · line 72', '◦ hunk 3/3 · line 74' })
+  t.eq(headings(), { '◦ change 1/3 · line 68', '◦ change 2/3 · line 72', '◦ change 3/3 · line 74' })
   view.enter()
   keys(']c<Space>a')
   t.eq(settled(answer).details.modified_by_user, true)
@@ -72,7 +72,7 @@ t.it('each line between two changes is shown once', function()
   long({ 3, 5, 9 })
   local buf = vim.api.nvim_win_get_buf(assert(world.own_windows()[1]))
   local shown = vim.tbl_filter(
-    function(line) return not line:find('hunk %d/%d') end,
+    function(line) return not line:find('change %d/%d') end,
     vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   )
   local expected = {}
@@ -105,7 +105,7 @@ t.it('a dropped change does not come back in a review that has to be decided aga
   keys(']c<Space>')
   t.write(path, text({ [31] = 'theirs' }))
   approval.asked_again(function() keys('a') end)
-  t.eq(headings(), { '◦ hunk 1/3 · line 10', '◦ hunk 2/3 · line 30', '◦ hunk 3/3 · line 40' })
+  t.eq(headings(), { '◦ change 1/3 · line 10', '◦ change 2/3 · line 30', '◦ change 3/3 · line 40' })
   view.enter()
   keys('a')
   t.eq(settled(answer).status, 'success')

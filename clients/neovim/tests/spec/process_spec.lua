@@ -8,7 +8,7 @@ local world = require('world')
 local succeeded, text_of, own_windows = world.succeeded, world.text_of, world.own_windows
 
 t.it('an edit is written, the buffer follows at once, its lines are marked, its diff is shown', function()
-  local path, agent, buf = world.new()
+  local path, agent, buf = world.new(nil, { pane = { diff_after_edit = true } })
   local win = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_cursor(0, { 2, 4 })
   t.async(function()

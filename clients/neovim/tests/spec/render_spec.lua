@@ -8,7 +8,7 @@ t.it('inline: removed lines above added ones, a heading for each hunk', function
   local page = render.inline(hunks.parse(DIFF))
   t.eq(
     page.lines,
-    { 'hunk 1/2 · line 2', ' a', '-b', '+B', ' c', 'hunk 2/2 · lines 9–10', '-x', '+y', '+z' }
+    { 'change 1/2 · line 2', ' a', '-b', '+B', ' c', 'change 2/2 · lines 9–10', '-x', '+y', '+z' }
   )
   t.eq(page.hunk_lines, { 1, 6 })
   t.eq({ page.hunk_at[1], page.hunk_at[5], page.hunk_at[6], page.hunk_at[9] }, { '1', '1', '2', '2' })
@@ -16,13 +16,13 @@ end)
 
 t.it('a review shows the verdict on each hunk', function()
   local page = render.inline(hunks.parse(DIFF), { rejected = { ['2'] = true } })
-  t.eq({ page.lines[1], page.lines[6] }, { '◦ hunk 1/2 · line 2', '✗ hunk 2/2 · lines 9–10' })
+  t.eq({ page.lines[1], page.lines[6] }, { '◦ change 1/2 · line 2', '✗ change 2/2 · lines 9–10' })
 end)
 
 t.it('side by side: both columns have the same number of lines', function()
   local left, right = render.side_by_side(hunks.parse(DIFF))
-  t.eq(left.lines, { 'hunk 1/2 · line 2', 'a', 'b', 'c', 'hunk 2/2 · lines 9–10', 'x', '' })
-  t.eq(right.lines, { 'hunk 1/2 · line 2', 'a', 'B', 'c', 'hunk 2/2 · lines 9–10', 'y', 'z' })
+  t.eq(left.lines, { 'change 1/2 · line 2', 'a', 'b', 'c', 'change 2/2 · lines 9–10', 'x', '' })
+  t.eq(right.lines, { 'change 1/2 · line 2', 'a', 'B', 'c', 'change 2/2 · lines 9–10', 'y', 'z' })
 end)
 
 t.it('a missing newline at the end is shown if nothing else differs', function()

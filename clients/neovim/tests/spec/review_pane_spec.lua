@@ -16,7 +16,7 @@ t.it('an untouched review shows that nothing is decided', function()
     local found = {}
     for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })) do
       local text = mark[4].virt_text and mark[4].virt_text[1][1] or ''
-      if vim.api.nvim_buf_get_lines(0, mark[2], mark[2] + 1, true)[1]:find('hunk %d/%d') and text ~= '' then
+      if vim.api.nvim_buf_get_lines(0, mark[2], mark[2] + 1, true)[1]:find('change %d/%d') and text ~= '' then
         found[#found + 1] = vim.trim(text)
       end
     end
@@ -53,7 +53,7 @@ t.it('a jump to a hunk shows the hunk, and a verdict on it moves nothing', funct
     if layout == 'side_by_side' then keys('s') end
     for i = 1, 3 do
       if i > 1 then keys(']c') end
-      assert(vim.api.nvim_get_current_line():find(('hunk %d/3'):format(i), 1, true))
+      assert(vim.api.nvim_get_current_line():find(('change %d/3'):format(i), 1, true))
       local first = vim.fn.line('.')
       local last = first + (layout == 'inline' and 6 or 5)
       t.eq({ vim.fn.line('w0') <= first, last <= vim.fn.line('w$') }, { true, true })

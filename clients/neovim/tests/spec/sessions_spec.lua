@@ -36,8 +36,9 @@ t.it('a session is named by its label, and never by its id', function()
   state.shared = { socket = '/s', connection = 'nvim-1' }
   t.eq(vim.tbl_map(sessions.name, { 'codex:0200', 'codex-3', 'codex-3/plan' }), { 'codex', 'codex', 'codex' })
 
-  t.eq(sessions.source('session:codex:0199'), 'session Codex')
-  t.eq(sessions.source('buffer'), 'typing')
+  t.eq(sessions.source('session:codex:0199'), 'by session Codex')
+  t.eq(sessions.source('buffer'), 'by typing')
+  t.eq(sessions.source('external'), 'on disk')
   t.eq(sessions.proposer({ session_id = 'agent-1' }), 'agent-1')
   local session = { session_id = 'x', label = 'newer', host = 'gemini' }
   t.eq(sessions.proposer({ session_id = 'codex-2', session = session }), 'newer')

@@ -22,10 +22,10 @@ end
 t.it('names the session, the kind of change and its source', function()
   local path = open()
   stale.became_stale(event(path, 's1', 'external'))
-  t.eq(shown(), 'stale for s1: modified by another program')
+  t.eq(shown(), 'stale for s1: modified on disk')
   t.eq(vim.b.fileops_stale, shown())
   stale.became_stale(event(path, 's2', 'session:s1'))
-  t.eq(shown(), 'stale for s1 and 1 more: modified by another program')
+  t.eq(shown(), 'stale for s1 and 1 more: modified on disk')
 end)
 
 t.it('goes when the session has read the file again, or is gone', function()
@@ -46,7 +46,7 @@ t.it('is shown when the file is opened later, and known by a link too', function
   vim.uv.fs_symlink(path, link)
   stale.became_stale(event(link, 's1', 'external'))
   vim.cmd.edit(path)
-  t.eq(shown(), 'stale for s1: modified by another program')
+  t.eq(shown(), 'stale for s1: modified on disk')
   stale.forget()
 end)
 
@@ -72,11 +72,11 @@ t.it('a session that is listed later gets its name', function()
   local path = open()
   require('fileops.client.process').state.shared = { socket = '/s', connection = 'nvim-1' }
   stale.became_stale(event(path, 'codex:0199', 'external'))
-  t.eq(shown(), 'stale for codex: modified by another program')
+  t.eq(shown(), 'stale for codex: modified on disk')
   require('fileops.client.handlers').all()['fileops/didChangeSessions'](nil, {
     sessions = { { session_id = 'codex:0199', label = 'Codex', host = 'codex', connected = true } },
   })
-  t.eq(shown(), 'stale for Codex: modified by another program')
+  t.eq(shown(), 'stale for Codex: modified on disk')
   require('fileops.manual').status()
   local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\n')
   vim.cmd.close()

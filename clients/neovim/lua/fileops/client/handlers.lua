@@ -139,10 +139,11 @@ function M.apply_edit(_, params, ctx)
   if refusal then return { applied = false, failureReason = refusal } end
   for _, each in ipairs(todo) do
     local before = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
-    require('fileops.client.sync').as_one_change(
-      each.buf,
-      function() vim.lsp.util.apply_text_edits(each.edits, each.buf, client.offset_encoding) end
-    )
+    local encoding = client.offset_encoding
+    require('fileops.client.sync').as_one_change(each.buf, function()
+      if require('fileops.client.exact_text').apply(each.buf, each.edits, encoding) then return end
+      vim.lsp.util.apply_text_edits(each.edits, each.buf, encoding)
+    end)
     through_editor[each.buf] = true
     local after = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
     local regions = hunks.regions_between(before, after)

@@ -47,7 +47,7 @@ local function after_edit(method, params, result)
       require('fileops.ui.marks').remember(extra.file_path, extra.hunks)
     end
     local was_reviewed = require('fileops.review.queue').take_accepted(session_id, extra.file_path)
-    local is_shown = require('fileops.config').get().pane.show_edits and not was_reviewed
+    local is_shown = require('fileops.config').get().pane.diff_after_edit and not was_reviewed
     local label = method == 'fileops/undo' and 'Undone' or labels[extra.operation] or 'Removed'
     require('fileops.ui.last_edit').applied(extra, label, is_shown)
   end
@@ -97,7 +97,7 @@ function M.follow_outside(event, is_marked)
     elseif not is_marked then
       require('fileops.client.handlers').file_written(path, extra.hunks)
     end
-    local is_shown = require('fileops.config').get().pane.show_edits and not was_reviewed
+    local is_shown = require('fileops.config').get().pane.diff_after_edit and not was_reviewed
     local label = ('%s by %s'):format(
       labels[entry.operation] or 'Removed',
       require('fileops.sessions').name(session_id)

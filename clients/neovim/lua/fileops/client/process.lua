@@ -92,6 +92,7 @@ local function connect(dispatchers)
     cwd = M.state.root,
     on_stderr = on_stderr,
     on_refused = M.refused,
+    outgoing = require('fileops.client.exact_text').outgoing,
   })
   return connection
 end

@@ -111,6 +111,7 @@ function M.start(cmd, dispatchers, options)
     end
     if closing or not process then return false end
     message.jsonrpc = '2.0'
+    if options.outgoing then message = options.outgoing(message) end
     local ok = pcall(process.write, process, M.encode(message))
     return ok
   end

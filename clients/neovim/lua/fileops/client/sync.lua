@@ -63,6 +63,8 @@ function M.attach_all(client_id)
     callback = function(event)
       if not vim.lsp.get_client_by_id(client_id) then return true end
       attach(event.buf, client_id)
+      -- 'fixendofline' may just have given the file its last line end
+      if event.event == 'BufWritePost' then require('fileops.client.exact_text').report_end(event.buf) end
     end,
   })
   vim.api.nvim_create_autocmd('BufFilePre', { -- under a new name it is another document

@@ -131,7 +131,7 @@ end
 function M.always(review)
   if next(review.rejected) then
     return require('fileops.ui.messages').info(
-      'some hunks are rejected: accept the others, or take that back first'
+      'some changes are rejected: accept the others, or take that back first'
     )
   end
   if not offers_text(review) then settle(review, { outcome = 'proceed_always' }) end

@@ -170,7 +170,7 @@ end
 
 local compared ---@type { buf: integer, tick: integer, original: string, blocks: integer[][] }?
 
---- What has changed in a buffer since a text. Many reviews of one file are mostly of the same text.
+--- What has changed in a buffer since a text, line ends apart. Many reviews of one file are mostly of the same text.
 ---@param buf integer
 ---@param original string
 ---@return integer[][] of `hunks.blocks`
@@ -183,6 +183,9 @@ local function blocks_since(buf, original)
   if not is_known then
     local old = lines_of((original:gsub('\r\n', '\n')))
     local now = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+    if vim.bo[buf].fileformat == 'unix' and original:find('\r\n', 1, true) then
+      now = vim.tbl_map(function(line) return (line:gsub('\r$', '')) end, now) -- a file with mixed line ends
+    end
     compared = { buf = buf, tick = tick, original = original, blocks = hunks.blocks(old, now) }
   end
   return assert(compared).blocks
@@ -303,7 +306,7 @@ function M.decide(accepts, options)
   local found = touched(buf, options.first or line, options.last or line)
   if not options.first then found = { found[1] } end
   if #found == 0 then
-    local next_key = config.get().keys.next_hunk
+    local next_key = config.get().keys.next_change
     local where = next_key and M.in_buffer(buf) and (': %s goes to the next one'):format(next_key) or ''
     return messages.info('no proposed change here' .. where)
   end
@@ -374,8 +377,8 @@ local keys = {
   reject_change = function() M.decide(false, { is_key = true }) end,
   accept_file = function() M.decide_file(true, true) end,
   reject_file = function() M.decide_file(false, true) end,
-  next_hunk = function() text_keys.jump(M.lines(vim.api.nvim_get_current_buf()), 1) end,
-  previous_hunk = function() text_keys.jump(M.lines(vim.api.nvim_get_current_buf()), -1) end,
+  next_change = function() text_keys.jump(M.lines(vim.api.nvim_get_current_buf()), 1) end,
+  previous_change = function() text_keys.jump(M.lines(vim.api.nvim_get_current_buf()), -1) end,
 }
 
 --- Show a review in the buffer of its file, or again if it changed.

@@ -221,7 +221,7 @@ local actions = {
   accept_all = M.accept_all,
   reject_all = function() M.reject_all() end,
   edit = M.edit,
-  toggle_hunk = function()
+  toggle_change = function()
     local id = shown and shown:hunk_id()
     if not (id and current) then return end
     require('fileops.review.queue').toggle(current, id)
@@ -232,8 +232,8 @@ local actions = {
     layout = (layout or config.get().pane.layout) == 'inline' and 'side_by_side' or 'inline'
     redraw()
   end,
-  next_hunk = function() return shown and shown:jump(1) end,
-  previous_hunk = function() return shown and shown:jump(-1) end,
+  next_change = function() return shown and shown:jump(1) end,
+  previous_change = function() return shown and shown:jump(-1) end,
   next_review = function() step(1) end,
   previous_review = function() step(-1) end,
   list = function() M.list() end,
@@ -343,7 +343,7 @@ function M.arrived(review)
   if open == 'text' and review.kind == 'edit' and text.show(review) and text.is_visible(review) then
     redraw() -- of another one, which counts those that wait
     local keys = config.get().keys
-    local how = (' (%s goes there)'):format(keys.next_hunk or ':Fileops review')
+    local how = (' (%s goes there)'):format(keys.next_change or ':Fileops review')
     return announce(
       ('%s proposes %s%s'):format(
         require('fileops.sessions').proposer(review.params),
@@ -354,7 +354,7 @@ function M.arrived(review)
   end
   if shown and shown:is_open() then
     redraw()
-  elseif open == 'none' or not show(review) then
+  elseif open == 'never' or not show(review) then
     announce(('a review waits: %s  (:Fileops review)'):format(KINDS[review.kind].summary(review)))
   elseif open == 'focus' and vim.api.nvim_get_mode().mode == 'n' and shown then
     shown:enter()

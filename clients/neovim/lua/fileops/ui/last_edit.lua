@@ -35,8 +35,8 @@ end
 
 local actions = {
   layout = function() M.toggle_layout() end,
-  next_hunk = function() return shown and shown:jump(1) end,
-  previous_hunk = function() return shown and shown:jump(-1) end,
+  next_change = function() return shown and shown:jump(1) end,
+  previous_change = function() return shown and shown:jump(-1) end,
   close = function() M.close() end,
   open = function()
     if not last then return end

@@ -14,7 +14,10 @@ local function new_page() return { lines = {}, decorations = {}, hunk_at = {}, h
 ---@param opts vim.api.keyset.set_extmark
 ---@param col? integer
 local function decorate(page, opts, col)
-  table.insert(page.decorations, { row = #page.lines - 1, opts = opts, col = col or 0 })
+  -- what changed in a line may be its carriage return, which is not shown
+  local width = #page.lines[#page.lines]
+  if opts.end_col then opts.end_col = math.min(opts.end_col, width) end
+  table.insert(page.decorations, { row = #page.lines - 1, opts = opts, col = math.min(col or 0, width) })
 end
 
 ---@param page fileops.Page
@@ -67,7 +70,7 @@ local function add_heading(page, hunk, index, total, verdicts)
   local first = math.max(hunk.new_start + above, 1)
   local last = math.max(hunk.new_start + hunk.new_lines - 1 - below, first)
   local place = first == last and ('line %d'):format(first) or ('lines %d–%d'):format(first, last)
-  local text = ('hunk %d/%d · %s'):format(index, total, place)
+  local text = ('change %d/%d · %s'):format(index, total, place)
   local verdict = verdicts and verdict_on(hunk, verdicts)
   if verdict then text = verdict.sign .. ' ' .. text end
   add_line(page, text, hunk.id)

@@ -18,7 +18,7 @@ function M.sentence(by_session)
   table.sort(ids)
   local first = by_session[ids[1]]
   local others = #ids > 1 and (' and %d more'):format(#ids - 1) or ''
-  return ('stale for %s%s: %s by %s'):format(
+  return ('stale for %s%s: %s %s'):format(
     sessions.name(ids[1]),
     others,
     first.reason,
@@ -50,7 +50,7 @@ end
 ---@return string? such as "modified by typing"
 function M.reason(path, session_id)
   local event = (stale[buffers.real(path)] or {})[session_id]
-  return event and ('%s by %s'):format(event.reason, sessions.source(event.source)) or nil
+  return event and ('%s %s'):format(event.reason, sessions.source(event.source)) or nil
 end
 
 ---@param event fileops.wire.DidBecomeStaleParams

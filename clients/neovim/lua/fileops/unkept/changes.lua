@@ -28,8 +28,8 @@ local keys = {
   undo_change = function() M.undo('change') end,
   keep_file = function() M.keep('file') end,
   undo_file = function() M.undo('file') end,
-  next_hunk = function() M.jump(1) end,
-  previous_hunk = function() M.jump(-1) end,
+  next_change = function() M.jump(1) end,
+  previous_change = function() M.jump(-1) end,
 }
 
 ---@param buf integer
@@ -143,11 +143,11 @@ local function with_changes(level, range, act)
   if level == 'change' or level == 'file' then
     local found = level == 'file' and marks.touched(buf)
       or marks.touched(buf, range and range.first or line, range and range.last or line)
-    if #found == 0 then return messages.info('no change of an agent here that is not kept') end
+    if #found == 0 then return messages.info('nothing to keep or undo here') end
     return act(ids(found), 1)
   end
   local here = marks.touched(buf, line, line)[1] or marks.touched(buf)[1]
-  if level ~= 'all' and not here then return messages.info('no change of an agent here that is not kept') end
+  if level ~= 'all' and not here then return messages.info('nothing to keep or undo here') end
   require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
     if err then return messages.failure(err) end
     local all, files = {}, {} ---@type string[], table<string, boolean>
@@ -161,7 +161,7 @@ local function with_changes(level, range, act)
         end
       end
     end
-    if #all == 0 then return messages.info('all is kept') end
+    if #all == 0 then return messages.info('nothing to keep or undo') end
     act(all, vim.tbl_count(files))
   end)
 end
@@ -277,8 +277,10 @@ function M.quickfix(since_s)
         end
       end
     end
-    if #items == 0 then return messages.info(since_s and 'nothing since you last looked' or 'all is kept') end
-    vim.fn.setqflist({}, ' ', { title = "Agents' changes that are not kept", items = items })
+    if #items == 0 then
+      return messages.info(since_s and 'nothing changed since you last looked' or 'nothing to keep or undo')
+    end
+    vim.fn.setqflist({}, ' ', { title = 'Changes to keep or undo', items = items })
     vim.cmd('copen')
   end)
 end

@@ -71,7 +71,7 @@ local function page_of(result)
       end
     end
   end
-  if #rows == 0 then page.lines[1] = 'all is kept' end
+  if #rows == 0 then page.lines[1] = 'nothing to keep or undo' end
   return page
 end
 
