@@ -15,6 +15,7 @@ from fileops_client import FileOpsClient, edit_file
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
 
 IS_READ = "luaeval('require(\"fileops.review.text\").is_read(vim.api.nvim_get_current_buf()) and 1 or 0')"
+IS_AWAY = "luaeval('require(\"fileops.ui.notice\").is_away() and 1 or 0')"
 N_WAITING = "luaeval('#require(\"fileops.review.queue\").waiting()')"
 TEXT = 'join(getline(1, \'$\'), "\\n") .. "\\n"'
 NORMAL = "mode(1) ==# 'n' && winnr('$') == 1"
@@ -154,7 +155,9 @@ def test_terminal_shows_a_notice_while_the_user_looks_elsewhere(nvim: Neovim, tm
         shop.terminal.shows("agent-1 1/1")
         shop.terminal.command("Fileops reject")
         assert shop.result(first) == "rejected"
+        nvim.wait_for(lambda: b"agent-1" in sent.read_bytes(), "what the terminal was sent")
         assert b"\x1b]9;" not in sent.read_bytes()
         shop.terminal.command("doautocmd FocusLost")
+        shop.terminal.until(IS_AWAY)  # keys arrive later than requests
         shop.propose("agent-1", NO_FLOATS)
         nvim.wait_for(lambda: b"\x1b]9;fileops: 1 to review\x1b\\" in sent.read_bytes(), "the notice")
