@@ -220,8 +220,10 @@ async def test_escape_decides_nothing_and_leaving_reports_what_waits(shared: Pla
         await window.press("q")
         await window.until("1 edit left undecided, for another editor to decide.")
         async with asyncio.timeout(PATIENCE_S):  # the screen is gone before the daemon has read the end of its input
-            while (review := (await board.reviews())[0]).n_editors != 1:
+            (review,) = await board.reviews()
+            while review.n_editors != 1:
                 await asyncio.sleep(LOOK_S)
+                (review,) = await board.reviews()
         assert (await board.decide_review(review, "proceed_once")).reason is None
         assert (await call).ok
 
