@@ -53,6 +53,8 @@ undo is recorded too, and can be undone by its own id. Status 3: done, but somet
 ABOUT_KEEP = """\
 Changes by agents count as new until a person keeps them. Keeping them changes no file."""
 
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
 
 class _Paragraphs(argparse.HelpFormatter):
     """Fits each paragraph of a description to the terminal; one with indented lines stays as it is written."""
@@ -63,9 +65,6 @@ class _Paragraphs(argparse.HelpFormatter):
             part if "\n " in part else super(_Paragraphs, self)._fill_text(part, width, indent) for part in paragraphs
         )
         return "\n\n".join(fitted)
-
-
-LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -49,8 +49,8 @@ class Freshness:
 
         open_watch: None for no watcher (the sweep alone). changed_paths: a cheap way to find which of many files have
         changed, by default one `fs.stat` each. has_stamp_at_once: whether a file is known, without waiting, to have a
-        stamp. is_open: whether a canonical path is open as a document; then content
-        decides. before_stale: see FreshnessChecker.
+        stamp. is_open: whether a canonical path is open as a document; then content decides. before_stale: see
+        FreshnessChecker.
         """
         self._fs = fs
         self._clock = clock
