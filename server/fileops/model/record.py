@@ -153,6 +153,11 @@ class Entry(Struct, frozen=True, kw_only=True):
     recorder: str = ""
 
     @property
+    def is_undo(self) -> bool:
+        """Whether it is an undo or a rewind. One that undid an entry in part only does not name it in `undoes`."""
+        return bool(self.undoes) or self.rewind_id is not None
+
+    @property
     def is_undoable(self) -> bool:
         """Whether it is in force, and both contents are known."""
         return self.undone_by is None and self.content == "kept" and self.gap != "baseline"

@@ -119,7 +119,7 @@ class ClientRewinds:
             for number, counted in enumerate(store.turns(session_ids=(session_id,))):
                 turn_id = counted.turn.turn_id
                 entries, _ = store.entries(LogQuery(turn_id=turn_id, in_force=True))
-                if any(entry.rewind_id is None for entry in entries) or (number == 0 and entries):
+                if any(not entry.is_undo for entry in entries) or (number == 0 and entries):
                     return turn_id
             return None
 

@@ -150,15 +150,15 @@ def steps_of(store: RecordStore, history: Sequence[Entry], chosen: Collection[st
 
 
 def cancelled_of(history: Sequence[Entry]) -> set[str]:
-    """The rewinds that were redone, and their redos: together they change nothing.
+    """The undos that were redone, and their redos: together they change nothing.
 
-    A rewind and the entries that it undid do not count as that, because it may have undone parts of others, too.
+    An undo and the entries that it undid do not count as that, because it may have undone parts of others, too.
     """
     ids = {entry.entry_id for entry in history}
     return {
         entry_id
         for entry in history
-        if entry.rewind_id is not None and entry.undone_by in ids
+        if entry.is_undo and entry.undone_by in ids
         for entry_id in (entry.entry_id, entry.undone_by or "")
     }
 

@@ -21,12 +21,12 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     known = {entry.entry_id: entry for entry in found if may_rewind(entry)}
     if not known:
         raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries")
-    # A rewind is undone by its own id only: an agent's rewind of its turn is no part of that turn.
+    # An undo is undone by its own id only: what an agent took back itself is no part of its turn.
     own_kinds = {"entry_id", "entry_ids", "rewind_id"}
     in_force = [
         entry
         for entry in known.values()
-        if entry.undone_by is None and (request.target.kind in own_kinds or entry.rewind_id is None)
+        if entry.undone_by is None and (request.target.kind in own_kinds or not entry.is_undo)
     ]
     if not in_force:
         raise UnknownTarget(explanation="all of it was undone before")

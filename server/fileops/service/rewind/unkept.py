@@ -230,8 +230,7 @@ class UnkeptPlaces(Struct, frozen=True):
 
     def _is_shown_undo(self, entry: Entry) -> bool:
         """Whether a person undid what an agent wrote, after the session's newest turn began."""
-        is_undo = bool(entry.undoes) or entry.rewind_id is not None
-        if not is_undo or entry.undone_by is not None or is_by_agent(entry.by) or not has_text(entry):
+        if not entry.is_undo or entry.undone_by is not None or is_by_agent(entry.by) or not has_text(entry):
             return False
         author = self._undone_agent(entry)
         if author is None:

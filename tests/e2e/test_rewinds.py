@@ -1,0 +1,103 @@
+"""Rewinds and undos of a shared daemon, end to end: what one of them did, the other one and every list know.
+
+R-REW-3 (only the target's own part), R-REW-4 (what is left is listed), R-REW-7 (redo), R-UNDO-2, R-UNDO-3.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.patience import PATIENCE_S
+from support.shared_daemon import LspClient, SharedDaemon, code_of, shared_daemon, until_recorded
+
+OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A text in a folder that is recorded."""
+    path = tmp_path.resolve() / "p" / "a.txt"
+    path.parent.mkdir()
+    path.write_text(OLD)
+    return path
+
+
+@pytest.fixture
+async def daemon() -> AsyncIterator[SharedDaemon]:
+    async with shared_daemon() as daemon:
+        yield daemon
+
+
+@pytest.fixture
+async def editor(daemon: SharedDaemon, file: Path) -> LspClient:
+    client = await daemon.editor(file.parent, host="VS Code")
+    await until_recorded(client, file.parent)
+    return client
+
+
+async def edited(editor: LspClient, file: Path, old: str, new: str) -> str:
+    """An edit of the session "agent", which has read the file. Returns its id."""
+    await editor.read(file, "agent")
+    result = await editor.edit(file, old, new, "agent")
+    assert code_of(result) is None, result
+    return result["details"]["edit_id"]
+
+
+async def rewound(editor: LspClient, **target: object) -> Any:
+    return await editor.call("fileops/rewind", {"approved": True, **target})
+
+
+async def undone(editor: LspClient, **target: object) -> Any:
+    return await editor.call("fileops/undo", {"approved": True, **target})
+
+
+async def by_line(editor: LspClient, file: Path) -> dict[int, str]:
+    """Who blame says changed each line; lines that nothing recorded are left out."""
+    parts = (await editor.call("fileops/blame", {"file_path": str(file)}))["lines"]
+    return {
+        number: part["by"]["kind"]
+        for part in parts
+        if part["by"] is not None
+        for number in range(part["start_line"], part["end_line"] + 1)
+    }
+
+
+async def logged(editor: LspClient, file: Path, condition: Callable[[list[Any]], bool]) -> list[Any]:
+    """The log of a file, newest first, when it is so."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            entries = (await editor.call("fileops/log", {"file_path": str(file)}))["entries"]
+            if condition(entries):
+                return entries
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("target", ["session_id", "turn_id", "since_turn"])
+async def test_what_the_agent_undid_itself_is_not_redone_by_a_rewind(
+    editor: LspClient, file: Path, target: str
+) -> None:
+    edit_id = await edited(editor, file, "two", "2")
+    assert code_of(await editor.call("fileops/undo", {"edit_id": edit_id, "session_id": "agent"})) is None
+    (undo, edit) = await logged(editor, file, lambda entries: len(entries) == 2)
+    assert undo["undoes"] == [edit["entry_id"]]
+    wanted = "agent" if target == "session_id" else edit["turn_id"]
+    preview = await editor.call("fileops/rewind", {target: wanted, "dry_run": True})
+    result = await rewound(editor, **{target: wanted})
+    assert (code_of(preview), code_of(result)) == ("unknown_target", "unknown_target")
+    assert file.read_text() == OLD
+
+
+async def test_rewind_of_an_edit_that_was_undone_and_redone_undoes_it(editor: LspClient, file: Path) -> None:
+    undo = await undone(editor, edit_id=await edited(editor, file, "two", "2"))
+    redo = await undone(editor, edit_id=undo["details"]["edit_id"])
+    assert (code_of(redo), file.read_text()) == (None, OLD.replace("two", "2"))
+    result = await rewound(editor, session_id="agent")
+    assert (code_of(result), result["details"]["conflicts"], file.read_text()) == (None, [], OLD)
