@@ -81,9 +81,7 @@ async def logged(editor: LspClient, file: Path, condition: Callable[[list[Any]],
 
 
 @pytest.mark.parametrize("target", ["session_id", "turn_id", "since_turn"])
-async def test_what_the_agent_undid_itself_is_not_redone_by_a_rewind(
-    editor: LspClient, file: Path, target: str
-) -> None:
+async def test_rewind_leaves_what_the_agent_undid_itself(editor: LspClient, file: Path, target: str) -> None:
     edit_id = await edited(editor, file, "two", "2")
     assert code_of(await editor.call("fileops/undo", {"edit_id": edit_id, "session_id": "agent"})) is None
     (undo, edit) = await logged(editor, file, lambda entries: len(entries) == 2)

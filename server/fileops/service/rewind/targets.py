@@ -21,7 +21,7 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     known = {entry.entry_id: entry for entry in found if may_rewind(entry)}
     if not known:
         raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries")
-    # An undo is undone by its own id only: what an agent took back itself is no part of its turn.
+    # An undo is undone by its own id only: what an agent undid itself is no part of its turn.
     own_kinds = {"entry_id", "entry_ids", "rewind_id"}
     in_force = [
         entry
