@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from fileops.model.record import Known
 from fileops.platform.inotify import Inotify
-from fileops.record import git
+from fileops.record import git, git_process
 from fileops.record.content import ReadFile, is_secret, read_file
 from fileops.record.ignored import IgnoreRules
 
@@ -50,10 +50,10 @@ def ask_git(root: str) -> GitFacts | None:
     if repository is None:
         return None
     try:
-        tracked, listed = git.listed_files(repository)
-        converted = git.converted_files(repository, tracked)
         index = _index_of(repository)
-    except git.GitFailed:
+        tracked, listed = git.listed_files(repository, index)
+        converted = git.converted_files(repository, tracked)
+    except git_process.GitFailed:
         return None
     return GitFacts(
         repository=repository,
@@ -65,9 +65,10 @@ def ask_git(root: str) -> GitFacts | None:
 
 
 def _index_of(repository: git.Repository) -> git.Index | None:
+    """Raises: GitFailed."""
     try:
         return git.read_index(repository)
-    except (git.GitFailed, OSError):  # there is none before the first `git add`
+    except FileNotFoundError:  # there is none before the first `git add`
         return None
 
 
@@ -91,6 +92,8 @@ class RecordedFolder:
         self._rules = IgnoreRules(root, self.repository)
         self._inotify = inotify
         self._to_copy: deque[str] = deque()
+        if facts is None and git.is_top(root):
+            self.limits.add("git")
 
     @property
     def n_to_copy(self) -> int:
@@ -124,7 +127,9 @@ class RecordedFolder:
 
         Args: earlier: what was known when the folder was recorded last; `touch` is called for what changed since.
         """
-        entries = self._index.entries if self._index is not None and not self._index.is_partial else _NO_ENTRIES
+        has_blobs = self.repository is not None and self.repository.has_all_blobs
+        is_usable = has_blobs and self._index is not None and not self._index.is_partial
+        entries = self._index.entries if self._index is not None and is_usable else _NO_ENTRIES
         head, is_resumed = len(self.root) + 1, len(earlier) > 0
         changed: list[str] = []
         fresh: list[tuple[str, Known]] = []

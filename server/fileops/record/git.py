@@ -1,41 +1,51 @@
 """What git knows of a work tree, read without any effect on it.
 
-git is started only to read, in such a way that it takes no lock, writes nothing, and runs no program that a repository
-names (`_environment`, `_OPTIONS`). The index is read by this module: it takes 94 ms for 50,000 files, where
+git is asked in `git_process` only. The index is read by this module: it takes 94 ms for 50,000 files, where
 `git ls-files --stage --debug` takes 388.
 """
 
 import os
+import stat
 import struct
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-_OPTIONS = (
-    "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-    "-c", "core.untrackedCache=false", "-c", "protocol.allow=never",
-)  # fmt: skip
-_TIMEOUT_S = 120.0
+from fileops.platform.regular_files import NotReadable, read_regular
+from fileops.record.content import MAX_BYTES
+from fileops.record.git_process import GitFailed, answering, ask
+
+MAX_INDEX_BYTES = 128 << 20  # of a million files
+MAX_ATTRIBUTE_BYTES = 1 << 20
 _CONVERTING = ("filter", "working-tree-encoding", "eol", "ident")
 _CONVERSIONS = tuple(map(str.encode, _CONVERTING))
 _ENTRY = struct.Struct(">10I")
 _FLAGS = struct.Struct(">H")
 _EXTENDED, _NAME_MASK = 0x4000, 0xFFF
-_REGULAR = 0o10  # of the index: the upper bits of the mode of a file that is no link
-
-
-class GitFailed(Exception):
-    """git could not be asked, or its index not be read. The message is its last line."""
+_REGULAR, _FOLDER = 0o10, 0o4  # of the index: the upper bits of the mode of a file that is no link, and of a folder
+_SETTINGS_S = 10.0  # to read a few small files
+# What git reads of a work tree before anything else. It waits for ever for one that is a FIFO.
+_OWN_FILES = (
+    ".gitignore", ".gitattributes", ".git/HEAD", ".git/config", ".git/config.worktree", ".git/commondir", ".git/index",
+    ".git/packed-refs", ".git/info/exclude", ".git/info/attributes", ".git/objects/info/alternates",
+)  # fmt: skip
 
 
 class Repository(Struct, frozen=True, kw_only=True):
-    """A work tree. root: its top folder, canonical. index: path of its index. n_oid_bytes: of an object id."""
+    """A work tree. root: its top folder, canonical. index: path of its index. n_oid_bytes: of an object id.
+
+    excludes_file, attributes_file: of the user. converts_all: git converts the ends of lines in all files.
+    has_all_blobs: it keeps every blob that its index names itself, so the contents of files may be left to it.
+    """
 
     root: str
     git_folder: str
     index: str
     n_oid_bytes: int
+    excludes_file: str
+    attributes_file: str
+    converts_all: bool
+    has_all_blobs: bool
 
 
 class IndexEntry(Struct, frozen=True, gc=False):
@@ -50,11 +60,12 @@ class IndexEntry(Struct, frozen=True, gc=False):
 class Index(Struct, frozen=True, kw_only=True):
     """The index of a work tree: paths relative to its top. mtime_ns: of the index itself.
 
-    entries: of regular files. is_partial: git keeps a part of it elsewhere (a split index), so that nothing follows
-    from the absence of a path.
+    entries: of regular files whose stamp can be trusted. names: of everything that is tracked. is_partial: git keeps a
+    part of it elsewhere (a split index, or a sparse one), so that nothing follows from the absence of a path.
     """
 
     entries: Mapping[str, IndexEntry]
+    names: frozenset[str]
     mtime_ns: int
     is_partial: bool = False
 
@@ -82,44 +93,90 @@ def is_top(folder: str) -> bool:
 
 
 def find_repository(root: str) -> Repository | None:
-    """The repository of a work tree; None if git does not know it, or cannot be run."""
+    """The repository of a work tree; None if git does not know it, or cannot be asked."""
+    if any(_is_strange(os.path.join(root, name)) for name in _OWN_FILES):
+        return None
     try:
-        lines = _run(
-            root, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-path", "index", "--show-object-format"
-        )
+        lines = ask(
+            root, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-path", "index", "--git-common-dir",
+            "--show-object-format", deadline_s=_SETTINGS_S,
+        )  # fmt: skip
+        settings = _settings(root)
     except GitFailed:
         return None
-    top, git_folder, index, object_format = os.fsdecode(lines).split("\n")[:4]
+    top, git_folder, index, common, object_format = os.fsdecode(lines).split("\n")[:5]
     if not _is_same_folder(top, root):
         return None
-    n_oid_bytes = 32 if object_format == "sha256" else 20
-    return Repository(root=root, git_folder=git_folder, index=os.path.join(root, index), n_oid_bytes=n_oid_bytes)
+    of_user = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git")
+    return Repository(
+        root=root,
+        git_folder=git_folder,
+        index=os.path.join(root, index),
+        n_oid_bytes=32 if object_format == "sha256" else 20,
+        excludes_file=os.path.expanduser(settings.get("core.excludesfile") or os.path.join(of_user, "ignore")),
+        attributes_file=os.path.expanduser(settings.get("core.attributesfile") or os.path.join(of_user, "attributes")),
+        converts_all=settings.get("core.autocrlf", "false") not in {"", "false"},
+        has_all_blobs=not _borrows(os.path.join(root, common)) and not any(map(_names_promisor, settings)),
+    )
 
 
-def listed_files(repository: Repository) -> tuple[list[str], set[str]]:
+def _is_strange(path: str) -> bool:
+    """Whether there is something that git would read, and that is neither a file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def _settings(root: str) -> Mapping[str, str]:
+    """The last value of each setting, by its name in small letters. Raises: GitFailed."""
+    listed = os.fsdecode(ask(root, "config", "--null", "--list", deadline_s=_SETTINGS_S))
+    pairs = (setting.partition("\n") for setting in listed.split("\0") if setting)
+    return {name.lower(): value if separator else "true" for name, separator, value in pairs}
+
+
+def _borrows(git_folder: str) -> bool:
+    """Whether objects are in another place, which may be anywhere and may go away."""
+    objects = os.path.join(git_folder, "objects")
+    return os.path.islink(objects) or os.path.lexists(os.path.join(objects, "info", "alternates"))
+
+
+def _names_promisor(setting: str) -> bool:
+    """Whether a setting is one of a partial clone, which fetches blobs when they are needed."""
+    return setting == "extensions.partialclone" or (setting.startswith("remote.") and setting.endswith(".promisor"))
+
+
+def listed_files(repository: Repository, index: Index | None) -> tuple[set[str], set[str]]:
     """The files that are tracked, and all that are tracked or not ignored, as canonical paths. Raises: GitFailed."""
-    tracked = _run(repository.root, "ls-files", "-z", "--cached")
-    others = _run(repository.root, "ls-files", "-z", "--others", "--exclude-standard")
     head = os.fsencode(repository.root) + b"/"
-    is_tracked = {os.fsdecode(head + path) for path in tracked.split(b"\0") if path}
+    if index is not None and not index.is_partial:
+        tracked = {f"{repository.root}/{name}" for name in index.names}
+    else:
+        listed = ask(repository.root, "ls-files", "-z", "--cached")
+        tracked = {os.fsdecode(head + path) for path in listed.split(b"\0") if path}
+    others = ask(repository.root, "ls-files", "-z", "--others", "--exclude-standard")
     # An untracked repository inside is listed as a folder. That is another recorded folder.
     other = {os.fsdecode(head + path) for path in others.split(b"\0") if path and not path.endswith(b"/")}
-    return list(is_tracked), is_tracked | other
+    return tracked, tracked | other
 
 
 def converted_files(repository: Repository, tracked: Iterable[str]) -> set[str]:
     """Those of the tracked files that git may convert between the disk and its blobs. Raises: GitFailed.
 
     The stamp of such a file says nothing about its blob, and a filter may keep the size. git is asked for the
-    attributes only if a file of attributes names one of these.
+    attributes only if a file of attributes names one of these; if one cannot be read here, git does not get it either.
     """
     paths = list(tracked)
-    if _is_set(repository, "core.autocrlf"):
+    if repository.converts_all:
         return set(paths)
-    if not any(word in content for content in _attribute_files(repository, paths) for word in _CONVERSIONS):
-        return set()
+    try:
+        if not any(word in content for content in _attribute_files(repository, paths) for word in _CONVERSIONS):
+            return set()
+    except NotReadable:
+        return set(paths)
     given = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    answer = _run(repository.root, "check-attr", "-z", "--stdin", *_CONVERTING, stdin=given).split(b"\0")
+    answer = ask(repository.root, "check-attr", "-z", "--stdin", *_CONVERTING, stdin=given).split(b"\0")
     return {
         os.fsdecode(path)
         for path, _, value in zip(answer[0::3], answer[1::3], answer[2::3], strict=False)
@@ -128,16 +185,12 @@ def converted_files(repository: Repository, tracked: Iterable[str]) -> set[str]:
 
 
 def _attribute_files(repository: Repository, tracked: Iterable[str]) -> Iterator[bytes]:
+    """Raises: NotReadable."""
     own = [path for path in tracked if path.endswith("/.gitattributes")]
-    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    try:
-        of_user = os.fsdecode(_run(repository.root, "config", "--type=path", "--get", "core.attributesFile")).strip()
-    except GitFailed:
-        of_user = os.path.join(base, "git", "attributes")
-    for path in (*own, os.path.join(repository.git_folder, "info", "attributes"), of_user, "/etc/gitattributes"):
+    of_git = os.path.join(repository.git_folder, "info", "attributes")
+    for path in (*own, of_git, repository.attributes_file, "/etc/gitattributes"):
         try:
-            with open(path, "rb") as file:
-                yield file.read()
+            yield read_regular(path, MAX_ATTRIBUTE_BYTES)
         except OSError:
             continue
 
@@ -149,55 +202,38 @@ def _is_same_folder(path: str, other: str) -> bool:
         return False
 
 
-def _is_set(repository: Repository, name: str) -> bool:
-    try:
-        return _run(repository.root, "config", "--get", name).strip() not in {b"", b"false"}
-    except GitFailed:
-        return False
-
-
 def read_index(repository: Repository) -> Index:
     """Raises: GitFailed, OSError."""
-    with open(repository.index, "rb") as file:
-        mtime_ns = os.fstat(file.fileno()).st_mtime_ns
-        data = file.read()
+    mtime_ns = os.stat(repository.index).st_mtime_ns  # before the reading: a later change shows as one
     try:
-        return _parsed(data, repository.n_oid_bytes, mtime_ns)
-    except (struct.error, ValueError, IndexError) as error:
+        return _parsed(read_regular(repository.index, MAX_INDEX_BYTES), repository.n_oid_bytes, mtime_ns)
+    except (NotReadable, struct.error, ValueError, IndexError) as error:
         raise GitFailed(f"the index cannot be read: {error}") from error
 
 
-def read_blobs(repository: Repository, oids: Iterable[bytes]) -> dict[bytes, bytes]:
-    """The contents of blobs, as far as the repository has them, by one process."""
-    wanted = list(oids)
-    try:
-        answer = _run(
-            repository.root, "cat-file", "--batch", stdin=b"".join(oid.hex().encode() + b"\n" for oid in wanted)
-        )
-    except GitFailed:
-        return {}
+def read_blobs(repository: Repository, sizes: Mapping[bytes, int]) -> dict[bytes, bytes]:
+    """The contents of blobs, as far as the repository has them, by one process. Args: sizes: in bytes, by object id.
+
+    What is larger than any content that is kept is not asked for. A blob of another size is not the content that is
+    wanted, and is not read; nor is what follows it in this answer.
+    """
     blobs: dict[bytes, bytes] = {}
-    at = 0
-    for oid in wanted:
-        end = answer.find(b"\n", at)
-        head = answer[at:end].split()
-        at = end + 1
-        if len(head) == 3 and head[1] == b"blob":  # else: "OID missing"
-            size = int(head[2])
-            blobs[oid] = answer[at : at + size]
-            at += size + 1
-    return blobs
-
-
-def excludes_file(root: str) -> str:
-    """The path of the user's own file of ignore rules (`core.excludesFile`)."""
+    wanted = {oid: size for oid, size in sizes.items() if size <= MAX_BYTES}
+    if not wanted:
+        return blobs
+    questions = b"".join(oid.hex().encode() + b"\n" for oid in wanted)
     try:
-        configured = os.fsdecode(_run(root, "config", "--type=path", "--get", "core.excludesFile")).strip()
-    except GitFailed:
-        configured = ""
-    home = os.path.expanduser("~")
-    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    return configured or os.path.join(base, "git", "ignore")
+        with answering(repository.root, "cat-file", "--batch", stdin=questions) as answer:
+            for oid, size in wanted.items():
+                head = answer.read_line().split()
+                if len(head) != 3:  # "OID missing"
+                    continue
+                if head[1] != b"blob" or int(head[2]) != size:
+                    break
+                blobs[oid] = answer.read(size + 1)[:-1]
+    except (GitFailed, ValueError):
+        return blobs
+    return blobs
 
 
 def _parsed(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
@@ -206,6 +242,8 @@ def _parsed(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
     if signature != b"DIRC" or version not in {2, 3, 4}:
         raise ValueError(f"version {version}")
     entries: dict[str, IndexEntry] = {}
+    names: set[str] = set()
+    is_sparse = False
     at, name = 12, b""
     n_fixed = _ENTRY.size + n_oid_bytes
     for _ in range(n_entries):
@@ -223,12 +261,14 @@ def _parsed(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
             name = data[start:end]
             following = at + ((end - at) // 8 + 1) * 8
         mtime = seconds * 1_000_000_000 + nanoseconds
+        is_sparse = is_sparse or mode >> 12 == _FOLDER
+        names.add(os.fsdecode(name))
         # "Racily clean": a file of the age of the index may have changed after git read it. Conflicts have stages.
         if mode >> 12 == _REGULAR and mtime < mtime_ns and not flags & 0x3000:
             entries[os.fsdecode(name)] = IndexEntry(oid=oid, mtime_ns=mtime, inode=inode, size_bytes=n_bytes)
         at = following
-    is_partial = b"link" in _extensions(data, at, n_oid_bytes)
-    return Index(entries=entries, mtime_ns=mtime_ns, is_partial=is_partial)
+    is_partial = is_sparse or not {b"link", b"sdir"}.isdisjoint(_extensions(data, at, n_oid_bytes))
+    return Index(entries=entries, names=frozenset(names), mtime_ns=mtime_ns, is_partial=is_partial)
 
 
 def _extensions(data: bytes, at: int, n_oid_bytes: int) -> Iterator[bytes]:
@@ -244,43 +284,3 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         at += 1
         value = ((value + 1) << 7) | (data[at] & 0x7F)
     return value, at + 1
-
-
-def _run(root: str, *arguments: str, stdin: bytes = b"") -> bytes:
-    """Raises: GitFailed."""
-    done = _started(root, *arguments, stdin=stdin)
-    if done.returncode != 0:
-        raise GitFailed(_last_line(done.stderr))
-    return done.stdout
-
-
-def _started(root: str, *arguments: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-    try:
-        return subprocess.run(
-            ["git", *_OPTIONS, "-C", root, *arguments],
-            env=_environment(),
-            input=stdin,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise GitFailed(str(error)) from error
-
-
-def _environment() -> dict[str, str]:
-    """Without what would lead git to another repository, and with what keeps it from fetching and from asking."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return {
-        **inherited,
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "LC_ALL": "C",
-    }
-
-
-def _last_line(stderr: bytes) -> str:
-    lines = stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else "git failed"

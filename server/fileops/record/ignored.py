@@ -7,11 +7,13 @@ checks. Belongs to the recorder's thread.
 import os
 
 from fileops.core.ignore import GitPatterns
+from fileops.platform.regular_files import NotReadable, read_start
 from fileops.record import git
 
 # Outside of git these are left out: installed packages and what programs make.
 BUILD_FOLDERS = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", "build", "dist"})
 _RULES = ".gitignore"
+MAX_RULE_BYTES = 64 << 10  # of one file, in whole lines: the longest that people write have 1,000 lines
 
 
 class IgnoreRules:
@@ -21,7 +23,7 @@ class IgnoreRules:
         self._root, self._is_git = root, repository is not None
         self._own: tuple[str, ...] = ()
         if repository is not None:
-            self._own = (os.path.join(repository.git_folder, "info", "exclude"), git.excludes_file(root))
+            self._own = (os.path.join(repository.git_folder, "info", "exclude"), repository.excludes_file)
         self._rules: dict[str, tuple[tuple[int, int], GitPatterns | None]] = {}
 
     def is_ignored(self, path: str, *, is_folder: bool = False) -> bool:
@@ -71,7 +73,9 @@ class IgnoreRules:
 def _parsed(file: str) -> GitPatterns | None:
     """The rules of a file; None if it cannot be read, or is no file of rules."""
     try:
-        with open(file, "rb") as rules:
-            return GitPatterns(rules.read())
-    except OSError:
+        data = read_start(file, MAX_RULE_BYTES + 1)
+        if len(data) > MAX_RULE_BYTES:
+            data = data[:MAX_RULE_BYTES].rpartition(b"\n")[0]
+        return GitPatterns(data)
+    except (NotReadable, OSError):
         return None

@@ -24,7 +24,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from typing import Protocol, TypeVar
@@ -49,7 +49,7 @@ from fileops.model.record import (
     Turn,
 )
 from fileops.platform.inotify import EventsLost, Inotify
-from fileops.record import git
+from fileops.record import git, git_process
 from fileops.record.attribution import Save
 from fileops.record.brackets import Brackets
 from fileops.record.content import ReadFile, is_secret, kind_of_content, read_file
@@ -72,6 +72,7 @@ _PRUNING = ""  # the name of its steps, beside those of folders
 KEPT_S = 3600.0  # a folder without clients: people close an editor and open it again
 _INDEX_EVERY_S = 1.0
 _BLOBS_AT_ONCE = 200
+_BLOB_BYTES_AT_ONCE = 16 << 20  # beside those of a batch, which are needed
 _WRITTEN_AT_ONCE = 8  # entries, before messages and events are looked at again
 _MAX_FOLDERS = 200
 _SETTLED_WITHIN_S = 5.0  # a recorder that is busy for longer is not waited for
@@ -550,7 +551,7 @@ class Recorder:
                 if os.stat(folder.repository.index).st_mtime_ns == folder.index_mtime_ns:
                     continue
                 index = git.read_index(folder.repository)
-            except (OSError, git.GitFailed):
+            except (OSError, git_process.GitFailed):
                 continue
             self._read_events()
             folder.update_index(index, self._touched.__contains__)
@@ -735,7 +736,7 @@ class Recorder:
         """
         oids = {change.before.oid for _, change in batch if change.before is not None}
         if not oids - {None} <= self._blobs.keys():
-            self._blobs = _blobs_before([*batch, *islice(self._read, _BLOBS_AT_ONCE)])
+            self._blobs = _blobs_before(batch, islice(self._read, _BLOBS_AT_ONCE))
         return self._blobs
 
     def _with_blob(self, folder: Folder, change: Observed, blobs: dict[bytes, bytes]) -> Observed | None:
@@ -911,13 +912,21 @@ def _shown(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _blobs_before(batch: Sequence[tuple[Folder, Observed]]) -> dict[bytes, bytes]:
-    """The contents of git's blobs that the changes replaced."""
-    wanted: dict[str, tuple[git.Repository, list[bytes]]] = {}
-    for folder, change in batch:
-        if folder.repository is not None and change.before is not None and change.before.oid is not None:
-            wanted.setdefault(folder.root, (folder.repository, []))[1].append(change.before.oid)
+def _blobs_before(
+    batch: Sequence[tuple[Folder, Observed]], others: Iterable[tuple[Folder, Observed]] = ()
+) -> dict[bytes, bytes]:
+    """The contents of git's blobs that the changes replaced, and of some of the others."""
+    wanted: dict[str, tuple[git.Repository, dict[bytes, int]]] = {}
+    n_bytes = 0
+    for is_needed, changes in ((True, batch), (False, others)):
+        for folder, change in changes:
+            before, repository = change.before, folder.repository
+            if repository is None or before is None or before.oid is None:
+                continue
+            n_bytes += before.size_bytes
+            if is_needed or n_bytes <= _BLOB_BYTES_AT_ONCE:
+                wanted.setdefault(folder.root, (repository, {}))[1][before.oid] = before.size_bytes
     blobs: dict[bytes, bytes] = {}
-    for repository, oids in wanted.values():
-        blobs.update(git.read_blobs(repository, oids))
+    for repository, sizes in wanted.values():
+        blobs.update(git.read_blobs(repository, sizes))
     return blobs

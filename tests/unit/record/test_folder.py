@@ -53,7 +53,7 @@ def before(folder: RecordedFolder, path: Path) -> bytes | None:
     known = folder.files[str(path)]
     if known.oid is None or folder.repository is None:
         return None
-    return git.read_blobs(folder.repository, [known.oid]).get(known.oid)
+    return git.read_blobs(folder.repository, {known.oid: known.size_bytes}).get(known.oid)
 
 
 def copied(folder: RecordedFolder) -> dict[str, bytes | None]:

@@ -1,0 +1,26 @@
+"""Finds programs on the PATH, and never in a folder that is only worked in."""
+
+import os
+from collections.abc import Iterable
+
+
+def find_program(name: str, *, outside: Iterable[str] = ()) -> str | None:
+    """The absolute path of a program on the PATH; None if there is none.
+
+    Entries of the PATH that are relative, such as `.` or an empty one, mean the current folder, which may be any
+    project: they are passed over, and so are those inside one of the folders `outside`. A link is judged by where it
+    leads.
+    """
+    folders = [os.path.realpath(folder) for folder in outside]
+    for entry in os.get_exec_path():
+        candidate = os.path.join(entry, name)
+        if not os.path.isabs(entry) or not os.access(candidate, os.X_OK) or not os.path.isfile(candidate):
+            continue
+        places = (os.path.realpath(entry), os.path.realpath(candidate))
+        if not any(_is_inside(folder, place) for folder in folders for place in places):
+            return candidate
+    return None
+
+
+def _is_inside(folder: str, path: str) -> bool:
+    return os.path.commonpath((folder, path)) == folder
