@@ -47,11 +47,11 @@ async def main() -> None:
             times = [await _ms(view.reviews()) for _ in range(N_LISTS)]
             _say(f"the list: {_spread(times)}")
             ids = [review.review_id for review in await view.reviews(include_texts=False)]
-            times = [await _ms(view.decide_review(each, "proceed_once")) for each in ids[:N_DECISIONS]]
+            times = [await _ms(view.decide_review(each, "accept")) for each in ids[:N_DECISIONS]]
             _say(f"an approval and its write: {_spread(times)}")
-            times = [await _ms(view.decide_review(each, "cancel")) for each in ids[N_DECISIONS : 2 * N_DECISIONS]]
+            times = [await _ms(view.decide_review(each, "reject")) for each in ids[N_DECISIONS : 2 * N_DECISIONS]]
             _say(f"a rejection: {_spread(times)}")
-            rest = await _ms(view.decide_reviews("cancel"))
+            rest = await _ms(view.decide_reviews("reject"))
             _say(f"the rejection of the other {len(ids) - 2 * N_DECISIONS}: {rest:.0f} ms")
 
 

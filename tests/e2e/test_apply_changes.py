@@ -251,7 +251,7 @@ async def test_set_is_one_review_that_is_accepted(daemon: SharedDaemon, folder: 
     ]  # fmt: skip
     assert review["files"][2]["new_path"] == f"{folder}/inner/moved"
     assert review["description"].startswith("Tidy up\n")
-    decided = await decide(view, review, "proceed_once")
+    decided = await decide(view, review, "accept")
     assert (decided["state"], decided["error"]) == ("decided", None)
     assert contents(folder) == AFTER
     assert code_of(await call) is None
@@ -259,7 +259,7 @@ async def test_set_is_one_review_that_is_accepted(daemon: SharedDaemon, folder: 
 
 async def test_set_is_rejected_as_a_whole(daemon: SharedDaemon, folder: Path) -> None:
     view, review, call = await asked(daemon, folder)
-    await decide(view, review, "cancel", reason="Not now.")
+    await decide(view, review, "reject", reason="Not now.")
     result = await call
     assert code_of(result) == "rejected"
     assert "Not now." in result["output"]
@@ -283,13 +283,13 @@ async def test_user_leaves_one_file_out_and_writes_another_text(daemon: SharedDa
 
 MALFORMED: list[dict[str, Any]] = [
     {"outcome": "modify", "text": "x"},
-    {"outcome": "proceed_once", "change_ids": ["1"]},
-    {"outcome": "proceed_once", "files": [{"file_path": "elsewhere"}]},
-    {"outcome": "proceed_once", "files": [{"file_path": "b", "change_ids": []}]},
-    {"outcome": "proceed_once", "files": [{"file_path": "a", "text": "x"}]},
+    {"outcome": "accept", "change_ids": ["1"]},
+    {"outcome": "accept", "files": [{"file_path": "elsewhere"}]},
+    {"outcome": "accept", "files": [{"file_path": "b", "change_ids": []}]},
+    {"outcome": "accept", "files": [{"file_path": "a", "text": "x"}]},
     {"outcome": "modify", "files": [{"file_path": "b", "text": "x"}]},
     {"outcome": "modify", "files": [{"file_path": "a", "change_ids": ["unknown"]}]},
-    {"outcome": "cancel", "files": []},
+    {"outcome": "reject", "files": []},
 ]
 
 
@@ -302,7 +302,7 @@ async def test_malformed_decision_decides_nothing(daemon: SharedDaemon, folder: 
         await view.call("fileops/decideReview", {"review_id": review["review_id"], **decision})
     assert refused.value.args[0] == -32602
     assert contents(folder) == BEFORE
-    await decide(view, review, "cancel")
+    await decide(view, review, "reject")
     assert code_of(await call) == "rejected"
 
 
@@ -311,7 +311,7 @@ async def test_file_that_changed_elsewhere_is_merged(daemon: SharedDaemon, folde
     (folder / "a").write_text("text of a\n" + "line\n" * 10 + "end\n")
     view, review, call = await asked(daemon, folder)
     (folder / "a").write_text("text of a\n" + "line\n" * 10 + "another end\n")
-    await decide(view, review, "proceed_once")
+    await decide(view, review, "accept")
     assert code_of(await call) is None
     assert (folder / "a").read_text() == "TEXT of a\n" + "line\n" * 10 + "another end\n"
 
@@ -319,13 +319,13 @@ async def test_file_that_changed_elsewhere_is_merged(daemon: SharedDaemon, folde
 async def test_deleted_file_that_changed_is_asked_about_again(daemon: SharedDaemon, folder: Path) -> None:
     view, review, call = await asked(daemon, folder)
     (folder / "b").write_text("changed by another program\n")
-    decided = await decide(view, review, "proceed_once")
+    decided = await decide(view, review, "accept")
     assert decided["reason"] == "reopened"
     assert contents(folder) == {**BEFORE, "b": "changed by another program\n"}
     again = (await view.call("fileops/reviews"))["reviews"][0]
     assert (again["review_id"], again["revision"]) == (review["review_id"], 2)
     assert again["files"][1]["previous"]["reason"] == "near"
-    await decide(view, again, "proceed_once")
+    await decide(view, again, "accept")
     assert code_of(await call) is None
     assert contents(folder) == AFTER
 
@@ -345,13 +345,13 @@ async def test_rename_that_is_asked_about_again_is_still_a_rename(daemon: Shared
     (file,) = review["files"]
     (folder / "a").write_text(text.replace("last\n", "last\ntheirs\n"))
     chosen = {"file_path": file["file_path"], "change_ids": [file["changes"][1]["id"]]}
-    assert (await decide(view, review, "proceed_once", files=[chosen]))["reason"] == "reopened"
+    assert (await decide(view, review, "accept", files=[chosen]))["reason"] == "reopened"
     (again,) = (await view.call("fileops/reviews"))["reviews"]
     (asked_again,) = again["files"]
     assert asked_again["operation"] == "rename"
     assert asked_again["new_path"] == f"{folder}/moved"
     assert asked_again["proposed_text"] == text.replace("last\n", "LAST\ntheirs\n")
-    await decide(view, again, "proceed_once")
+    await decide(view, again, "accept")
     assert code_of(await call) is None
     assert (folder / "moved").read_text() == text.replace("last\n", "LAST\ntheirs\n")
     assert not (folder / "a").exists()
@@ -475,7 +475,7 @@ async def test_undo_of_a_set_is_one_review(daemon: SharedDaemon, folder: Path) -
     assert [(file["operation"], file.get("new_path")) for file in review["files"]] == [
         ("delete", None), ("rename", f"{folder}/c"), ("create", None), ("modify", None),
     ]  # fmt: skip
-    await decide(view, review, "proceed_once")
+    await decide(view, review, "accept")
     assert code_of(await call) is None
     assert contents(folder) == BEFORE
 
@@ -484,7 +484,7 @@ async def test_undo_of_a_set_is_rejected_as_a_whole(daemon: SharedDaemon, folder
     view, agent, set_id = await applied_before_a_view(daemon, folder)
     call = agent.start("fileops/undo", {"set_id": set_id})
     changed = await view.notification(CHANGED, lambda params: bool(params["opened"]))
-    await decide(view, changed["opened"][0], "cancel", reason="Not now.")
+    await decide(view, changed["opened"][0], "reject", reason="Not now.")
     result = await call
     assert (code_of(result), contents(folder)) == ("rejected", AFTER)
     assert "Not now." in result["output"]

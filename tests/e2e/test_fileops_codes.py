@@ -179,7 +179,7 @@ async def test_edit_beyond_those_that_a_user_can_look_at_is_refused(tmp_path: Pa
             assert len((await client.hear("didChangeReviews"))["opened"]) == 1
         more = await client.call("write", file_path=str(tmp_path / "more.txt"), content="x\n")
         assert code_of(more) == "too_many_reviews"
-        decided = await client.call("decideReviews", outcome="cancel")
+        decided = await client.call("decideReviews", outcome="reject")
         assert len(decided["decided"]) == MAX_WAITING
         results = await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE_S)
         assert {code_of(result) for result in results} == {"rejected"}

@@ -208,14 +208,14 @@ async def test_reviews_are_listed_decided_and_notified(file: Path) -> None:
         accepted = client.begin("edit", "edit-1", file_path=str(file), old_string="two", new_string="2")
         (opened,) = (await client.hear("didChangeReviews"))["opened"]
         assert (await client.call("reviews"))["reviews"] == [opened]
-        decided = await client.call("decideReview", review_id=opened["review_id"], outcome="proceed_once")
-        assert (decided["state"], decided["outcome"], decided["error"]) == ("decided", "proceed_once", None)
+        decided = await client.call("decideReview", review_id=opened["review_id"], outcome="accept")
+        assert (decided["state"], decided["outcome"], decided["error"]) == ("decided", "accept", None)
         assert (await asyncio.wait_for(accepted, PATIENCE_S))["status"] == "success"
         (closed,) = (await client.hear("didChangeReviews"))["closed"]
         assert (closed["review_id"], closed["state"]) == (opened["review_id"], "decided")
         dropped = client.begin("edit", "edit-2", file_path=str(file), old_string="three", new_string="3")
         (opened,) = (await client.hear("didChangeReviews"))["opened"]
-        all_decided = await client.call("decideReviews", outcome="cancel", reason="keep it")
+        all_decided = await client.call("decideReviews", outcome="reject", reason="keep it")
         assert all_decided == {"decided": [{"review_id": opened["review_id"], "error": None}], "left": []}
         rejected = await asyncio.wait_for(dropped, PATIENCE_S)
         assert rejected["error"]["code"] == "rejected"

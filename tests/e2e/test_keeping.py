@@ -67,9 +67,15 @@ async def test_editor_is_notified_of_an_edit_of_typing_beside_it_and_of_keeping(
     assert (file["document_version"], [place["start_line"] for place in file["changes"]]) == (2, [3])
 
     (session,) = (await _unkept(editor))["sessions"]
-    assert await editor.call("fileops/keep", {"change_ids": session["change_ids"]}) == {"n_entries": 1, "n_changes": 1}
+    kept = await editor.call("fileops/keep", {"change_ids": session["change_ids"]})
+    assert (kept["n_entries"], kept["n_changes"]) == (1, 1)
     assert await editor.notification("fileops/didChangeUnkept") == {"file_path": str(path)}
     assert (await _unkept(editor))["files"] == []
+
+    undone = await editor.call("fileops/undoKeep", {"keep_id": kept["keep_id"]})
+    assert undone == {"n_entries": 1, "n_changes": 1}
+    assert await editor.notification("fileops/didChangeUnkept") == {"file_path": str(path)}
+    assert (await _unkept(editor))["sessions"] == [session]
 
 
 async def test_edit_that_was_accepted_in_a_review_is_kept(daemon: SharedDaemon, folder: Path) -> None:
@@ -217,4 +223,4 @@ async def test_change_that_is_being_undone_in_an_editor_is_not_kept(daemon: Shar
 
     editor.answers["workspace/applyEdit"] = apply
     undone = await editor.call("fileops/rewind", {"change_ids": [place["change_id"]], "approved": True})
-    assert (undone["status"], await keeping[0]) == ("success", {"n_entries": 0, "n_changes": 0})
+    assert (undone["status"], await keeping[0]) == ("success", {"keep_id": None, "n_entries": 0, "n_changes": 0})

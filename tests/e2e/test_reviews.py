@@ -69,7 +69,7 @@ async def test_view_is_shown_what_waits_and_its_decision_is_written(daemon: Shar
     assert (review["file_path"], review["session"]["host"], review["revision"]) == (str(file), "bot", 1)
     assert [(change["old_start"], change["old_lines"]) for change in review["changes"]] == [(5, 1)]
     assert (await view.call("fileops/reviews"))["reviews"] == [review]
-    decided = await decide(view, review, "proceed_once", revision=1)
+    decided = await decide(view, review, "accept", revision=1)
     assert (decided["state"], decided["reason"], decided["error"]) == ("decided", None, None)
     assert decided["by"] == {"kind": "person", "client": "Neovim"}
     assert file.read_text() == OLD.replace("line 5\n", "five\n")  # before the answer
@@ -86,7 +86,7 @@ async def test_late_view_is_shown_the_review_and_decides(daemon: SharedDaemon, f
     late = await view_of(daemon, file.parent)
     review = await opened(late)
     await first.hang_up()
-    assert (await decide(late, review, "cancel", reason="Use\x07 tabs.\n"))["outcome"] == "cancel"
+    assert (await decide(late, review, "reject", reason="Use\x07 tabs.\n"))["outcome"] == "reject"
     refused = await edit
     assert refused["error"]["code"] == "rejected"
     assert "The proposed edit was rejected: Use tabs.\n Nothing was written." in refused["output"]
@@ -126,10 +126,10 @@ async def test_view_that_left_decided_nothing(daemon: SharedDaemon, file: Path) 
 @pytest.mark.parametrize(
     "malformed",
     [
-        {"outcome": "yes"}, {"outcome": "modify"}, {"outcome": "proceed_once", "text": "x"},
-        {"outcome": "proceed_once", "change_ids": []}, {"outcome": "proceed_once", "change_ids": ["9-none"]},
-        {"outcome": "cancel", "change_ids": ["9-none"]}, {"outcome": "modify", "text": "x", "change_ids": ["9-none"]},
-        {"outcome": "proceed_once", "reviews": 1},
+        {"outcome": "yes"}, {"outcome": "modify"}, {"outcome": "accept", "text": "x"},
+        {"outcome": "accept", "change_ids": []}, {"outcome": "accept", "change_ids": ["9-none"]},
+        {"outcome": "reject", "change_ids": ["9-none"]}, {"outcome": "modify", "text": "x", "change_ids": ["9-none"]},
+        {"outcome": "accept", "reviews": 1},
     ],
     ids=str,
 )  # fmt: skip
@@ -143,7 +143,7 @@ async def test_malformed_decision_is_refused_and_decides_nothing(
         await view.call("fileops/decideReview", {"review_id": review["review_id"], **malformed})
     assert refusal.value.args[0] == -32602
     assert (await view.call("fileops/reviews"))["reviews"][0]["review_id"] == review["review_id"]
-    await decide(view, review, "cancel")
+    await decide(view, review, "reject")
     assert code_of(await edit) == "rejected"
 
 
@@ -151,11 +151,11 @@ async def test_late_unknown_and_outdated_decisions_are_results(daemon: SharedDae
     view = await view_of(daemon, file.parent)
     _agent, edit = await begin_edit(daemon, file)
     review = await opened(view)
-    assert (await decide(view, review, "proceed_once", revision=7))["reason"] == "review_changed"
-    assert (await decide(view, {"review_id": "r-none"}, "cancel"))["reason"] == "unknown_review"
-    first, second = await asyncio.gather(decide(view, review, "cancel"), decide(view, review, "proceed_once"))
+    assert (await decide(view, review, "accept", revision=7))["reason"] == "review_changed"
+    assert (await decide(view, {"review_id": "r-none"}, "reject"))["reason"] == "unknown_review"
+    first, second = await asyncio.gather(decide(view, review, "reject"), decide(view, review, "accept"))
     assert [first["reason"], second["reason"]] == [None, "already_decided"]
-    assert second["outcome"] == "cancel"
+    assert second["outcome"] == "reject"
     assert code_of(await edit) == "rejected"
 
 
@@ -175,7 +175,7 @@ async def test_all_waiting_reviews_of_a_session_are_decided_together(daemon: Sha
     await agent.read(other)
     second = agent.start_edit(other, "two", "2")
     await view.until(lambda: sum(len(params["opened"]) for params in view.notified(CHANGED)) == 2)
-    result = await view.call("fileops/decideReviews", {"outcome": "cancel", "session_id": "bot-1", "reason": "later"})
+    result = await view.call("fileops/decideReviews", {"outcome": "reject", "session_id": "bot-1", "reason": "later"})
     assert (len(result["decided"]), result["left"]) == (2, [])
     assert [code_of(await edit), code_of(await second)] == ["rejected", "rejected"]
 
@@ -190,12 +190,12 @@ async def test_dropped_change_does_not_come_back_when_the_file_changes(daemon: S
     review = await opened(view)
     file.write_text(OLD.replace("line 21\n", "theirs\n"))
     kept = review["changes"][1]["id"]
-    answer = await decide(view, review, "proceed_once", change_ids=[kept])
+    answer = await decide(view, review, "accept", change_ids=[kept])
     assert answer["reason"] == "reopened"
     again = await of_revision(view, 2)
     assert again["proposed_text"] == OLD.replace("line 20\nline 21\n", "twenty\ntheirs\n")
     assert (again["previous"]["reason"], again["previous"]["change_ids"]) == ("near", [kept])
-    assert (await decide(view, again, "proceed_once", revision=2))["state"] == "decided"
+    assert (await decide(view, again, "accept", revision=2))["state"] == "decided"
     assert code_of(await edit) is None
     assert file.read_text() == OLD.replace("line 20\nline 21\n", "twenty\ntheirs\n")
 
@@ -210,7 +210,7 @@ async def test_first_text_of_an_agent_does_not_come_back_after_the_user_wrote_an
     write = agent.start("fileops/write", {"file_path": str(created), "content": "agent's\n"})
     review = await opened(view)
     created.write_text("theirs\n")
-    assert (await decide(view, review, "proceed_once"))["reason"] == "reopened"
+    assert (await decide(view, review, "accept"))["reason"] == "reopened"
     left = await of_revision(view, 2)
     assert (left["changes"], left["previous"]["reason"]) == ([], "created")
     created.write_text("theirs\ntheirs too\n")
@@ -218,7 +218,7 @@ async def test_first_text_of_an_agent_does_not_come_back_after_the_user_wrote_an
     again = await of_revision(view, 3)
     assert again["proposed_text"] == "theirs\ntyped\ntheirs too\n"
     assert again["previous"]["text"] == "theirs\ntyped\n"
-    await decide(view, again, "proceed_once", revision=3)
+    await decide(view, again, "accept", revision=3)
     assert code_of(await write) is None
     assert created.read_text() == "theirs\ntyped\ntheirs too\n"
 
@@ -235,16 +235,16 @@ async def test_dropped_change_does_not_come_back_when_its_line_does(daemon: Shar
     review = await opened(view)
     without = content.replace("word\nline 21\n", "line 21\n").replace("line 6\n", "theirs\n")
     file.write_text(without)
-    answer = await decide(view, review, "proceed_once", change_ids=[review["changes"][0]["id"]])
+    answer = await decide(view, review, "accept", change_ids=[review["changes"][0]["id"]])
     assert answer["reason"] == "reopened"
     again = await of_revision(view, 2)
     assert again["proposed_text"] == without.replace("word\n", "agent's\n")
     back = content.replace("word\nline 6\n", "theirs\n").replace("line 10\n", "word\n")
     file.write_text(back)  # what was accepted has moved, so it cannot be carried over
-    assert (await decide(view, again, "proceed_once", revision=2))["reason"] == "reopened"
+    assert (await decide(view, again, "accept", revision=2))["reason"] == "reopened"
     last = await of_revision(view, 3)
     assert (last["changes"], last["proposed_text"]) == ([], back)
-    await decide(view, last, "cancel", revision=3)
+    await decide(view, last, "reject", revision=3)
     assert code_of(await edit) == "rejected"
 
 
@@ -261,16 +261,16 @@ async def test_approval_of_all_that_follows_leaves_an_edit_of_which_nothing_is_l
     edit = agent.start("fileops/edit", {"file_path": str(file), "old_string": "line 5\n", "new_string": "five\n"})
     review = await opened(view)
     file.write_text(OLD.replace("line 5\n", ""))
-    assert (await decide(view, review, "proceed_once"))["reason"] == "reopened"
+    assert (await decide(view, review, "accept"))["reason"] == "reopened"
     await view.until(lambda: any(params["opened"][0]["revision"] == 2 for params in view.notified(CHANGED)))
     second = agent.start("fileops/edit", {"file_path": str(other), "old_string": "g", "new_string": "h"})
     await view.until(lambda: any(params["opened"][0]["file_path"] == str(other) for params in view.notified(CHANGED)))
     left, asked = (await view.call("fileops/reviews"))["reviews"]
     assert left["changes"] == []
-    await decide(view, asked, "proceed_always")
+    await decide(view, asked, "accept_always")
     assert code_of(await second) is None
     assert [waiting["review_id"] for waiting in (await view.call("fileops/reviews"))["reviews"]] == [left["review_id"]]
-    await decide(view, left, "cancel", revision=2)
+    await decide(view, left, "reject", revision=2)
     assert code_of(await edit) == "rejected"
 
 
@@ -286,13 +286,13 @@ async def test_approval_of_all_that_follows_does_not_approve_what_its_user_was_n
     present = OLD.replace("line 6\n", "theirs\n").replace("line 21\n", "theirs too\n")
     file.write_text(present)
     reviews = (await view.call("fileops/reviews"))["reviews"]
-    assert (await decide(view, reviews[0], "proceed_always"))["reason"] == "reopened"
+    assert (await decide(view, reviews[0], "accept_always"))["reason"] == "reopened"
     await view.until(
         lambda: sum(opened["revision"] == 2 for params in view.notified(CHANGED) for opened in params["opened"]) == 2
     )
     assert file.read_text() == present
     for again in (await view.call("fileops/reviews"))["reviews"]:
-        await decide(view, again, "cancel")
+        await decide(view, again, "reject")
     assert [code_of(await first), code_of(await second)] == ["rejected", "rejected"]
 
 
@@ -308,7 +308,7 @@ async def test_edits_that_wait_for_a_decision_do_not_keep_the_agent_from_other_r
     edits = [agent.start_edit(file, "line 5\n", "five\n", session) for session in sessions for _ in range(30)]
     await view.until(lambda: sum(len(params["opened"]) for params in view.notified(CHANGED)) == len(edits))
     await agent.read(file, "another")
-    await view.call("fileops/decideReviews", {"outcome": "cancel"})
+    await view.call("fileops/decideReviews", {"outcome": "reject"})
     assert {code_of(await edit) for edit in edits} == {"rejected"}
 
 
@@ -322,7 +322,7 @@ async def test_result_of_an_edit_that_was_approved_in_part_has_its_diff_once_and
     steps = [{"old_string": "line 5\n", "new_string": "five\n"}, {"old_string": "line 20\n", "new_string": "twenty\n"}]
     edit = host.start_tool("MultiEdit", file_path=str(file), edits=steps)
     review = await opened(view)
-    await decide(view, review, "proceed_once", change_ids=[review["changes"][1]["id"]], reason="Keep\x07 digits.\n")
+    await decide(view, review, "accept", change_ids=[review["changes"][1]["id"]], reason="Keep\x07 digits.\n")
     texts = "\n".join(item["text"] for item in (await edit)["content"])
     assert "User modified the proposed change. What was written:" in texts
     assert texts.count("\n+twenty\n") == 1
@@ -338,9 +338,9 @@ async def test_reason_stays_with_a_review_that_is_asked_again(daemon: SharedDaem
     review = await opened(view)
     file.write_text(OLD.replace("line 21\n", "theirs\n"))
     kept = [review["changes"][1]["id"]]
-    assert (await decide(view, review, "proceed_once", change_ids=kept, reason="Keep it."))["reason"] == "reopened"
+    assert (await decide(view, review, "accept", change_ids=kept, reason="Keep it."))["reason"] == "reopened"
     again = await of_revision(view, 2)
-    await decide(view, again, "proceed_once", revision=2)
+    await decide(view, again, "accept", revision=2)
     assert (await edit)["output"].endswith("\nThe user's reason: Keep it.")
 
 
@@ -353,5 +353,5 @@ async def test_reason_beside_an_approval_of_all_is_not_sent(daemon: SharedDaemon
     if decision == "text":
         await decide(view, review, "modify", text=review["proposed_text"], reason="Why not.")
     else:
-        await decide(view, review, "proceed_once", change_ids=[review["changes"][0]["id"]], reason="Why not.")
+        await decide(view, review, "accept", change_ids=[review["changes"][0]["id"]], reason="Why not.")
     assert "Why not." not in (await edit)["output"]

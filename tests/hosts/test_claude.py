@@ -121,7 +121,7 @@ async def test_result_arrives_of_an_edit_that_was_moved_to_the_background(here: 
         await window.until(holds=lambda _: len(model.results) == 2)
         assert "was moved to the background" in model.results[1].text
         (review,) = shown[0].opened
-        assert (await board.decide_review(review, "proceed_once")).state == "decided"
+        assert (await board.decide_review(review, "accept")).state == "decided"
         await window.until(holds=lambda _: "has been updated" in str(model.requests[-1].body["messages"][-1]))
     assert path.read_text(encoding="utf-8") == "hello y\n"
 

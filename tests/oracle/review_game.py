@@ -35,9 +35,9 @@ INVALID_PARAMS = -32602
 CHANGED, ELICIT = "fileops/didChangeReviews", "elicitation/create"
 LISTS = {"experimental": {"fileops": {"reviews": True}}}
 BAD_DECISIONS: tuple[dict[str, Any], ...] = (
-    {}, {"outcome": "yes"}, {"outcome": True}, {"outcome": "modify"}, {"outcome": "proceed_once", "text": "x"},
-    {"outcome": "proceed_once", "change_ids": []}, {"outcome": "proceed_once", "change_ids": ["9-none"]},
-    {"outcome": "cancel", "change_ids": ["9-none"]}, {"outcome": "proceed_once", "extra": 1},
+    {}, {"outcome": "yes"}, {"outcome": True}, {"outcome": "modify"}, {"outcome": "accept", "text": "x"},
+    {"outcome": "accept", "change_ids": []}, {"outcome": "accept", "change_ids": ["9-none"]},
+    {"outcome": "reject", "change_ids": ["9-none"]}, {"outcome": "accept", "extra": 1},
 )  # fmt: skip
 
 
@@ -442,8 +442,8 @@ class ReviewGame:
         view, asked = found
         bad = dice.choice([*BAD_DECISIONS, None, None])
         if bad is None:
-            stale = {"review_id": asked.review_id, "outcome": "proceed_once", "revision": asked.revision + 1}
-            params = dice.choice([stale, {"review_id": "r-none", "outcome": "proceed_once"}])
+            stale = {"review_id": asked.review_id, "outcome": "accept", "revision": asked.revision + 1}
+            params = dice.choice([stale, {"review_id": "r-none", "outcome": "accept"}])
             answer = await view.client.call("fileops/decideReview", params)
             require(answer["reason"] in {"review_changed", "unknown_review"}, f"{params}: {answer}")
         else:
@@ -550,7 +550,7 @@ class ReviewGame:
             return
         view, asked = found
         by = dice.choice([{"file_path": asked.path}, {"review_ids": [asked.review_id]}, {}])
-        outcome = dice.choice(["proceed_once", "cancel"])
+        outcome = dice.choice(["accept", "reject"])
         chosen = [
             other
             for other in self.waiting
@@ -561,7 +561,7 @@ class ReviewGame:
         answer = await view.client.call("fileops/decideReviews", {"outcome": outcome, **by})
         told = {entry["review_id"] for entry in (*answer["decided"], *answer["left"])}
         require(told == {other.review_id for other in chosen}, f"{by}: {answer}, not {chosen}")
-        if outcome == "cancel":
+        if outcome == "reject":
             for other in chosen:
                 require(code_of(await other.call) == "rejected", f"{other.call.result()}")
                 self._over(other, "rejected")
@@ -570,7 +570,7 @@ class ReviewGame:
         self._note("decides many", view.name, outcome, by, answer)
 
     async def approve_rest(self, dice: random.Random) -> None:
-        """`proceed_always`: all that waits of this session in the folders of this editor is approved."""
+        """`accept_always`: all that waits of this session in the folders of this editor is approved."""
         if (found := self._decidable(dice)) is None or not found[1].is_approvable:
             return
         view, asked = found
@@ -583,7 +583,7 @@ class ReviewGame:
         ]
         self.retired.add((id(asked.agent), asked.session))
         answer = await view.client.call(
-            "fileops/decideReview", {"review_id": asked.review_id, "outcome": "proceed_always"}
+            "fileops/decideReview", {"review_id": asked.review_id, "outcome": "accept_always"}
         )
         self._note("approves the rest", view.name, asked.review_id, answer)
         await self._judge_together(chosen)
@@ -634,12 +634,12 @@ class ReviewGame:
             kind = "type"
         match kind:
             case "accept":
-                return Decision({"outcome": "proceed_once"}, asked.proposed)
+                return Decision({"outcome": "accept"}, asked.proposed)
             case "some" if len(asked.changes) > 1:
                 chosen = dice.sample(asked.changes, dice.randint(1, len(asked.changes) - 1))
                 chosen.sort(key=asked.changes.index)
                 ids = [change["id"] for change in chosen]
-                return Decision({"outcome": "proceed_once", "change_ids": ids}, _with_changes(asked.base or "", chosen))
+                return Decision({"outcome": "accept", "change_ids": ids}, _with_changes(asked.base or "", chosen))
             case "some" | "type":
                 lines = asked.proposed.splitlines(keepends=True)
                 if lines and dice.random() < 0.4:  # one of the agent's, or one that was there before
@@ -648,7 +648,7 @@ class ReviewGame:
                 text = "".join(lines)
                 return Decision({"outcome": "modify", "text": text}, text)
             case _:
-                return Decision({"outcome": "cancel", "reason": "no"}, None)
+                return Decision({"outcome": "reject", "reason": "no"}, None)
 
     def _params(self, asked: Waiting, decision: Decision) -> dict[str, Any]:
         return {"review_id": asked.review_id, **decision.params}

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 WITHOUT_SESSION = frozenset({
     "fileops/tools", "fileops/describe", "fileops/render", "fileops/sessions", "fileops/reviews",
     "fileops/decideReview", "fileops/rewind", "fileops/recordItem", "fileops/blame",
-    "fileops/forgetRecord", "fileops/unkept", "fileops/keep", "fileops/log", "fileops/entry", "fileops/recordStatus",
-    "fileops/endCommand",
+    "fileops/forgetRecord", "fileops/unkept", "fileops/keep", "fileops/undoKeep", "fileops/log", "fileops/entry",
+    "fileops/recordStatus", "fileops/endCommand",
 })  # fmt: skip
 
 

@@ -250,6 +250,23 @@ class Unkept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """What was kept. n_changes: how many of the `change_ids` were there. keep_id: to undo it, None if nothing was."""
+
+    n_entries: int
+    n_changes: int | None = None
+    keep_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoneKeep:
+    """What is not kept any more. n_changes: places of entries that were kept alone."""
+
+    n_entries: int
+    n_changes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RewoundFile:
     """What a rewind did, or would do, to one file. entries: the ids of those that are undone."""
 

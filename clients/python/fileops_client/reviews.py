@@ -8,7 +8,7 @@ from fileops_client.details import Rebased
 from fileops_client.models import Operation, ToolError
 
 ReviewState = Literal["waiting", "decided", "withdrawn", "undecided", "timed_out"]
-Outcome = Literal["proceed_once", "proceed_always", "cancel", "modify"]
+Outcome = Literal["accept", "accept_always", "reject", "modify"]
 LeftReason = Literal["already_decided", "review_changed", "unknown_review", "reopened"]
 
 
@@ -88,7 +88,7 @@ class Review:
     """A question about one edit or one change set. The texts are None over 1 MB, and where they were not asked for.
 
     asked_at, expires_at: seconds since the epoch. revision: grows each time that a file changes. n_editors: how many
-    programs show it. Without `changes` the edit can no longer be made: only `modify` and `cancel` decide it.
+    programs show it. Without `changes` the edit can no longer be made: only `modify` and `reject` decide it.
     files: of a change set; then the fields from `operation` to `previous` say nothing.
     """
 

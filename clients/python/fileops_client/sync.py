@@ -28,11 +28,13 @@ from fileops_client.options import SetupOptions as AsyncSetupOptions
 from fileops_client.records import (
     AuthorKind,
     BlamedLines,
+    Keep,
     Log,
     RecordedChange,
     RecordedFolder,
     RecordItem,
     Rewind,
+    UndoneKeep,
     Unkept,
 )
 from fileops_client.requests.history import ApprovalMode
@@ -808,7 +810,7 @@ class FileOpsClient(Requests):
 
     def decide_reviews(
         self,
-        outcome: Literal["proceed_once", "proceed_always", "cancel"],
+        outcome: Literal["accept", "accept_always", "reject"],
         *,
         session_id: str | None = None,
         file_path: FilePath | None = None,
@@ -890,9 +892,8 @@ class FileOpsClient(Requests):
         turn_id: str | None = None,
         session_id: str | None = None,
         all: bool | None = None,
-        kept: bool | None = None,
-    ) -> int:
-        """Say that your user wants these changes, or (`kept=False`) not yet. Return how many entries that concerns."""
+    ) -> Keep:
+        """Say that your user wants these changes. `undo_keep` undoes it."""
         return self._portal.call(
             self._async.keep(
                 entry_ids=entry_ids,
@@ -901,9 +902,12 @@ class FileOpsClient(Requests):
                 turn_id=turn_id,
                 session_id=session_id,
                 all=all,
-                kept=kept,
             )
         )
+
+    def undo_keep(self, keep_id: str) -> UndoneKeep:
+        """Undo a keep. Raises: ResponseError, if there is none with this id."""
+        return self._portal.call(self._async.undo_keep(keep_id))
 
     def forget_record(self, *, file_path: FilePath | None = None, all: bool | None = None) -> int:
         """Remove what is recorded of a file or folder, or all; return how many entries. It cannot be undone then."""

@@ -68,14 +68,14 @@ export function decidedSuite(): void {
       await typeInto(review, new vscode.Position(21, 0), 'typed by hand\n');
       const typed = review.proposed;
       fs.writeFileSync(path, text({ 1: 'theirs' }));
-      const answer = await api.request('fileops/decideReview', { review_id: review.id, outcome: 'proceed_once' });
+      const answer = await api.request('fileops/decideReview', { review_id: review.id, outcome: 'accept' });
       assert.equal(answer.reason, 'reopened');
       const again = await reopened(review);
       await until(() => again.earlier === typed, 'what was typed is kept');
       assert.ok(!again.proposed.includes('agent 26') && again.proposed.includes('theirs'), again.proposed);
       await vscode.commands.executeCommand('fileops.review.useEarlier', again.id);
       assert.equal(again.proposed, typed);
-      const late = await api.request('fileops/decideReview', { review_id: review.id, outcome: 'cancel', revision: 1 });
+      const late = await api.request('fileops/decideReview', { review_id: review.id, outcome: 'reject', revision: 1 });
       assert.equal(late.reason, 'review_changed');
       await insides.reviews.decide(again, 'reject');
       assert.equal((await done).error?.code, 'rejected');
@@ -88,8 +88,8 @@ export function decidedSuite(): void {
       const session = await agent(path);
       const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
       const review = await shown();
-      const answer = await api.request('fileops/decideReview', { review_id: review.id, outcome: 'cancel', reason: 'use a constant' });
-      assert.deepEqual([answer.state, answer.outcome, answer.reason], ['decided', 'cancel', null]);
+      const answer = await api.request('fileops/decideReview', { review_id: review.id, outcome: 'reject', reason: 'use a constant' });
+      assert.deepEqual([answer.state, answer.outcome, answer.reason], ['decided', 'reject', null]);
       assert.match((await done).output, /use a constant/);
       await nothingLeft();
       assert.equal(insides.reviews.waiting.length, 0);
@@ -102,7 +102,7 @@ export function decidedSuite(): void {
       const session = await agent(path);
       const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
       const review = await shown();
-      const first = api.request('fileops/decideReview', { review_id: review.id, outcome: 'cancel' });
+      const first = api.request('fileops/decideReview', { review_id: review.id, outcome: 'reject' });
       const second = insides.reviews.decide(review, 'accept');
       assert.deepEqual([(await first).reason, (await done).error?.code], [null, 'rejected']);
       await second;

@@ -106,9 +106,9 @@ async function marks(): Promise<void> {
   for (let n = 0; n < N_MARKINGS; n++) {
     await idle();
     await measured(`the daemon lists ${N_CHANGES} changes`, () => insides.daemon.request('fileops/unkept', { file_path: marked }));
-    await insides.daemon.request('fileops/keep', { file_path: marked });
+    const { keep_id } = await insides.daemon.request('fileops/keep', { file_path: marked });
     await until(() => insides.unkeptMarks.at(editor.document.uri).length === 0, 'all changes are kept');
-    await insides.daemon.request('fileops/keep', { file_path: marked, kept: false });
+    await insides.daemon.request('fileops/undoKeep', { keep_id: keep_id! });
     await measured(`mark ${N_CHANGES} changes, with that`, async () => {
       insides.unkept.refresh(marked);
       await insides.unkept.settled;

@@ -123,7 +123,7 @@ export function setSuite(): void {
       const { done, edited } = await patched();
       void insides.reviews.decide(reviewOf(edited), 'reject');
       await until(() => reviewOf(edited).set!.nLeft === 3, 'one is decided');
-      await api.request('fileops/decideReview', { review_id: reviewOf(edited).set!.id, outcome: 'proceed_once' });
+      await api.request('fileops/decideReview', { review_id: reviewOf(edited).set!.id, outcome: 'accept' });
       const result = await done;
       assert.equal(result.status, 'success', result.output);
       await until(() => insides.reviews.waiting.length === 0, 'nothing waits');

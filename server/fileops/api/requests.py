@@ -27,6 +27,7 @@ from fileops.wire.rewinds import (
     KeepParams,
     RecordItemParams,
     RewindParams,
+    UndoKeepParams,
     UnkeptParams,
 )
 from fileops.wire.sessions import FileParams, SessionFilesParams
@@ -145,6 +146,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/blame", BlameParams, rewinds.blame, needs="user"),
     Request("fileops/unkept", UnkeptParams, rewinds.unkept, needs="user"),
     Request("fileops/keep", KeepParams, rewinds.keep, needs="user"),
+    Request("fileops/undoKeep", UndoKeepParams, rewinds.undo_keep, needs="user"),
     Request("fileops/forgetRecord", ForgetRecordParams, rewinds.forget, needs="user"),
     Request("fileops/log", LogParams, record.log),
     Request("fileops/entry", EntryParams, record.entry),

@@ -80,7 +80,7 @@ async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -
             if review is None
         ]
     chosen = [review for review in chosen if _matches(review, params, service)]
-    if params.outcome != "cancel":  # without a change there is nothing to approve: the person has to look
+    if params.outcome != "reject":  # without a change there is nothing to approve: the person has to look
         results += [_not_approved(review) for review in chosen if not review.asked.is_approvable]
         chosen = [review for review in chosen if review.asked.is_approvable]
     decisions = [(review, _bulk_decision(params, review, reviews)) for review in chosen]
@@ -101,11 +101,11 @@ async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -
 
 def _bulk_decision(params: wire.DecideReviewsParams, review: Review, reviews: PersonReviews) -> Decision:
     match params.outcome:
-        case "cancel":
+        case "reject":
             return Reject(cleaned_reason(params.reason))
-        case "proceed_always":
+        case "accept_always":
             return reviews.always_for(review)
-        case "proceed_once":
+        case "accept":
             return Once()
 
 
@@ -135,14 +135,14 @@ def _decision(params: wire.DecideReviewParams, review: Review, reviews: PersonRe
         return Modify(text, cleaned_reason(params.reason))
     if text is not None:
         raise InvalidParams("goes with the outcome modify only", ".text")
-    if params.outcome == "cancel":
+    if params.outcome == "reject":
         if change_ids is not None:
-            raise InvalidParams("does not go with the outcome cancel, which drops all changes", ".change_ids")
+            raise InvalidParams("does not go with the outcome reject, which drops all changes", ".change_ids")
         return Reject(cleaned_reason(params.reason))
     known = [change.id for change in review.asked.changes]
     if not known:
-        raise InvalidParams("must be modify or cancel: this edit has no change that could be approved", ".outcome")
-    always = reviews.always_for(review) if params.outcome == "proceed_always" else None
+        raise InvalidParams("must be modify or reject: this edit has no change that could be approved", ".outcome")
+    always = reviews.always_for(review) if params.outcome == "accept_always" else None
     if change_ids is None:
         return always or Once()
     for index, change_id in enumerate(change_ids):
@@ -156,9 +156,9 @@ def _decision_about_set(params: wire.DecideReviewParams, review: Review, reviews
     """Raises: InvalidParams."""
     if params.text is not None or params.change_ids is not None:
         raise InvalidParams("does not fit a change set, whose files are decided in `files`")
-    if params.outcome == "cancel":
+    if params.outcome == "reject":
         if params.files is not None:
-            raise InvalidParams("does not go with the outcome cancel, which drops all changes", ".files")
+            raise InvalidParams("does not go with the outcome reject, which drops all changes", ".files")
         return Reject(cleaned_reason(params.reason))
     asked = {file.file_path: file for file in review.asked.files}
     decided: dict[str, FileDecision] = {}
@@ -170,7 +170,7 @@ def _decision_about_set(params: wire.DecideReviewParams, review: Review, reviews
     left = [file for file in review.asked.files if not file.is_approvable and file.file_path not in decided]
     if left:
         raise InvalidParams(f"must decide about {left[0].file_path}, of which nothing is left to approve", ".files")
-    always = reviews.always_for(review) if params.outcome == "proceed_always" else None
+    always = reviews.always_for(review) if params.outcome == "accept_always" else None
     if not decided:
         return always or Once()
     return SomeFiles(tuple(decided.values()), always, cleaned_reason(params.reason))

@@ -28,7 +28,12 @@ async def unkept(service: "FileOps", params: wire.UnkeptParams) -> UnkeptResult:
 async def keep(service: "FileOps", params: wire.KeepParams) -> wire.KeepResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     outcome = await _checked(service.rewinds.keep(wire.keep_request(params, of)), "")
-    return wire.KeepResult(n_entries=outcome.n_entries, n_changes=outcome.n_changes)
+    return wire.KeepResult(keep_id=outcome.keep_id, n_entries=outcome.n_entries, n_changes=outcome.n_changes)
+
+
+async def undo_keep(service: "FileOps", params: wire.UndoKeepParams) -> wire.UndoKeepResult:
+    outcome = await _checked(service.rewinds.undo_keep(params.keep_id), ".keep_id")
+    return wire.UndoKeepResult(n_entries=outcome.n_entries, n_changes=outcome.n_changes or 0)
 
 
 async def forget(service: "FileOps", params: wire.ForgetRecordParams) -> wire.NEntriesResult:

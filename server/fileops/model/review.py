@@ -12,7 +12,7 @@ ReopenReason = RelevanceReason | Literal["deleted", "created", "another_file"]
 # Why a person has to consent: the file is protected, or the agent's host demands a question for each edit.
 ConsentRule = Literal["protected", "ask"]
 ReviewState = Literal["waiting", "decided", "withdrawn", "undecided", "timed_out"]
-Outcome = Literal["proceed_once", "proceed_always", "cancel", "modify"]
+Outcome = Literal["accept", "accept_always", "modify", "reject"]
 
 
 class ReviewChange(Struct, frozen=True, kw_only=True, gc=False):

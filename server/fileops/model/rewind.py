@@ -261,22 +261,23 @@ class UnkeptResult(Struct, frozen=True, kw_only=True):
 
 
 class KeepRequest(Struct, frozen=True, kw_only=True):
-    """Which changes a person has accepted; `kept=False`: not any more. All there are if none are named."""
+    """Which changes a person has accepted. All there are if none are named."""
 
     entry_ids: tuple[str, ...] | None = None
     change_ids: tuple[str, ...] | None = None
     file_path: str | None = None
     turn_id: str | None = None
     session_id: SessionName | None = None
-    kept: bool = True
 
 
 class KeepOutcome(Struct, frozen=True, kw_only=True):
     """What a KeepRequest came to. n_entries: whose `kept` changed. paths: the files concerned.
 
+    keep_id: to undo it; None if nothing changed.
     n_changes: how many of the request's `change_ids` were there; None if it named changes in another way.
     """
 
+    keep_id: str | None
     n_entries: int
     n_changes: int | None = None
     paths: frozenset[str]

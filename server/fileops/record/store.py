@@ -45,7 +45,7 @@ from fileops.record import blobs
 log = logging.getLogger(__name__)
 
 FILE_NAME = "record.db"
-VERSION = 2
+VERSION = 3
 MAX_AGE_S = 30 * 24 * 3600.0
 MAX_BYTES = 1 << 30
 MAX_MEMORY_BYTES = 64 << 20  # while the file cannot be written
@@ -83,6 +83,11 @@ CREATE INDEX known_digest ON known (digest) WHERE digest IS NOT NULL;
 CREATE TABLE edit (edit_id TEXT PRIMARY KEY, time REAL NOT NULL, path BLOB NOT NULL, body BLOB NOT NULL);
 CREATE INDEX edit_time ON edit (time);
 CREATE INDEX edit_path ON edit (path);
+""",
+    """
+CREATE TABLE keep (keep_id TEXT NOT NULL, entry_id TEXT NOT NULL, change_id TEXT);
+CREATE INDEX keep_id ON keep (keep_id);
+CREATE INDEX keep_entry ON keep (entry_id);
 """,
 )
 # See model.sessions.has_host_id.
@@ -263,6 +268,7 @@ class RecordStore:
             ids = [(entry_id,) for entry_id in entry_ids]
             self._db.executemany("DELETE FROM entry WHERE entry_id = ?", ids)
             self._db.executemany("DELETE FROM kept_place WHERE entry_id = ?", ids)
+            self._db.executemany("DELETE FROM keep WHERE entry_id = ?", ids)
 
     def entry(self, entry_id: str) -> Entry | None:
         rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE entry_id = ?", entry_id)
@@ -317,9 +323,43 @@ class RecordStore:
             for entry in entries:
                 self.undo(entry.undoes, None if undone_by is not None else entry.entry_id)
 
-    def set_kept(self, entry_ids: Iterable[str], *, kept: bool) -> int:
-        """Say whether a person has accepted these. Returns how many of them changed."""
-        return self._change(entry_ids, lambda entry: replace(entry, kept=kept))
+    def keep(self, keep_id: str, entry_ids: Iterable[str]) -> int:
+        """Say that a person has accepted these entries. Returns how many they had not accepted before."""
+        with self.transaction():
+            new = [entry for entry in map(self.entry, entry_ids) if entry is not None and not entry.kept]
+            self._db.executemany("INSERT INTO keep VALUES (?, ?, NULL)", [(keep_id, entry.entry_id) for entry in new])
+            return self._change([entry.entry_id for entry in new], lambda entry: replace(entry, kept=True))
+
+    def keep_places(self, keep_id: str, places: Iterable[tuple[str, str]]) -> int:
+        """Say that a person has accepted single changes. Returns how many they had not accepted before.
+
+        Args: places: ids of changes, each with one of an entry.
+        """
+        n_new = 0
+        with self.transaction():
+            for change_id, entry_id in places:
+                sql = "INSERT OR IGNORE INTO kept_place VALUES (?, ?)"
+                if self._db.execute(sql, (change_id, entry_id)).rowcount > 0:
+                    self._db.execute("INSERT INTO keep VALUES (?, ?, ?)", (keep_id, entry_id, change_id))
+                    n_new += 1
+        return n_new
+
+    def undo_keep(self, keep_id: str) -> tuple[list[Entry], int, int]:
+        """Undo a keep. Returns its entries, how many of them are not kept any more, and how many places.
+
+        Raises: UnknownId.
+        """
+        with self.transaction():
+            rows = self._rows("SELECT entry_id, change_id FROM keep WHERE keep_id = ?", keep_id)
+            if not rows:
+                raise UnknownId(keep_id)
+            whole = [entry_id for entry_id, change_id in rows if change_id is None]
+            places = [(change_id,) for _, change_id in rows if change_id is not None]
+            n_entries = self._change(whole, lambda entry: replace(entry, kept=False))
+            n_places = self._db.executemany("DELETE FROM kept_place WHERE change_id = ?", places).rowcount
+            self._db.execute("DELETE FROM keep WHERE keep_id = ?", (keep_id,))
+            entries = [self.entry(entry_id) for entry_id in dict.fromkeys(entry_id for entry_id, _ in rows)]
+            return [entry for entry in entries if entry is not None], n_entries, max(n_places, 0)
 
     def unkept_paths(self) -> set[str]:
         """The files with entries that no person has accepted."""
@@ -328,15 +368,6 @@ class RecordStore:
     def kept_places(self) -> set[str]:
         """The changes of entries that are not kept as a whole which a person has accepted, by their ids."""
         return {row[0] for row in self._rows("SELECT change_id FROM kept_place")}
-
-    def set_places_kept(self, places: Iterable[tuple[str, str]], *, kept: bool) -> int:
-        """Say whether a person has accepted single changes. Returns of how many that changed.
-
-        Args: places: ids of changes, each with one of an entry.
-        """
-        sql = "INSERT OR IGNORE INTO kept_place VALUES (?, ?)" if kept else "DELETE FROM kept_place WHERE change_id = ?"
-        with self.transaction():
-            return self._db.executemany(sql, [place if kept else place[:1] for place in places]).rowcount
 
     def _change(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> int:
         n_changed = 0
@@ -666,7 +697,8 @@ class RecordStore:
                     row = (blobs.pack(content), dependent)
                     self._db.execute("UPDATE blob SET base = NULL, n_deltas = 0, packed = ? WHERE digest = ?", row)
         self._db.executemany("DELETE FROM blob WHERE digest = ?", unused)
-        self._db.execute("DELETE FROM kept_place WHERE entry_id NOT IN (SELECT entry_id FROM entry)")
+        for table in ("kept_place", "keep"):
+            self._db.execute(f"DELETE FROM {table} WHERE entry_id NOT IN (SELECT entry_id FROM entry)")
         return bool(gone)
 
     # --- helpers -----------------------------------------------------------------------------------------------

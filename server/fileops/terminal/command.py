@@ -115,7 +115,7 @@ async def _decided(options: argparse.Namespace, folder: str) -> int:
             return DONE
         accepts = options.review_command == "accept"
         result = await client.decide_reviews(
-            "proceed_once" if accepts else "cancel",
+            "accept" if accepts else "reject",
             review_ids=chosen,
             reason=None if accepts else options.reason,
             timeout_s=DECIDE_S,

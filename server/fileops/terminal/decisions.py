@@ -7,7 +7,7 @@ from fileops.terminal.connection import DECIDE_S
 from fileops.terminal.lines import visible
 from fileops_client import ClosedReview, DecidedFile, DecideReviewResult, FileOpsClient, Review
 
-Outcome = Literal["proceed_once", "proceed_always"]
+Outcome = Literal["accept", "accept_always"]
 Call = Callable[[FileOpsClient], Awaitable[DecideReviewResult]]
 
 _LEFT = {
@@ -42,8 +42,8 @@ async def accept_set(
     return await client.decide_review(review, outcome, files=files or None, reason=reason, timeout_s=DECIDE_S)
 
 
-async def cancel(review: Review, reason: str, client: FileOpsClient) -> DecideReviewResult:
-    return await client.decide_review(review, "cancel", reason=reason, timeout_s=DECIDE_S)
+async def reject(review: Review, reason: str, client: FileOpsClient) -> DecideReviewResult:
+    return await client.decide_review(review, "reject", reason=reason, timeout_s=DECIDE_S)
 
 
 async def modify(review: Review, text: str, client: FileOpsClient) -> DecideReviewResult:
@@ -68,4 +68,4 @@ def end_of(end: ClosedReview) -> str:
     if end.state != "decided":
         return _ENDS.get(end.state, end.state)
     by = f" in {visible(end.by.client)}" if end.by is not None and end.by.client else ""
-    return ("rejected" if end.outcome == "cancel" else "accepted") + by
+    return ("rejected" if end.outcome == "reject" else "accepted") + by

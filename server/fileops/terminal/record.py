@@ -367,16 +367,16 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
     given = [options.path, options.turn, options.session, options.all or None]
     if sum(value is not None for value in given) != 1:
         raise Misused("Name a file or folder, --turn ID, --session NAME or --all.")
-    n_entries = await client.keep(
+    kept = await client.keep(
         file_path=await path_of(client, options, options.path),
         turn_id=None if options.turn is None else (await item_of(client, options, options.turn)).turn_id,
         session_id=await session_of(client, options),
         all=options.all or None,
     )
-    sentence = "1 change is kept." if n_entries == 1 else f"{n_entries} changes are kept."
-    if not n_entries:
+    sentence = "1 change is kept." if kept.n_entries == 1 else f"{kept.n_entries} changes are kept."
+    if kept.keep_id is None:
         sentence = "There was nothing to keep: no change of an agent is new here."
-    return _print(options, {"n_entries": n_entries}, [plain(sentence)])
+    return _print(options, {"keep_id": kept.keep_id, "n_entries": kept.n_entries}, [plain(sentence)])
 
 
 # --- output -----------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from textual.widgets import Static
 from fileops.core.presentation.phrases import counted
 from fileops.terminal.board import Board, Entry, files_of
 from fileops.terminal.connection import FAILED, HOST, UNREACHABLE
-from fileops.terminal.decisions import Call, Outcome, accept, accept_set, cancel, end_of, fault_of, modify
+from fileops.terminal.decisions import Call, Outcome, accept, accept_set, end_of, fault_of, modify, reject
 from fileops.terminal.lines import (
     LAST_MINUTE_S,
     diff_lines,
@@ -204,7 +204,7 @@ class ReviewApp(App[int]):
             self._say("Nothing is dropped: Space drops a change, r rejects all.")
             return
         question = f"Accept {self._place(review)} without what is dropped? A reason, if you like:"
-        acceptance = partial(self._acceptance, outcome="proceed_once")
+        acceptance = partial(self._acceptance, outcome="accept")
         self.run_worker(self._decide_because([review], question, acceptance, "Accepted the rest of"))
 
     def action_reject(self) -> None:
@@ -247,7 +247,7 @@ class ReviewApp(App[int]):
         return review
 
     async def _accept(self, reviews: Sequence[Review], *, is_always: bool = False) -> None:
-        outcome: Outcome = "proceed_always" if is_always else "proceed_once"
+        outcome: Outcome = "accept_always" if is_always else "accept"
         if is_always and any(review.files and not self.board.is_whole(review) for review in reviews):
             self._say("Part of the change set is dropped: accept it (a), or take that back in first.")
             return
@@ -283,7 +283,7 @@ class ReviewApp(App[int]):
 
     async def _reject(self, reviews: Sequence[Review], question: str) -> None:
         await self._decide_because(
-            reviews, question, lambda review, reason: partial(cancel, review, reason), "Rejected"
+            reviews, question, lambda review, reason: partial(reject, review, reason), "Rejected"
         )
 
     async def _decide_because(
@@ -355,7 +355,7 @@ class ReviewApp(App[int]):
         call: Call = partial(modify, review, typed)
         if review.files:
             decided = DecidedFile(file_path=file.file_path, text=typed)
-            call = self._acceptance_of_set(review, "proceed_once", decided)
+            call = self._acceptance_of_set(review, "accept", decided)
         if await self._decide([review], [call], "Wrote your text of"):
             shutil.rmtree(folder, ignore_errors=True)
         else:

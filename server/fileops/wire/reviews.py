@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from fileops.model.edits import Operation
-from fileops.model.review import PreviousDecision, ReviewState
+from fileops.model.review import Outcome, PreviousDecision, ReviewState
 from fileops.wire.types import AskingSession, ErrorInfo, JsonObject, Params, SessionId
 
 
@@ -123,9 +123,6 @@ class DecidedBy(msgspec.Struct, frozen=True, kw_only=True):
     """Of a policy."""
 
 
-Outcome = Literal["proceed_once", "proceed_always", "cancel", "modify"]
-
-
 class ClosedReview(msgspec.Struct, frozen=True, kw_only=True):
     """A review that this client shows no more."""
 
@@ -181,7 +178,7 @@ class DecideReviewParams(Params, frozen=True, kw_only=True):
 class DecideReviewsParams(Params, frozen=True, kw_only=True):
     """A decision about all reviews that match every key given."""
 
-    outcome: Literal["proceed_once", "proceed_always", "cancel"]
+    outcome: Literal["accept", "accept_always", "reject"]
     """The decision."""
     session_id: SessionId | None = None
     """Only edits of this session."""

@@ -108,7 +108,7 @@ class DidChangeUnkeptParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeepParams(Params, frozen=True, kw_only=True):
-    """Exactly one of the keys before `kept` says which changes."""
+    """Exactly one of the keys says which changes."""
 
     entry_ids: list[str] | None = None
     """These entries."""
@@ -121,9 +121,14 @@ class KeepParams(Params, frozen=True, kw_only=True):
     session_id: str | None = None
     """All of a session."""
     all: bool | None = None
-    """All there are."""
-    kept: bool | None = None
-    """`false`: they are not accepted any more."""
+    """All there are in the folders of this client."""
+
+
+class UndoKeepParams(Params, frozen=True, kw_only=True):
+    """Undoes a keep: what it kept is to be kept or undone again."""
+
+    keep_id: str
+    """As `fileops/keep` returned it."""
 
 
 class ForgetRecordParams(Params, frozen=True, kw_only=True):
@@ -136,12 +141,23 @@ class ForgetRecordParams(Params, frozen=True, kw_only=True):
 
 
 class KeepResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What was kept, or not any more."""
+    """What was kept."""
 
+    keep_id: str | None
+    """To undo it by `fileops/undoKeep`. Null if nothing was kept that had not been."""
     n_entries: int
     """Entries whose `kept` changed."""
     n_changes: int | None
     """How many of the `change_ids` were there; others were undone, kept or written over before. Null without them."""
+
+
+class UndoKeepResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What is not kept any more."""
+
+    n_entries: int
+    """Entries whose `kept` changed."""
+    n_changes: int
+    """Places of entries that were kept alone."""
 
 
 class NEntriesResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,7 +259,6 @@ def keep_request(params: KeepParams, of: SessionName | None) -> KeepRequest:
         file_path=params.file_path,
         turn_id=params.turn_id,
         session_id=of,
-        kept=params.kept is not False,
     )
 
 

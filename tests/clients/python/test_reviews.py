@@ -67,17 +67,17 @@ async def test_listener_shows_an_agents_edit_and_decides_its_changes(shared: Pla
             (listed,) = await board.reviews([review.review_id, "r-0"], include_texts=False)
             assert (listed.original_text, listed.proposed_text, listed.changes) == (None, None, review.changes)
             with pytest.raises(ResponseError, match="change_ids"):
-                await board.decide_review(review, "proceed_once", change_ids=["no such change"])
+                await board.decide_review(review, "accept", change_ids=["no such change"])
             kept = [review.changes[1].id]
-            done = await board.decide_review(review, "proceed_once", change_ids=kept, reason="One is a name.")
-            assert (done.state, done.outcome, done.reason, done.error) == ("decided", "proceed_once", None, None)
+            done = await board.decide_review(review, "accept", change_ids=kept, reason="One is a name.")
+            assert (done.state, done.outcome, done.reason, done.error) == ("decided", "accept", None, None)
             assert done.by is not None
             assert (done.by.kind, done.by.client) == ("person", "board")
         assert call.result().ok
         assert "\nThe user's reason: One is a name." in call.result().text_for_model
         await shown.until(lambda shown: shown.closed)
-        late = await board.decide_review(review.review_id, "cancel")
-        assert (late.reason, late.outcome) == ("already_decided", "proceed_once")
+        late = await board.decide_review(review.review_id, "reject")
+        assert (late.reason, late.outcome) == ("already_decided", "accept")
     assert file.read_text() == "one\ntwo\n3\n"
 
 
@@ -90,7 +90,7 @@ async def test_several_are_rejected_with_a_reason_that_the_model_reads(shared: P
         async with asyncio.TaskGroup() as calls:
             call = calls.create_task(edit(agent, file))
             review = await shown.one()
-            done = await board.decide_reviews("cancel", file_path=file, reason="Leave the numbers.")
+            done = await board.decide_reviews("reject", file_path=file, reason="Leave the numbers.")
             assert [(decided.review_id, decided.error) for decided in done.decided] == [(review.review_id, None)]
             assert done.left == ()
         assert call.result().code == "rejected"
@@ -129,6 +129,6 @@ def test_synchronous_client_takes_the_queue_from_its_listener(shared: Place, fil
         agent.read(file)
         call = agent.begin("fileops/edit", {"file_path": str(file), "old_string": "one", "new_string": "1"})
         (review,) = changes.next(timeout_s=PATIENCE_S).opened
-        assert board.decide_review(review, "proceed_once").reason is None
+        assert board.decide_review(review, "accept").reason is None
         assert call.result(timeout_s=PATIENCE_S)["status"] == "success"
     assert file.read_text() == "1\ntwo\nthree\n"

@@ -140,11 +140,27 @@ def test_unknown_entry_is_refused(store: RecordStore) -> None:
 def test_marks_count_what_changed(store: RecordStore) -> None:
     added(store, 1, kept=False)
     added(store, 2, kept=True)
-    assert store.set_kept(["e-0001", "e-0002", "e-none"], kept=True) == 1
+    assert store.keep("k-1", ["e-0001", "e-0002", "e-none"]) == 1
     store.mark_undone(["e-0001"], "e-0002")
     assert [(entry.undone_by, entry.kept) for entry in store.entries(LogQuery())[0]] == [(None, True), ("e-0002", True)]
     store.mark_undone(["e-0001"], None)
     assert store.entry("e-0001") == replace(entry_of(1), kept=True)
+
+
+def test_keep_is_undone_once_and_only_what_it_changed(store: RecordStore) -> None:
+    added(store, 1, kept=False)
+    added(store, 2, kept=True)
+    added(store, 3, kept=False)
+    store.keep("k-1", ["e-0001", "e-0002"])
+    assert store.keep_places("k-1", [("e-0003.a", "e-0003"), ("e-0003.b", "e-0003")]) == 2
+    assert store.keep_places("k-2", [("e-0003.a", "e-0003")]) == 0
+    entries, n_entries, n_places = store.undo_keep("k-1")
+    assert ({entry.entry_id for entry in entries}, n_entries, n_places) == ({"e-0001", "e-0003"}, 1, 2)
+    assert [entry.kept for entry in store.entries(LogQuery())[0]] == [False, True, False]
+    assert store.kept_places() == set()
+    for keep_id in ("k-1", "k-2"):
+        with pytest.raises(UnknownId):
+            store.undo_keep(keep_id)
 
 
 def test_contents_of_a_long_chain_are_kept_as_differences(store: RecordStore) -> None:

@@ -111,11 +111,32 @@ async def test_keep_accepts_what_is_named(recording: Recording, request_: KeepRe
     assert len(await _unkept(recording)) == n_left
 
 
-async def test_keep_that_is_revoked_lists_the_changes_again(recording: Recording) -> None:
+async def test_undo_of_a_keep_lists_the_changes_again(recording: Recording) -> None:
+    """R-KEEP-6."""
     recording.write(A, MINE, AGENT)
-    await recording.bench.service.rewinds.keep(KeepRequest())
-    assert (await recording.bench.service.rewinds.keep(KeepRequest(file_path=A, kept=False))).n_entries == 1
+    rewinds = recording.bench.service.rewinds
+    kept = await rewinds.keep(KeepRequest())
+    assert kept.keep_id is not None
+    assert (await rewinds.undo_keep(kept.keep_id)).n_entries == 1
     assert len((await _unkept(recording))[0].changes) == 2
+    with pytest.raises(UnknownTarget):
+        await rewinds.undo_keep(kept.keep_id)
+    assert (await rewinds.keep(KeepRequest(file_path=B))).keep_id is None
+
+
+async def test_undo_of_a_keep_of_places_includes_the_entry_that_it_completed(recording: Recording) -> None:
+    """R-KEEP-6: what was kept by another keep before remains kept."""
+    recording.write(A, MINE, AGENT)
+    rewinds = recording.bench.service.rewinds
+    (file,) = await _unkept(recording)
+    first, second = file.changes
+    await rewinds.keep(KeepRequest(change_ids=(first.change_id,)))
+    kept = await rewinds.keep(KeepRequest(change_ids=(second.change_id,)))
+    assert kept.keep_id is not None
+    undone = await rewinds.undo_keep(kept.keep_id)
+    assert (undone.n_entries, undone.n_changes) == (1, 1)
+    (file,) = await _unkept(recording)
+    assert [change.change_id for change in file.changes] == [second.change_id]
 
 
 async def test_rewind_of_single_changes_leaves_the_others(recording: Recording) -> None:

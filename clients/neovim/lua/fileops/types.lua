@@ -134,7 +134,7 @@
 ---@field is_sent? boolean
 
 ---@class (exact) fileops.Decision
----@field outcome 'cancel'|'modify'|'proceed_always'|'proceed_once'
+---@field outcome 'reject'|'modify'|'accept_always'|'accept'
 ---@field change_ids? string[] only these are accepted
 ---@field files? fileops.wire.DecidedFile[] of a change set, in place of the texts and changes of one file
 ---@field text? string with "modify": what is to be written instead

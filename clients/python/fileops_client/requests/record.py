@@ -8,11 +8,13 @@ import msgspec
 from fileops_client.records import (
     AuthorKind,
     BlamedLines,
+    Keep,
     Log,
     RecordedChange,
     RecordedFolder,
     RecordItem,
     Rewind,
+    UndoneKeep,
     Unkept,
 )
 from fileops_client.requests.sender import FilePath, Sender, given, path_of, path_or_none
@@ -84,9 +86,8 @@ class RecordRequests(Sender):
         turn_id: str | None = None,
         session_id: str | None = None,
         all: bool | None = None,  # noqa: A002
-        kept: bool | None = None,
-    ) -> int:
-        """Say that your user wants these changes, or (`kept=False`) not yet. Return how many entries that concerns."""
+    ) -> Keep:
+        """Say that your user wants these changes. `undo_keep` undoes it."""
         params = given(
             entry_ids=None if entry_ids is None else list(entry_ids),
             change_ids=None if change_ids is None else list(change_ids),
@@ -94,9 +95,12 @@ class RecordRequests(Sender):
             turn_id=turn_id,
             session_id=session_id,
             all=all,
-            kept=kept,
         )
-        return (await self.request("fileops/keep", params))["n_entries"]
+        return msgspec.convert(await self.request("fileops/keep", params), Keep)
+
+    async def undo_keep(self, keep_id: str) -> UndoneKeep:
+        """Undo a keep. Raises: ResponseError, if there is none with this id."""
+        return msgspec.convert(await self.request("fileops/undoKeep", {"keep_id": keep_id}), UndoneKeep)
 
     async def forget_record(self, *, file_path: FilePath | None = None, all: bool | None = None) -> int:  # noqa: A002
         """Remove what is recorded of a file or folder, or all; return how many entries. It cannot be undone then."""

@@ -58,7 +58,7 @@ class ReviewRequests(Sender):
 
     async def decide_reviews(
         self,
-        outcome: Literal["proceed_once", "proceed_always", "cancel"],
+        outcome: Literal["accept", "accept_always", "reject"],
         *,
         session_id: str | None = None,
         file_path: FilePath | None = None,

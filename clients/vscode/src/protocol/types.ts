@@ -406,7 +406,7 @@ export interface ClosedReview {
   /** `waiting` if it waits on, but no longer concerns the client. */
   state: 'decided' | 'timed_out' | 'undecided' | 'waiting' | 'withdrawn';
   /** Null without a decision. */
-  outcome: ('cancel' | 'modify' | 'proceed_always' | 'proceed_once') | null;
+  outcome: ('accept' | 'accept_always' | 'modify' | 'reject') | null;
   /** Null without a decision. */
   by: DecidedBy | null;
 }
@@ -646,7 +646,7 @@ export interface DecideReviewParams {
   /** The review. */
   review_id: string;
   /** The decision. */
-  outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
+  outcome: 'accept' | 'accept_always' | 'modify' | 'reject';
   /** The whole result, for `modify`. */
   text?: string | null;
   /** Only these changes are accepted. */
@@ -665,7 +665,7 @@ export interface DecideReviewResult {
   /** Null if the review is unknown. */
   state: ('decided' | 'timed_out' | 'undecided' | 'waiting' | 'withdrawn') | null;
   /** What holds. Null if nothing was decided. */
-  outcome: ('cancel' | 'modify' | 'proceed_always' | 'proceed_once') | null;
+  outcome: ('accept' | 'accept_always' | 'modify' | 'reject') | null;
   /** Who decided what holds. */
   by: DecidedBy | null;
   /** Why the decision did not count. Null if it did. */
@@ -680,7 +680,7 @@ export interface DecideReviewsParams {
   /** Ignored: no result comes in parts. */
   partialResultToken?: string | number | null;
   /** The decision. */
-  outcome: 'cancel' | 'proceed_always' | 'proceed_once';
+  outcome: 'accept' | 'accept_always' | 'reject';
   /** Only edits of this session. */
   session_id?: string | null;
   /** Only edits of this file. */
@@ -1363,7 +1363,7 @@ export interface InitializeResult {
 }
 /** Empty. */
 export interface InitializedParams {}
-/** Exactly one of the keys before `kept` says which changes. */
+/** Exactly one of the keys says which changes. */
 export interface KeepParams {
   /** The server reports progress under it. */
   workDoneToken?: string | number | null;
@@ -1379,13 +1379,13 @@ export interface KeepParams {
   turn_id?: string | null;
   /** All of a session. */
   session_id?: string | null;
-  /** All there are. */
+  /** All there are in the folders of this client. */
   all?: boolean | null;
-  /** `false`: they are not accepted any more. */
-  kept?: boolean | null;
 }
-/** What was kept, or not any more. */
+/** What was kept. */
 export interface KeepResult {
+  /** To undo it by `fileops/undoKeep`. Null if nothing was kept that had not been. */
+  keep_id: string | null;
   /** Entries whose `kept` changed. */
   n_entries: number;
   /** How many of the `change_ids` were there; others were undone, kept or written over before. Null without them. */
@@ -2600,6 +2600,22 @@ export interface UndoEditArgument {
   /** The edit to undo. */
   edit_id: string;
 }
+/** Undoes a keep: what it kept is to be kept or undone again. */
+export interface UndoKeepParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** As `fileops/keep` returned it. */
+  keep_id: string;
+}
+/** What is not kept any more. */
+export interface UndoKeepResult {
+  /** Entries whose `kept` changed. */
+  n_entries: number;
+  /** Places of entries that were kept alone. */
+  n_changes: number;
+}
 /** One edit by `edit_id`, or all of a session, the newest first; with `file_path` those of that file. */
 export interface UndoParams {
   /** The server reports progress under it. */
@@ -2988,6 +3004,10 @@ export interface Requests {
   'fileops/keep': {
     params: KeepParams;
     result: KeepResult;
+  };
+  'fileops/undoKeep': {
+    params: UndoKeepParams;
+    result: UndoKeepResult;
   };
   'fileops/forgetRecord': {
     params: ForgetRecordParams;

@@ -14,8 +14,10 @@ export function questionOf(params: ConfirmEditParams, id: string): Question {
   };
 }
 
+const ANSWERS = { accept: 'proceed_once', accept_always: 'proceed_always', modify: 'modify', reject: 'cancel' } as const;
+
 export function answerOf({ outcome, text, change_ids }: Decision): ConfirmEditResult {
-  return { outcome, ...(text == null ? {} : { text }), ...(change_ids ? { hunk_ids: change_ids } : {}) };
+  return { outcome: ANSWERS[outcome], ...(text == null ? {} : { text }), ...(change_ids ? { hunk_ids: change_ids } : {}) };
 }
 
 /** A hunk without the unchanged lines at its ends. */

@@ -258,13 +258,13 @@ export class Review {
   decision(outcome: Outcome, reasonOfAll?: string): Decision | undefined {
     const reason = inOneReason([...this.#reasons.values(), reasonOfAll]);
     const why = reason === undefined ? {} : { reason };
-    if (outcome === 'reject') return { outcome: 'cancel', ...why };
+    if (outcome === 'reject') return { outcome: 'reject', ...why };
     if (this.question.original_text !== null && this.wasTyped) return { outcome: 'modify', text: this.proposed, ...why };
     if (this.isImpossible) return undefined;
-    const proceed = outcome === 'always' ? 'proceed_always' : 'proceed_once';
+    const proceed = outcome === 'always' ? 'accept_always' : 'accept';
     if (this.dropped.size === 0) return { outcome: proceed };
     const [first, ...rest] = this.question.changes.map(change => change.id).filter(id => !this.dropped.has(id));
-    return first === undefined ? { outcome: 'cancel', ...why } : { outcome: proceed, change_ids: [first, ...rest], ...why };
+    return first === undefined ? { outcome: 'reject', ...why } : { outcome: proceed, change_ids: [first, ...rest], ...why };
   }
 }
 

@@ -299,7 +299,7 @@ export class Reviews implements vscode.Disposable {
       return this.#changed.fire();
     }
     const { question, proposed: text, wasTyped } = review;
-    const isAccepted = decision.outcome !== 'cancel';
+    const isAccepted = decision.outcome !== 'reject';
     review.isDeciding = true;
     if (isAccepted) this.#accepted.fire(review);
     let result: DecideReviewResult;
@@ -385,7 +385,7 @@ export class Reviews implements vscode.Disposable {
     const parts = review.set ? this.#edits.filter(({ set }) => set === review.set) : [review];
     const isDecided = (part: Review): boolean => part.isDeciding;
     for (const part of outcome === 'reject' ? parts.filter(isDecided) : []) {
-      part.set?.decideAnew(part.question.file_path, { outcome: 'cancel', ...(reason ? { reason } : {}) });
+      part.set?.decideAnew(part.question.file_path, { outcome: 'reject', ...(reason ? { reason } : {}) });
     }
     await Promise.all(parts.filter(part => !isDecided(part)).map(part => this.decide(part, outcome, reason)));
   }

@@ -55,7 +55,7 @@ export class ChangeSet {
 
   /** Whether a person said "always", and the decision itself could not say it. */
   get needsAllowing(): boolean {
-    return this.#combined.outcome === 'modify' && [...this.#decided.values()].some(({ decision }) => decision.outcome === 'proceed_always');
+    return this.#combined.outcome === 'modify' && [...this.#decided.values()].some(({ decision }) => decision.outcome === 'accept_always');
   }
 
   /** Decides a file; resolves when the whole set is decided and written or not. */
@@ -103,14 +103,14 @@ export class ChangeSet {
     const outcomes = new Set(decided.map(([, { decision }]) => decision.outcome));
     const reason = inOneReason(decided.map(([, { decision }]) => decision.reason ?? undefined));
     const why = reason === undefined ? {} : { reason };
-    if (outcomes.size === 1 && outcomes.has('cancel')) return { outcome: 'cancel', ...why };
+    if (outcomes.size === 1 && outcomes.has('reject')) return { outcome: 'reject', ...why };
     const files = decided.flatMap(([file_path, { decision: { outcome, text, change_ids } }]): DecidedFile[] => {
-      if (outcome === 'cancel') return [{ file_path, change_ids: [] }];
+      if (outcome === 'reject') return [{ file_path, change_ids: [] }];
       if (text != null) return [{ file_path, text }];
       return change_ids ? [{ file_path, change_ids: [...change_ids] }] : [];
     });
-    const isOther = outcomes.has('cancel') || outcomes.has('modify');
-    const proceed = outcomes.has('proceed_always') ? 'proceed_always' : 'proceed_once';
+    const isOther = outcomes.has('reject') || outcomes.has('modify');
+    const proceed = outcomes.has('accept_always') ? 'accept_always' : 'accept';
     return { outcome: isOther ? 'modify' : proceed, ...(files.length > 0 ? { files } : {}), ...why };
   }
 }

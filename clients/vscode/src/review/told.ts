@@ -15,7 +15,7 @@ export interface Decided {
   wasTyped: boolean;
 }
 
-const OUTCOMES = { cancel: 'rejected', modify: 'accepted with another text', proceed_always: 'accepted', proceed_once: 'accepted' } as const;
+const OUTCOMES = { reject: 'rejected', modify: 'accepted with another text', accept_always: 'accepted', accept: 'accepted' } as const;
 
 /** "accepted in Neovim". */
 function decidedSentence(outcome: ClosedReview['outcome'], by: DecidedBy | null): string {

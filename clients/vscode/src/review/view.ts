@@ -140,7 +140,7 @@ implements vscode.Disposable, vscode.CodeLensProvider, vscode.FileDecorationProv
     const note = rebased ? ` · ${this.#sentenceOf(rebased)}` : '';
     const clock = secondsLeft === undefined ? '' : `${secondsLeft} s left · `;
     const decided = review.set?.isOpen ? review.set.decisionOf(question.file_path) : undefined;
-    const verdict = decided ? `${decided.outcome === 'cancel' ? 'rejected' : 'accepted'} · ` : '';
+    const verdict = decided ? `${decided.outcome === 'reject' ? 'rejected' : 'accepted'} · ` : '';
     const state = verdict || (question.previous ? 'decide again · ' : staleness ? 'file changed · ' : '');
     item.description = `${clock}${state}${dropped.size > 0 ? `${changes.length - dropped.size} of ${changes.length} changes` : counted(question.changes)} · ${agent}${note}`;
     item.tooltip = new vscode.MarkdownString(`${question.description || question.title}\n\n${question.file_path}${staleness ? `\n\n${this.#meaningOf(review)}.` : ''}`);

@@ -148,13 +148,25 @@ class ClientRewinds:
         return await self._run(look, is_settled=True)
 
     async def keep(self, request: KeepRequest) -> KeepOutcome:
-        """Accept changes, or not. Raises: as `unkept`."""
+        """Accept changes. Raises: as `unkept`."""
 
         def work(places: "UnkeptPlaces") -> KeepOutcome:
             path = None if request.file_path is None else places.fs.resolve(request.file_path)
             with self._workspace.deciding:
                 self._workspace.settle_record()
                 outcome = places.keep(replace(request, file_path=path))
+            self._workspace.on_keeping(outcome.paths)
+            return outcome
+
+        return await self._run(work, is_settled=True)
+
+    async def undo_keep(self, keep_id: str) -> KeepOutcome:
+        """Undo a keep. Raises: NotRecorded, UnknownTarget."""
+
+        def work(places: "UnkeptPlaces") -> KeepOutcome:
+            with self._workspace.deciding:
+                self._workspace.settle_record()
+                outcome = places.undo_keep(keep_id)
             self._workspace.on_keeping(outcome.paths)
             return outcome
 

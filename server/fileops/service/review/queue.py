@@ -196,7 +196,7 @@ class Review:
     def close(self, error: FileOpsError | None = None) -> None:
         """End the review: its edit was written, or `error` says why not. Without a decision it has ended already."""
         if self.state == "deciding":
-            is_rejected = self.outcome == "cancel"  # the person knows: their decision was carried out
+            is_rejected = self.outcome == "reject"  # the person knows: their decision was carried out
             self._queue.end(self, "decided", None if is_rejected else error)
 
     def withdraw(self) -> None:
@@ -472,7 +472,7 @@ class ReviewQueue:
         """Hand in decisions, in order; returns after all have been written or not."""
         taken: list[tuple[str, Awaitable[ReviewEnd | None]]] = []
         for review, decision in decisions:
-            if review.state == "waiting":  # not decided by a `proceed_always` before it
+            if review.state == "waiting":  # not decided by a `accept_always` before it
                 self.take(review, decision, by)
             taken.append((review.review_id, review.end_of_round()))
         return [_result_of(review_id, await end) for review_id, end in taken]
@@ -501,10 +501,10 @@ def outcome_of(decision: Decision) -> Outcome:
     """The decision as the wire names it."""
     match decision:
         case Reject():
-            return "cancel"
+            return "reject"
         case Modify():
             return "modify"
         case SomeFiles(files) if any(file.text is not None or file.is_left_out for file in files):
             return "modify"
         case _:
-            return "proceed_once" if always_of(decision) is None else "proceed_always"
+            return "accept" if always_of(decision) is None else "accept_always"

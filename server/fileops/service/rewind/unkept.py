@@ -8,6 +8,7 @@ Entries belong to a path. A file that a person renamed is followed: its *lineage
 A file that an agent renamed is a deletion and a creation, which are not kept either.
 """
 
+import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
@@ -18,7 +19,7 @@ from fileops.core import text
 from fileops.core.merge.authorship import ChangedPlace, own_places, without_places, without_returns
 from fileops.core.merge.rewind import rewind_file
 from fileops.core.roots import is_inside
-from fileops.model.errors import FileOpsError
+from fileops.model.errors import FileOpsError, UnknownTarget
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry, LogQuery, is_by_agent, session_of
@@ -38,7 +39,7 @@ from fileops.model.rewind import (
 )
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
-from fileops.record.store import RecordStore
+from fileops.record.store import RecordStore, UnknownId
 from fileops.service.rewind.files import FileRewind, cancelled_of, has_text, is_usable, steps_of, unknown_of
 from fileops.service.rewind.items import is_by
 from fileops.service.rewind.lineage import Lineages
@@ -262,35 +263,38 @@ class UnkeptPlaces(Struct, frozen=True):
     # --- keep and undo -----------------------------------------------------------------------------------------
 
     def keep(self, request: KeepRequest) -> KeepOutcome:
-        """Accept changes, or not."""
+        """Accept changes."""
+        keep_id = f"k-{uuid.uuid4().hex[:12]}"
         if request.change_ids is not None:
-            return self._keep_places(request.change_ids, kept=request.kept)
+            return self._keep_places(keep_id, request.change_ids)
         if request.entry_ids is not None:
             entries = [entry for entry in map(self.store.entry, request.entry_ids) if entry is not None]
         else:
-            entries, _ = self.store.entries(LogQuery(turn_id=request.turn_id, kept=not request.kept))
+            entries, _ = self.store.entries(LogQuery(turn_id=request.turn_id, kept=False))
             entries = [entry for entry in entries if is_by(entry, request.session_id)]
-        if not request.kept:  # what people wrote is always kept
-            entries = [entry for entry in entries if is_by_agent(entry.by)]
         lineages = Lineages(self.store, _is_rename)
         if request.file_path is not None:
             folder = request.file_path
             entries = [entry for entry in entries if is_inside(folder, lineages.present_path(entry))]
         paths = set(map(lineages.present_path, {entry.path: entry for entry in entries}.values()))
-        n_entries = self.store.set_kept([entry.entry_id for entry in entries], kept=request.kept)
-        return KeepOutcome(n_entries=n_entries, paths=frozenset(paths))
+        n_entries = self.store.keep(keep_id, [entry.entry_id for entry in entries])
+        return KeepOutcome(keep_id=keep_id if n_entries else None, n_entries=n_entries, paths=frozenset(paths))
 
-    def _keep_places(self, change_ids: Collection[str], *, kept: bool) -> KeepOutcome:
-        """Accept single changes, or not. One that was undone or kept before is left out, and is not accepted."""
+    def undo_keep(self, keep_id: str) -> KeepOutcome:
+        """Undo a keep, of what is still kept by it. Raises: UnknownTarget."""
+        try:
+            entries, n_entries, n_changes = self.store.undo_keep(keep_id)
+        except UnknownId as fault:
+            raise UnknownTarget(explanation=f"no keep has the id {fault.wanted}, or it was undone") from None
+        lineages = Lineages(self.store, _is_rename)
+        paths = frozenset(map(lineages.present_path, entries))
+        return KeepOutcome(keep_id=None, n_entries=n_entries, n_changes=n_changes, paths=paths)
+
+    def _keep_places(self, keep_id: str, change_ids: Collection[str]) -> KeepOutcome:
+        """Accept single changes. One that was undone or kept before is left out, and is not accepted."""
         n_entries = n_changes = 0
         groups = self.paths_of(change_ids)
         for path, named in groups.items():
-            if not kept:
-                of_entry = {change_id: entry_of_change(change_id) for change_id in named}
-                self.store.set_places_kept(of_entry.items(), kept=False)
-                n_entries += self.store.set_kept(of_entry.values(), kept=False)
-                n_changes += len(of_entry)
-                continue
             snapshot, lineage = self._read(path), self.lineage(path)
             there = set[str]()
             if snapshot is not None:
@@ -299,7 +303,7 @@ class UnkeptPlaces(Struct, frozen=True):
             if snapshot is None or not ids:
                 continue
             of_entries = [(change_id, entry_of_change(change_id)) for change_id in ids]
-            n_changes += self.store.set_places_kept(of_entries, kept=True)  # another daemon may have kept some
+            n_changes += self.store.keep_places(keep_id, of_entries)  # another daemon may have kept some
             left = self._places_in(lineage, snapshot)
             whole = {change_id for change_id in ids if change_id.endswith(f".{_WHOLE_FILE}")}
             in_use = {
@@ -310,8 +314,10 @@ class UnkeptPlaces(Struct, frozen=True):
                 for entry in lineage
                 if not entry.kept and entry.undone_by is None and entry.entry_id not in in_use
             ]
-            n_entries += self.store.set_kept(done, kept=True)
-        return KeepOutcome(n_entries=n_entries, n_changes=n_changes, paths=frozenset(groups))
+            n_entries += self.store.keep(keep_id, done)
+        return KeepOutcome(
+            keep_id=keep_id if n_changes else None, n_entries=n_entries, n_changes=n_changes, paths=frozenset(groups)
+        )
 
     def rewind_of(
         self, path: str, snapshot: Snapshot, change_ids: Collection[str], may_rewind: Callable[[Entry], bool]

@@ -166,7 +166,7 @@
 ---@class (exact) fileops.wire.ClosedReview A review that this client shows no more.
 ---@field review_id string The review.
 ---@field state 'decided'|'timed_out'|'undecided'|'waiting'|'withdrawn' `waiting` if it waits on, but no longer concerns the client.
----@field outcome? 'cancel'|'modify'|'proceed_always'|'proceed_once' Null without a decision.
+---@field outcome? 'accept'|'accept_always'|'modify'|'reject' Null without a decision.
 ---@field by? fileops.wire.DecidedBy Null without a decision.
 
 ---@class (exact) fileops.wire.CommitDetails How a change was written.
@@ -265,7 +265,7 @@
 
 ---@class (exact) fileops.wire.DecideReviewParams A decision about a review.
 ---@field review_id string The review.
----@field outcome 'cancel'|'modify'|'proceed_always'|'proceed_once' The decision.
+---@field outcome 'accept'|'accept_always'|'modify'|'reject' The decision.
 ---@field text? string The whole result, for `modify`.
 ---@field change_ids? string[] Only these changes are accepted.
 ---@field files? fileops.wire.DecidedFile[] Of a change set, in place of `text` and `change_ids`. Files that are not in it are decided as proposed.
@@ -275,13 +275,13 @@
 ---@class (exact) fileops.wire.DecideReviewResult What became of a decision.
 ---@field review_id string The review.
 ---@field state? 'decided'|'timed_out'|'undecided'|'waiting'|'withdrawn' Null if the review is unknown.
----@field outcome? 'cancel'|'modify'|'proceed_always'|'proceed_once' What holds. Null if nothing was decided.
+---@field outcome? 'accept'|'accept_always'|'modify'|'reject' What holds. Null if nothing was decided.
 ---@field by? fileops.wire.DecidedBy Who decided what holds.
 ---@field reason? 'already_decided'|'reopened'|'review_changed'|'unknown_review' Why the decision did not count. Null if it did.
 ---@field error? fileops.wire.ToolError Why nothing could be written.
 
 ---@class (exact) fileops.wire.DecideReviewsParams A decision about all reviews that match every key given.
----@field outcome 'cancel'|'proceed_always'|'proceed_once' The decision.
+---@field outcome 'accept'|'accept_always'|'reject' The decision.
 ---@field session_id? string Only edits of this session.
 ---@field file_path? string Only edits of this file.
 ---@field review_ids? string[] Only these.
@@ -587,16 +587,16 @@
 ---@field encodings? fileops.wire.EncodingOptions[] Encodings of files; the first glob that matches counts.
 ---@field unreadable? string[] Globs of files that agents must not read.
 
----@class (exact) fileops.wire.KeepParams Exactly one of the keys before `kept` says which changes.
+---@class (exact) fileops.wire.KeepParams Exactly one of the keys says which changes.
 ---@field entry_ids? string[] These entries.
 ---@field change_ids? string[] Places that `fileops/unkept` has listed.
 ---@field file_path? string Absolute, a file or a folder.
 ---@field turn_id? string All of a turn.
 ---@field session_id? string All of a session.
----@field all? boolean All there are.
----@field kept? boolean `false`: they are not accepted any more.
+---@field all? boolean All there are in the folders of this client.
 
----@class (exact) fileops.wire.KeepResult What was kept, or not any more.
+---@class (exact) fileops.wire.KeepResult What was kept.
+---@field keep_id? string To undo it by `fileops/undoKeep`. Null if nothing was kept that had not been.
 ---@field n_entries integer Entries whose `kept` changed.
 ---@field n_changes? integer How many of the `change_ids` were there; others were undone, kept or written over before. Null without them.
 
@@ -1130,6 +1130,13 @@
 ---@field relevance? fileops.wire.RelevanceDetails Of an edit that was refused, with `freshness` `relevant`.
 ---@field undone? string[] The edits that were undone. None if the user changed the proposal.
 ---@field validator? string The one that refused the text.
+
+---@class (exact) fileops.wire.UndoKeepParams Undoes a keep: what it kept is to be kept or undone again.
+---@field keep_id string As `fileops/keep` returned it.
+
+---@class (exact) fileops.wire.UndoKeepResult What is not kept any more.
+---@field n_entries integer Entries whose `kept` changed.
+---@field n_changes integer Places of entries that were kept alone.
 
 ---@class (exact) fileops.wire.UndoParams One edit by `edit_id`, or all of a session, the newest first; with `file_path` those of that file.
 ---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.

@@ -19,12 +19,19 @@ local function finish(review, how, why)
   queue.ended(review, how)
 end
 
---- The decision as the answer to `fileops/confirmEdit`.
+-- What a decision is called in the answers to `fileops/confirmEdit` and `fileops/confirmCommand`.
+local outcomes = {
+  accept = 'proceed_once',
+  accept_always = 'proceed_always',
+  modify = 'modify',
+  reject = 'cancel',
+}
+
 ---@param decision fileops.Decision
 ---@return fileops.wire.ConfirmEditResult
 local function answer_of(decision)
   if decision.change_ids then return { outcome = 'modify', hunk_ids = decision.change_ids } end
-  return { outcome = decision.outcome, text = decision.text }
+  return { outcome = outcomes[decision.outcome], text = decision.text }
 end
 
 ---@param kind 'edit'|'command'

@@ -22,8 +22,8 @@ local function name_of(review) return vim.fs.basename(review.params.file_path) e
 
 local outcomes = {
   cancel = 'rejected',
-  proceed_once = 'accepted',
-  proceed_always = 'accepted',
+  accept = 'accepted',
+  accept_always = 'accepted',
   modify = 'accepted with changes',
 }
 
@@ -380,7 +380,7 @@ function M.decide_all(review, accepts, reason)
   local reviews = set and reviews_of(set) or { review }
   if set and not accepts then
     for path in pairs(set.decided) do
-      set.decided[path] = { outcome = 'cancel', reason = reason }
+      set.decided[path] = { outcome = 'reject', reason = reason }
     end
   end
   for _, part in ipairs(reviews) do

@@ -47,11 +47,11 @@ end
 ---@param review fileops.Review
 ---@return fileops.Decision
 function M.outcome(review)
-  if not next(review.rejected) then return { outcome = 'proceed_once' } end
+  if not next(review.rejected) then return { outcome = 'accept' } end
   local kept = vim.tbl_filter(function(id) return not review.rejected[id] end, review.change_ids)
-  if #kept == 0 then return { outcome = 'cancel', reason = reason_of(review) } end
-  if #kept == #review.change_ids then return { outcome = 'proceed_once' } end
-  return { outcome = 'proceed_once', change_ids = kept, reason = reason_of(review) }
+  if #kept == 0 then return { outcome = 'reject', reason = reason_of(review) } end
+  if #kept == #review.change_ids then return { outcome = 'accept' } end
+  return { outcome = 'accept', change_ids = kept, reason = reason_of(review) }
 end
 
 --- For listeners.
@@ -107,7 +107,7 @@ end
 ---@param decision fileops.Decision
 local function settle(review, decision)
   if not M.is_waiting(review) then return end
-  if review.kind == 'edit' and not review.set and decision.outcome ~= 'cancel' then
+  if review.kind == 'edit' and not review.set and decision.outcome ~= 'reject' then
     undelivered[key_of(review.session_id, review.params.file_path)] = { is_refused = false }
   end
   review.settle(decision)
@@ -134,12 +134,12 @@ function M.always(review)
       'some changes are rejected: accept the others, or take that back first'
     )
   end
-  if not offers_text(review) then settle(review, { outcome = 'proceed_always' }) end
+  if not offers_text(review) then settle(review, { outcome = 'accept_always' }) end
 end
 
 ---@param review fileops.Review
 ---@param reason? string for the model, after those of single changes
-function M.reject(review, reason) settle(review, { outcome = 'cancel', reason = reason_of(review, reason) }) end
+function M.reject(review, reason) settle(review, { outcome = 'reject', reason = reason_of(review, reason) }) end
 
 --- Write this instead.
 ---@param review fileops.Review

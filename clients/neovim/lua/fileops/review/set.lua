@@ -39,7 +39,7 @@ function M.decision(decided)
     outcomes[decision.outcome] = true
     reasons[#reasons + 1] = decision.reason
     revision = math.min(revision or math.huge, decision.revision or math.huge)
-    if decision.outcome == 'cancel' then
+    if decision.outcome == 'reject' then
       table.insert(files, { file_path = path, change_ids = {} })
     elseif decision.text or decision.change_ids then
       table.insert(files, { file_path = path, text = decision.text, change_ids = decision.change_ids })
@@ -47,13 +47,13 @@ function M.decision(decided)
   end
   revision = revision ~= math.huge and revision or nil
   local reason = require('fileops.review.reasons').in_one(reasons)
-  local is_partial = outcomes.proceed_once or outcomes.proceed_always or outcomes.modify
+  local is_partial = outcomes.accept or outcomes.accept_always or outcomes.modify
   if outcomes.cancel and not is_partial then
-    return { outcome = 'cancel', reason = reason, revision = revision }
+    return { outcome = 'reject', reason = reason, revision = revision }
   end
   local outcome = (outcomes.cancel or outcomes.modify) and 'modify'
-    or outcomes.proceed_always and 'proceed_always'
-    or 'proceed_once'
+    or outcomes.accept_always and 'accept_always'
+    or 'accept'
   return { outcome = outcome, files = #files > 0 and files or nil, reason = reason, revision = revision }
 end
 

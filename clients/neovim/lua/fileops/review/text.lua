@@ -286,7 +286,7 @@ local function judge(found, accepts, reason)
   end
   for _, review in ipairs(reviews) do
     if queue.is_judged(review) then
-      if queue.outcome(review).outcome == 'cancel' then
+      if queue.outcome(review).outcome == 'reject' then
         queue.reject(review)
       else
         queue.accept(review)
