@@ -300,4 +300,4 @@ async def test_json_of_each_command_has_the_documented_keys(shared: Place, folde
     done = await answer(shared, folder, "rewind", "--agent", "codex", "--plan", preview["plan"], "--yes")
     assert set(await answer(shared, folder, "show", done["rewind_id"])) == {"rewind", "entries", "diff"}
     assert {"output", "error", "rewind_id", "files", "conflicts", "n_undone", "n_left"} <= set(done)
-    assert set(await answer(shared, folder, "keep", "--all")) == {"n_entries"}
+    assert set(await answer(shared, folder, "keep", "--all")) == {"keep_id", "n_entries"}

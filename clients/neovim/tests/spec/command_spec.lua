@@ -171,7 +171,7 @@ t.it('listeners are notified', function()
   ask('make')
   view.reject()
   off()
-  t.eq(heard, { { 'review', 'command', 'make', 's1' }, { 'reviewed', 'command', 'make', 's1', 'cancel' } })
+  t.eq(heard, { { 'review', 'command', 'make', 's1' }, { 'reviewed', 'command', 'make', 's1', 'reject' } })
 end)
 
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end

@@ -257,5 +257,5 @@ t.it('a review is told to listeners when it comes and when it is decided', funct
   settled(answer)
   t.wait(function() return #heard > 0 end, 'the event')
   off()
-  t.eq(heard, { 'proceed_once' })
+  t.eq(heard, { 'accept' })
 end)

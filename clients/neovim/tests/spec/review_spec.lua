@@ -46,9 +46,9 @@ t.it('rejecting every hunk rejects the edit, and a rejection can be undone', fun
   local first = ask()
   view.enter()
   keys('<Space>]c<Space>')
-  t.eq(review.outcome(first), { outcome = 'cancel' })
+  t.eq(review.outcome(first), { outcome = 'reject' })
   keys('<Space>[c<Space>')
-  t.eq(review.outcome(first), { outcome = 'proceed_once' })
+  t.eq(review.outcome(first), { outcome = 'accept' })
   keys('r')
 end)
 

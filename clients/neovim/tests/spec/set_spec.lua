@@ -116,7 +116,7 @@ t.it('a change set that is decided elsewhere is gone with all its files', functi
   local files, answer = patched()
   local id = review_of(files.a).set.params.review_id
   queue.reject(review_of(files.a))
-  fileops.request('fileops/decideReview', { review_id = id, outcome = 'proceed_once' }, function() end)
+  fileops.request('fileops/decideReview', { review_id = id, outcome = 'accept' }, function() end)
   t.eq(settled(answer).status, 'success')
   t.wait(function() return #queue.waiting() == 0 end, 'nothing waits')
   t.eq(contents(files.a), 'ONE\ntwo\nthree\nFOUR\n')
