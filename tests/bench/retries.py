@@ -374,7 +374,11 @@ def _is_failure(trial: Trial) -> bool:
 
 # --- the agent ----------------------------------------------------------------------------------------------------
 
-_OFFER = re.compile(r"Send this as old_string:\n(`{3,})\n(.*?)\n\1(?=\n|$)", re.DOTALL)
+_OFFER = re.compile(
+    r"Send this as old_string(?P<end>, with a newline at its end)?:\n"
+    r"(?P<fence>`{3,})\n(?P<old>.*?)\n(?P=fence)(?=\n|$)",
+    re.DOTALL,
+)
 _STEP = re.compile(r"^Edit (\d+) of \d+ fails: ", re.MULTILINE)
 _CLOSEST = re.compile(r"Lines? (\d+)(?:-(\d+))? (?:is|are) closest")
 _FOR_PLACE = re.compile(r"For the place at line (\d+)\.")
@@ -449,7 +453,10 @@ def retried(trial: Trial, texts: Sequence[str]) -> tuple[Step, ...] | None:
         step = steps[index]
         if "already ha" in text and "Send this" not in text.partition("already ha")[0]:
             continue
-        offers = [(text[: found.start()].rsplit("\n", 1)[-1], found[2]) for found in _OFFER.finditer(text)]
+        offers = [
+            (text[: found.start()].rsplit("\n", 1)[-1], found["old"] + ("\n" if found["end"] else ""))
+            for found in _OFFER.finditer(text)
+        ]
         meant = [offer for offer in offers if _is_about(offer[0], step)]
         if not meant and offers and any(_is_about(note, step) for note in text.split("\n")):
             continue  # the place that was meant is named, but its text is not offered

@@ -42,8 +42,8 @@ def test_text_in_other_indentation_is_offered_as_it_is_in_the_file(client: McpCl
     read(client, file)
     _, offer = texts_of(edit(client, file, "  if x:\n    return 1\n", "    return 3\n"))
     assert offer == (
-        "Lines 2-3 are closest; they differ in indentation. Send this as old_string:\n"
-        "```\n    if x:\n        return 1\n\n```"
+        "Lines 2-3 are closest; they differ in indentation. Send this as old_string, with a newline at its end:\n"
+        "```\n    if x:\n        return 1\n```"
     )
     assert edit(client, file, "    if x:\n        return 1\n", "    return 3\n")["isError"] is False
 

@@ -127,8 +127,8 @@ def test_missing_text_is_reported_with_the_nearest_place(client: McpClient, tmp_
     )
     assert output.startswith("<tool_use_error>String to replace not found in file.")
     assert hint == (
-        "Line 2 is closest; it differs in tabs and spaces. Send this as old_string:\n"
-        "```\n\treturn width * height\n\n```"
+        "Line 2 is closest; it differs in tabs and spaces. Send this as old_string, with a newline at its end:\n"
+        "```\n\treturn width * height\n```"
     )
 
 

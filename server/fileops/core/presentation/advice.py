@@ -168,8 +168,10 @@ def _places_text(failure: FailedStep) -> str:
 
 
 def _suggestion_text(suggestion: Suggestion) -> str:
-    if suggestion.old_string is not None:
-        return f"{suggestion.note} Send this as old_string:\n{fenced(suggestion.old_string)}"
+    if (old := suggestion.old_string) is not None:
+        body = old.removesuffix("\n")  # a fence shows whole lines, so it cannot show whether the last one has an end
+        end = "" if body == old else ", with a newline at its end"
+        return f"{suggestion.note} Send this as old_string{end}:\n{fenced(body)}"
     if suggestion.diff:
         return f"{suggestion.note} From your text (-) to the file's (+):\n{suggestion.diff}"
     return suggestion.note

@@ -17,7 +17,11 @@ _MISSING = 0.3  # what a wanted line costs that the file does not have, in its c
 _ADDED = 0.5  # what a line of the file costs that is not wanted
 _N_COMPARED = 40  # pairs of different lines that are compared by characters; the others count by their words
 _LOOKS_SAME = 0.95
+_BLANKS = 0.04  # of which lines that look the same differ, by their blanks
 _IN_PART = 0.9  # the weight of what a line has in common with a part of another
+_MAX_TYPED_PARTS = 4  # words and signs of a short line, which one mistyped word makes another one
+_MIN_LETTERS = 0.6  # of the letters of two such lines; with less in common their characters are not compared
+_MIN_TYPED = 0.6  # of their characters, in their order
 
 
 class LineKey(Struct, frozen=True):
@@ -29,11 +33,17 @@ class LineKey(Struct, frozen=True):
     text: str
     key: str
     parts: frozenset[str]
+    letters: frozenset[str]
     may_be_part: bool = False
+
+    @property
+    def is_short(self) -> bool:
+        return len(self.parts) <= _MAX_TYPED_PARTS
 
 
 def key_of(line: str, *, may_be_part: bool = False) -> LineKey:
-    return LineKey(line, fold(line), frozenset(_PART.findall(line.lower())), may_be_part)
+    key = fold(line)
+    return LineKey(line, key, frozenset(_PART.findall(line.lower())), frozenset(key), may_be_part)
 
 
 class Alignment(Struct, frozen=True):
@@ -57,7 +67,7 @@ def align(wanted: Sequence[LineKey], there: Sequence[LineKey], shift: int, slack
     for i, line in enumerate(wanted):
         row: dict[int, float] = {}
         taken: dict[int, str] = {}
-        weight = len(line.text) + 1
+        weight = len(line.key) + 1
         for j in range(max(0, i + 1 + shift - slack), min(n_there, i + 1 + shift + slack) + 1):
             best, step = float("-inf"), ""
             if j in before:
@@ -65,11 +75,11 @@ def align(wanted: Sequence[LineKey], there: Sequence[LineKey], shift: int, slack
             if j - 1 in before:
                 likeness = likeness_of(line, there[j - 1])
                 if likeness >= _MIN_PAIR:
-                    score = before[j - 1] + likeness * (weight + min(weight, len(there[j - 1].text) + 1))
+                    score = before[j - 1] + likeness * (weight + min(weight, len(there[j - 1].key) + 1))
                     if score >= best:
                         best, step = score, "pair"
-            if j - 1 in row and row[j - 1] - _ADDED * (len(there[j - 1].text) + 1) > best:
-                best, step = row[j - 1] - _ADDED * (len(there[j - 1].text) + 1), "added"
+            if j - 1 in row and row[j - 1] - _ADDED * (len(there[j - 1].key) + 1) > best:
+                best, step = row[j - 1] - _ADDED * (len(there[j - 1].key) + 1), "added"
             if step:
                 row[j], taken[j] = best, step
         before = row
@@ -105,7 +115,7 @@ def similarity_of(wanted: Sequence[LineKey], there: Sequence[LineKey], pairs: Se
         if old.text == new.text:
             common += size
         elif old.key == new.key:
-            common += size * _LOOKS_SAME
+            common += size * (_LOOKS_SAME + _BLANKS * ratio_of(old.text, new.text))
         elif n_compared < _N_COMPARED:
             n_compared += 1
             common += size * ratio_of(unescaped(old.text), unescaped(new.text))
@@ -119,11 +129,17 @@ def similarity_of(wanted: Sequence[LineKey], there: Sequence[LineKey], pairs: Se
 
 
 def likeness_of(old: LineKey, new: LineKey) -> float:
-    """Return how much of their words two lines have in common, 0 to 1."""
+    """Return how much of their words two lines have in common, 0 to 1; of short lines, of their characters."""
     if old.key == new.key:
         return 1.0
     n_parts = len(old.parts) + len(new.parts)
     if not old.parts or not new.parts:
         return 0.0
     n_common = len(old.parts & new.parts)
-    return max(2 * n_common / n_parts, _IN_PART * n_common / len(old.parts) if old.may_be_part else 0.0)
+    likeness = max(2 * n_common / n_parts, _IN_PART * n_common / len(old.parts) if old.may_be_part else 0.0)
+    if likeness < _MIN_TYPED and old.is_short and new.is_short:
+        n_letters = len(old.letters) + len(new.letters)
+        if 2 * len(old.letters & new.letters) >= _MIN_LETTERS * n_letters:
+            typed = ratio_of(old.key, new.key)
+            return max(likeness, typed) if typed >= _MIN_TYPED else likeness
+    return likeness

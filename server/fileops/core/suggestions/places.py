@@ -6,7 +6,7 @@ and the last pair of lines decide where the place begins and ends: at whole line
 part of one. At last the similarity of what is there is measured, and a place below MIN_SIMILARITY is dropped.
 
 Each step takes time that is linear in the file at most, and the number of wanted lines, votes and candidates is
-bounded.
+bounded. It is one module because the steps are only understood one after the other.
 """
 
 import re
@@ -31,14 +31,16 @@ MAX_TEXT_LINES = 200_000
 MAX_OLD_LINES = 200  # of the caller's text
 MAX_OLD_CHARS = 20_000
 _MIN_END = 0.88  # of the characters of the first pair of lines, and of the last one
-_MIN_DOUBT = 0.5  # of the words of such a pair; with less in common they are different lines
-_MIN_PART_CHARS = 3  # of the end of a line; less occurs everywhere
+_MIN_DOUBT = 0.5  # of the words of two lines; with less in common they are different lines
+_MIN_PART_CHARS = 4  # of the end of a line; less occurs everywhere
 _RIVAL = 0.75  # of the similarity of the best place: the others are offered if they are about as similar
 _MAX_GAP_LINES = 400  # between the two parts of a text with an elided middle
 _N_WORDS = 24
 _N_LONG_LINES = 8
 _MAX_VOTED = 200  # lines with votes of which the neighbours are counted too
 _N_HITS = 64  # of one word
+_N_MISTYPED = 4  # words that the text does not have, of which both halves are looked for
+_MIN_MISTYPED_CHARS = 4
 _N_CANDIDATES = 6
 _N_CANDIDATES_OF_LONG = 3
 _LONG_LINES = 60
@@ -83,6 +85,14 @@ class _Wanted(Struct, frozen=True, kw_only=True):
     n_after: int
     has_blank_first: bool
     has_blank_last: bool
+
+    def may_begin_inside(self, index: int) -> bool:
+        """Whether this line may begin inside a line of the file."""
+        return index == 0 and not self.n_before
+
+    def may_end_inside(self, index: int) -> bool:
+        """Whether this line may end inside a line of the file; one with a newline after it ends where its line does."""
+        return index == len(self.keys) - 1 and not self.n_after
 
 
 class _Candidate(Struct, frozen=True, kw_only=True):
@@ -175,7 +185,7 @@ def _wanted(lines: Sequence[str], copied: frozenset[DiffersIn]) -> _Wanted | Non
 
 def _found(lines: LineTable, wanted: _Wanted, kept: _Kept, check: Check) -> list[Place]:
     keys = wanted.keys
-    slack = min(2 + len(keys) // 4, 8)
+    slack = min(2 + len(keys) // 4, 8) if len(keys) > 1 else 0
     known: dict[int, LineKey] = {}
 
     def key_at(line: int) -> LineKey:
@@ -218,13 +228,19 @@ def _likely_lines(lines: LineTable, keys: Sequence[LineKey], slack: int, check: 
     for index, key in enumerate(keys):
         for word in _WORD.findall(key.text.lower() if lowered is not text else key.text):
             words.setdefault(word, []).append(index)
+    n_mistyped = 0
     for word in sorted(words, key=lambda word: -len(word))[:_N_WORDS]:
         check()
-        hits = _hits(lowered, word)
-        for hit in hits:
-            line = lines.line_at(hit)
-            for index in words[word][:4]:
-                votes[line - index] += len(word) / len(hits)
+        pieces = {word: _hits(lowered, word)}
+        if not pieces[word] and len(word) >= _MIN_MISTYPED_CHARS and n_mistyped < _N_MISTYPED:
+            n_mistyped += 1
+            half = len(word) // 2
+            pieces = {piece: _hits(lowered, piece) for piece in (word[:half], word[half:])}
+        for piece, hits in pieces.items():
+            for hit in hits:
+                line = lines.line_at(hit)
+                for index in words[word][:4]:
+                    votes[line - index] += len(piece) / len(hits)
     if not votes:
         for token in {token for key in keys for token in key.parts if not token.isspace()}:
             hits = _hits(lowered, token)
@@ -261,13 +277,13 @@ def _peaks(votes: dict[int, float], slack: int, n_peaks: int) -> list[int]:
 
 
 def _trimmed(lines: LineTable, wanted: _Wanted, kept: _Kept, candidate: _Candidate) -> _Candidate:
-    """Decide which lines at the ends of a candidate belong to the place.
+    """Decide which lines at the ends of a candidate belong to the place, and whether that is certain.
 
-    A first or last pair whose lines have little in common is dropped: the file does not have the caller's line. If they
-    have something in common, it is not known which is true, and the place is not sure. A line of the file beside the
-    place that the new text begins or ends with belongs to it: the caller gave it wrongly, and keeps it.
+    A first or last pair whose lines have little in common is dropped: the file does not have the caller's line. A line
+    of the file beside the place that the new text begins or ends with belongs to it: the caller gave it wrongly, and
+    keeps it.
     """
-    keys, pairs, is_sure = wanted.keys, list(candidate.pairs), True
+    keys, pairs = wanted.keys, list(candidate.pairs)
     for at, kept_lines in ((0, kept[0]), (-1, kept[1])):
         while len(pairs) > 1:
             line_index, there_index = pairs[at]
@@ -278,10 +294,9 @@ def _trimmed(lines: LineTable, wanted: _Wanted, kept: _Kept, candidate: _Candida
             is_equal = line.key == there.key and (bool(line.key) or is_next)
             if is_equal or there.key in kept_lines[: n_dropped + 1]:
                 break
-            if is_next and _are_same_line(line, there, is_first=at == 0):
+            if is_next and _are_same_line(wanted, line_index, there):
                 break
             del pairs[at]
-            is_sure = is_sure and not (is_next and likeness_of(line, there) >= _MIN_DOUBT)
     while pairs[0][0] > 0 and pairs[0][1] > 0 and _is_kept(lines.bodies[pairs[0][1] - 1], kept[0][: pairs[0][0]]):
         pairs.insert(0, (pairs[0][0] - 1, pairs[0][1] - 1))
     while pairs[-1][0] + 1 < len(keys) and pairs[-1][1] + 1 < lines.n_lines:
@@ -290,18 +305,56 @@ def _trimmed(lines: LineTable, wanted: _Wanted, kept: _Kept, candidate: _Candida
         if not are_blank and not _is_kept(lines.bodies[there_next], kept[1][: len(keys) - wanted_next]):
             break
         pairs.append((wanted_next, there_next))
+    is_sure = not _has_doubtful_end(lines, wanted, pairs)
+    if len(pairs) == 1 and is_sure:
+        there = key_of(lines.bodies[pairs[0][1]][:MAX_OLD_CHARS])
+        is_sure = _are_same_line(wanted, pairs[0][0], there) or _is_kept(there.text, kept[0] + kept[1])
     return _Candidate(score=candidate.score, pairs=tuple(pairs), is_sure=is_sure)
 
 
-def _are_same_line(line: LineKey, there: LineKey, *, is_first: bool) -> bool:
-    """Whether a first or last wanted line certainly means this line of the file, or the end or the beginning of it."""
-    if ratio_of(line.text.strip(), there.text.strip()) >= _MIN_END:
+def _has_doubtful_end(lines: LineTable, wanted: _Wanted, pairs: Sequence[tuple[int, int]]) -> bool:
+    """Whether the wanted line before the first pair, or after the last one, may mean the line of the file there."""
+    (first_wanted, first), (last_wanted, last) = pairs[0], pairs[-1]
+    beside = [(first_wanted - 1, first - 1)] if first_wanted and first else []
+    if last_wanted + 1 < len(wanted.keys) and last + 1 < lines.n_lines:
+        beside.append((last_wanted + 1, last + 1))
+    return any(
+        _may_be_same_line(wanted, i, key_of(lines.bodies[j][:MAX_OLD_CHARS]))
+        for i, j in beside
+        if wanted.keys[i].key and lines.bodies[j].strip()
+    )
+
+
+def _may_be_same_line(wanted: _Wanted, index: int, there: LineKey) -> bool:
+    line = wanted.keys[index]
+    if likeness_of(line, there) >= _MIN_DOUBT or (line.may_be_part and len(line.key) < _MIN_PART_CHARS):
         return True
-    body = line.text.strip()
-    if not line.may_be_part or len(line.key) < _MIN_PART_CHARS:
+    if line.is_short and there.is_short and ratio_of(line.key, there.key) >= _MIN_DOUBT:
+        return True
+    return line.may_be_part and ratio_of(line.key, _part_for(wanted, index, there)) >= _MIN_DOUBT
+
+
+def _part_for(wanted: _Wanted, index: int, there: LineKey) -> str:
+    """The key of the end of a line, as long as the wanted line that may begin inside it, or of its beginning."""
+    n_chars = len(wanted.keys[index].key)
+    return there.key[-n_chars:] if wanted.may_begin_inside(index) else there.key[:n_chars]
+
+
+def _are_same_line(wanted: _Wanted, index: int, there: LineKey) -> bool:
+    """Whether a first or last wanted line certainly means this line of the file, or a part of it.
+
+    A line that begins the wanted text may be the end of its line, one that ends it the beginning, and one that does
+    both any part.
+    """
+    line = wanted.keys[index]
+    if line.key == there.key or ratio_of(line.text.strip(), there.text.strip()) >= _MIN_END:
+        return True
+    may_begin_inside, may_end_inside = wanted.may_begin_inside(index), wanted.may_end_inside(index)
+    if not (may_begin_inside or may_end_inside) or len(line.key) < _MIN_PART_CHARS:
         return False
-    part = there.text.rstrip()[-len(body) :] if is_first else there.text.lstrip()[: len(body)]
-    return ratio_of(body, part) >= _MIN_END
+    if may_begin_inside and may_end_inside:
+        return True
+    return ratio_of(line.key, _part_for(wanted, index, there)) >= _MIN_END
 
 
 def _is_kept(line: str, kept_lines: Sequence[str]) -> bool:
@@ -313,30 +366,32 @@ def _placed(lines: LineTable, wanted: _Wanted, candidate: _Candidate) -> Place:
     (first_wanted, first), (last_wanted, last) = pairs[0], pairs[-1]
     first_text, last_text = lines.bodies[first], lines.bodies[last]
     is_dedented = any(indentation(keys[i].text) != indentation(lines.bodies[j]) for i, j in pairs[1:])
-    begin, end = 0, len(last_text)
+    begin, end, is_sure = 0, len(last_text), candidate.is_sure
     is_one_line = first == last
-    if keys[first_wanted].may_be_part and first_wanted == 0:
-        begin = columns(
+    if wanted.may_begin_inside(first_wanted):
+        found = columns(
             keys[first_wanted].text,
             first_text,
             keeps_blanks=not is_dedented,
             is_whole_end=not is_one_line or wanted.n_after > 0,
-        )[0]
-    if keys[last_wanted].may_be_part and last_wanted == len(keys) - 1:
-        end = columns(
+        )
+        begin, is_sure = found.begin, is_sure and found.is_begin_sure
+    if wanted.may_end_inside(last_wanted):
+        found = columns(
             keys[last_wanted].text,
             last_text,
             keeps_blanks=not is_dedented,
             is_whole_start=not is_one_line or wanted.n_before > 0,
-        )[1]
+        )
+        end, is_sure = found.end, is_sure and found.is_end_sure
     start_at, end_at = lines.start(first) + begin, lines.start(last) + max(end, begin if is_one_line else 0)
     there = _there(lines, candidate.pairs, begin, end)
     renumbered = [(i, j - first) for i, j in pairs]
     similarity = similarity_of(keys, there, renumbered)
     kinds = {*differences_of(_texts(keys, there, renumbered)), *wanted.copied} or {unseen([key.text for key in there])}
-    if first_wanted == 0 and begin == 0:
+    if begin == 0:
         start_at = _with_newlines_before(lines, first, wanted.n_before, wanted.has_blank_first)
-    if last_wanted == len(keys) - 1 and end == len(last_text):
+    if end == len(last_text):
         end_at = _with_newlines_after(lines, last, wanted.n_after, wanted.has_blank_last)
     return Place(
         start=start_at,
@@ -345,7 +400,7 @@ def _placed(lines: LineTable, wanted: _Wanted, candidate: _Candidate) -> Place:
         last_line=lines.line_at(max(start_at, end_at - 1)) + 1,
         similarity=round(similarity, 3),
         differs_in=tuple(kind for kind in ALL_KINDS if kind in kinds),
-        is_sure=candidate.is_sure,
+        is_sure=is_sure,
     )
 
 
@@ -397,13 +452,22 @@ def _texts(
 
 
 def _distinct(found: list[Place]) -> list[Place]:
-    """Return the best places: no two that overlap, and none that is much less similar than the best."""
+    """Return the best places: no two that overlap, and none that is much less similar than the best.
+
+    Words outrank blanks: if a place has the wanted words, those that have others are not meant.
+    """
     best: list[Place] = []
-    for place in sorted(found, key=lambda place: (-place.similarity, place.start)):
+    for place in sorted(found, key=lambda place: (_has_other_words(place), -place.similarity, place.start)):
         is_apart = all(place.end <= other.start or other.end <= place.start for other in best)
-        if is_apart and (not best or place.similarity >= _RIVAL * best[0].similarity):
+        if not is_apart or (best and _has_other_words(place) and not _has_other_words(best[0])):
+            continue
+        if not best or place.similarity >= _RIVAL * best[0].similarity:
             best.append(place)
     return best[:MAX_PLACES]
+
+
+def _has_other_words(place: Place) -> bool:
+    return "words" in place.differs_in
 
 
 # --- an elided middle ---------------------------------------------------------------------------------------------

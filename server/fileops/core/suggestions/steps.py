@@ -171,7 +171,11 @@ class _Examiner:
         if own is not None:
             return [self._already_there(index, table, *own, len(new))]
         found = places(table, edit.old_string, edit.new_string, self._check)
-        offered = [offer for place in found if (offer := self._nearest(index, edit, table, place)) is not None]
+        offered = list[Suggestion]()
+        for place in found:
+            if (offer := self._nearest(index, edit, table, place)) is None:
+                break  # it cannot be sent, as it occurs several times; a place that is less similar is not meant
+            offered.append(offer)
         if not there:
             return offered
         # The new text is there. If the old one is about as similar to it as to the nearest place, that place is where

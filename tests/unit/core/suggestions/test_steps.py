@@ -1,17 +1,21 @@
 """What an examination of a failed edit finds of each step."""
 
+import pytest
+
 from fileops.core.pausing import unchecked
 from fileops.core.suggestions.steps import Examination, OwnEdit, examine
 from fileops.model.edits import Edit
 from fileops.model.internal_errors import OutOfTime
 from support.core_models import text_of
 
+CONDITION = "    if a and b:\n        run()\n"
+TIMEOUTS = "\n\nother\n\n\n".join(f"    limit = settings.get('timeout', {n})\n" for n in (3, 30))
 SOURCE = "one\ntwo\nthree\ntwo\nfive\n"
 
 
-def examined(*steps: tuple[str, str], own: tuple[OwnEdit, ...] = ()) -> Examination:
+def examined(*steps: tuple[str, str], own: tuple[OwnEdit, ...] = (), source: str = SOURCE) -> Examination:
     edits = [Edit(old_string=old, new_string=new) for old, new in steps]
-    return examine(text_of(SOURCE), edits, encoding=None, own_edits=lambda: own, check=unchecked)
+    return examine(text_of(source), edits, encoding=None, own_edits=lambda: own, check=unchecked)
 
 
 def test_step_that_succeeds_has_its_lines_and_no_failure() -> None:
@@ -55,3 +59,28 @@ def test_examination_that_runs_out_of_time_is_not_complete() -> None:
     found = examine(text_of(SOURCE), edits, encoding=None, own_edits=list, check=check)
     assert not found.is_complete
     assert found.ranges == ((),)
+
+
+@pytest.mark.parametrize(
+    ("source", "old", "offered"),
+    [
+        (CONDITION, "    if a and b\n", ["    if a and b:\n"]),
+        (CONDITION, "    if a and b\n        run()", ["    if a and b:\n        run()"]),
+        ("x = foo(a); y = bar(c)\n", "x = foo(b)\n", [None]),  # the rest of the line is not meant
+        (TIMEOUTS, "limit = settings.get('timeout', 30) ", ["limit = settings.get('timeout', 30)"]),
+        (TIMEOUTS, "    limit = settings.get('timeout', 30) \n", ["    limit = settings.get('timeout', 30)\n"]),
+        (SOURCE, "onne", ["one"]),
+        (SOURCE, "threee\n", ["three\n"]),
+        (SOURCE, "fiive\n", ["five\n"]),
+        ("first\nsecond\n", "first\nsceond\n", [None]),  # "second" is not left behind
+        (
+            "a = 1\nreturn\n",
+            "a = 1\nretrun\n",
+            [
+                None,
+            ],
+        ),
+    ],
+)
+def test_offer_never_cuts_a_line_and_words_outrank_blanks(source: str, old: str, offered: list[str | None]) -> None:
+    assert [each.old_string for each in examined((old, "new\n"), source=source).suggestions] == offered
