@@ -132,6 +132,11 @@ def test_every_export_of_the_client_exists_and_is_documented() -> None:
         assert name in CLIENT
 
 
+def test_long_pages_have_a_table_of_contents() -> None:
+    texts = {page.name: page.read_text(encoding="utf-8") for page in DOCUMENTS if page.name != "CHANGELOG.md"}
+    assert [name for name, text in texts.items() if len(text.split()) >= 2000 and "## Contents" not in text] == []
+
+
 def test_links_have_targets() -> None:
     complaints = [
         f"{document.relative_to(ROOT)}: {target}"

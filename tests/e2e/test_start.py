@@ -1,7 +1,6 @@
-"""The start: a reader does not wait for pygls; what needs it loads it, and nothing is lost or overtaken until then."""
+"""The start: what is loaded before the first answer, and the order of the first messages."""
 
-import ast
-import importlib.util
+import json
 import re
 import resource
 import subprocess
@@ -10,14 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from fileops.api import requests, sessions, views
 from support.daemon_process import attached, place
 from support.patience import PATIENCE_S, wait_until
-from support.rawclient import DAEMON, SEAM_DAEMON, RawClient, edit_of, frame, raw_client
+from support.rawclient import DAEMON, RawClient, edit_of, frame, raw_client
 from support.starved import Starved
 
 COUNTING_IMPORTS = (sys.executable, "-X", "importtime", "-m", "fileops")
-TELLING_IMPORTS = (sys.executable, "-v", "-m", "fileops")  # those by importlib as well, without times
 HELLO: list[object] = [
     {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {"capabilities": {}}},
     {"jsonrpc": "2.0", "method": "initialized", "params": {}},
@@ -64,81 +61,53 @@ def _imports(stderr: str) -> set[str]:
     return set(re.findall(r"\| +([\w.]+)$", stderr, re.MULTILINE))
 
 
-def test_reading_and_editing_loads_no_pygls(file: Path) -> None:
-    with raw_client(COUNTING_IMPORTS) as client:
-        client.initialize()
-        client.result("fileops/read", {"file_path": str(file)})
-        edit = {"file_path": str(file), "old_string": "one", "new_string": "1"}
-        assert client.result("fileops/edit", edit)["error"] is None
-        assert client.shut_down() == 0
-        loaded = _loaded(client)
-    assert "fileops.rpc.connection" in loaded  # the list is what we think it is
-    assert loaded.isdisjoint({"pygls", "lsprotocol", "cattrs", "attrs"})
-
-
-def test_first_standard_message_loads_pygls(file: Path) -> None:
-    with raw_client(COUNTING_IMPORTS) as client:
-        client.initialize()
-        _send(client, _code_actions("actions", file))
-        assert client.answer("actions")["result"] == []
-        assert client.shut_down() == 0
-        assert {"pygls", "lsprotocol"} <= _loaded(client)
-
-
-def test_open_documents_load_no_pygls(file: Path) -> None:
+def test_private_daemon_loads_pygls_before_its_first_answer(file: Path) -> None:
     with raw_client(COUNTING_IMPORTS) as client:
         client.initialize({"textDocument": {"synchronization": {}}})
-        _send(client, _opened(file, "typed\n"), _read("read", file))
+        at_start = _loaded(client)
+        assert {"pygls", "lsprotocol.types", "fileops.lsp.protocol"} <= at_start
+        _send(client, _opened(file, "typed\n"), _code_actions("actions", file), _read("read", file))
+        assert client.answer("actions")["result"] == []
         assert "typed" in client.answer("read")["result"]["output"]
         assert client.shut_down() == 0
-        loaded = _loaded(client)
-    assert "fileops.fs.overlay.documents" in loaded
+        later = _loaded(client) - at_start
+    assert not [name for name in later if name.startswith(("pygls", "lsprotocol", "cattrs", "fileops.lsp"))]
+
+
+def test_server_of_a_host_loads_no_pygls(file: Path) -> None:
+    """Hosts start it for each session, and its answers have none of LSP's types."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    messages = (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "Read", "arguments": {"file_path": str(file)}},
+        },
+    )
+    done = subprocess.run(
+        (*COUNTING_IMPORTS, "mcp", "--private"),
+        input="".join(json.dumps(message) + "\n" for message in messages),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+        cwd=file.parent,
+    )
+    assert "one" in json.loads(done.stdout.splitlines()[-1])["result"]["content"][0]["text"]
+    loaded = _imports(done.stderr)
+    assert "fileops.mcp.server" in loaded  # the list is what we think it is
     assert loaded.isdisjoint({"pygls", "lsprotocol", "cattrs", "attrs"})
-
-
-def lazily_imported_by_requests() -> set[str]:
-    """Modules that functions of the request table import."""
-    names: set[str] = set()
-    for module in (requests, sessions, views):
-        tree = ast.parse(Path(module.__file__ or "").read_text())
-        for function in (node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))):
-            for node in ast.walk(function):
-                if isinstance(node, ast.ImportFrom) and node.module is not None:
-                    inner = {f"{node.module}.{alias.name}" for alias in node.names}
-                    names |= {name for name in inner if find_spec(node.module, name)} or {node.module}
-    return names
-
-
-def find_spec(package: str, name: str) -> bool:
-    """Whether the name is a module of the package."""
-    found = importlib.util.find_spec(package)
-    if found is None or found.submodule_search_locations is None:
-        return False
-    return importlib.util.find_spec(name) is not None
-
-
-def imported(client: RawClient) -> set[str]:
-    """Not every name is at a line's start: of two threads that import, one may write before the other's newline."""
-    return set(re.findall(r"import '([\w.]+)' #", client.stderr))
-
-
-def test_rarely_needed_modules_are_loaded_after_the_first_answer(file: Path) -> None:
-    with raw_client(TELLING_IMPORTS) as client:
-        client.initialize()
-        assert imported(client).isdisjoint(requests.DEFERRED_MODULES)
-        client.read(file)
-        wait_until(lambda: imported(client).issuperset(requests.DEFERRED_MODULES))
-        assert lazily_imported_by_requests() <= imported(client)
-        assert client.shut_down() == 0
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process can be set on Linux only")
 def test_requests_after_the_first_answer_are_served_without_free_descriptors(file: Path) -> None:
     """Those that touch no file need none."""
-    with raw_client(TELLING_IMPORTS) as client:
+    with raw_client() as client:
         client.initialize()
         client.read(file)
-        wait_until(lambda: imported(client).issuperset(requests.DEFERRED_MODULES))
         with Starved(client.process.pid):
             assert client.result("fileops/history")["edits"] == []
             assert client.result("fileops/stats")
@@ -148,8 +117,8 @@ def test_requests_after_the_first_answer_are_served_without_free_descriptors(fil
         assert client.shut_down() == 0
 
 
-def test_shared_daemon_loads_the_record_before_it_serves(file: Path) -> None:
-    """No request waits on the event loop for what records it."""
+def test_shared_daemon_loads_pygls_and_the_record_before_it_serves(file: Path) -> None:
+    """No request waits on the event loop for them."""
     with place() as here:
         log = here.folder / "imports"
         with log.open("wb") as stderr:
@@ -164,9 +133,9 @@ def test_shared_daemon_loads_the_record_before_it_serves(file: Path) -> None:
         finally:
             daemon.terminate()
             assert daemon.wait(PATIENCE_S) == 0
-    assert {"sqlite3", "fileops.record.store"} <= _imports(at_start)
-    assert "fileops.lsp.server" in _imports(later)  # the list is what we think it is
-    assert not [name for name in _imports(later) if name.startswith(("sqlite3", "fileops.record"))]
+    assert {"sqlite3", "fileops.record.store", "pygls", "fileops.lsp.protocol"} <= _imports(at_start)
+    slow = ("sqlite3", "fileops.record", "pygls", "lsprotocol", "fileops.lsp")
+    assert not [name for name in _imports(later) if name.startswith(slow)]
 
 
 def test_read_after_the_first_didopen_sees_the_document(file: Path) -> None:
@@ -183,27 +152,7 @@ def test_read_before_the_first_didopen_sees_the_disk(file: Path) -> None:
         assert "typed" in client.answer("after")["result"]["output"]
 
 
-def test_messages_after_one_that_loads_pygls_are_served_in_order(file: Path) -> None:
-    with raw_client(SEAM_DAEMON) as client:
-        saved = {"jsonrpc": "2.0", "method": "textDocument/didSave", "params": {"textDocument": {"uri": file.as_uri()}}}
-        states = [{"jsonrpc": "2.0", "id": n, "method": "test/state"} for n in range(50)]
-        loading = {"jsonrpc": "2.0", "id": "odd", "method": "textDocument/hover"}
-        _send(client, *HELLO, loading, *(message for state in states for message in (saved, state)))
-        assert [client.answer(n)["result"]["n_saved"] for n in range(50)] == list(range(1, 51))
-        assert client.answer("odd")["error"]["code"] == -32601
-
-
-def test_request_in_flight_is_answered_while_pygls_loads(file: Path) -> None:
-    with raw_client(SEAM_DAEMON) as client:
-        asked = {"jsonrpc": "2.0", "id": "ask", "method": "test/ask", "params": {"method": "x/y"}}
-        _send(client, *HELLO, asked, {"jsonrpc": "2.0", "id": "odd", "method": "textDocument/hover"})
-        question = client.question("x/y")
-        client.reply(question["id"], 5)
-        assert client.answer("ask")["result"] == {"reply": 5}
-        assert client.answer("odd")["error"]["code"] == -32601
-
-
-def test_request_is_answered_though_the_client_stops_sending_while_pygls_loads(file: Path) -> None:
+def test_standard_request_is_answered_though_the_client_stops_sending(file: Path) -> None:
     with raw_client(DAEMON) as client:
         _send(client, *HELLO, _code_actions("last", file))
         client.close_stdin()

@@ -41,10 +41,10 @@ class Seam:
         self.names = SessionNames()
         self.bash = None
         self.reviews = None
-        wiring.add_standard("textDocument/didSave", self._saved)
 
-    def _saved(self, _params: object) -> None:
-        self.n_saved += 1
+        @wiring.server.feature("textDocument/didSave")
+        def did_save(_params: Any) -> None:
+            self.n_saved += 1
 
     def set_folders(self, folders: Any) -> None:
         self.folders = list(folders)

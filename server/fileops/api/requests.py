@@ -4,7 +4,6 @@ The server registers and announces what is in this table, and the schema (`fileo
 type of a result is that which the handler is annotated to return.
 """
 
-import importlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -19,6 +18,7 @@ from fileops.wire import types as wire
 from fileops.wire.changes import ApplyChangesParams, ApplyPatchParams
 from fileops.wire.commands import BashParams
 from fileops.wire.events import EVENT_METHODS
+from fileops.wire.history import history_request, history_result
 from fileops.wire.record import EntryParams, LogParams, RecordStatusParams
 from fileops.wire.reviews import DecideReviewParams, DecideReviewsParams, ReviewsParams
 from fileops.wire.rewinds import (
@@ -31,6 +31,7 @@ from fileops.wire.rewinds import (
     UnkeptParams,
 )
 from fileops.wire.sessions import FileParams, SessionFilesParams
+from fileops.wire.tools import ALL_TOOLS, BASH, general_guidelines, tool_definitions
 from fileops.wire.turns import BeginCommandParams, BeginTurnParams, EndCommandParams, TurnsParams
 from fileops.wire.views import DescribeParams, RenderParams
 
@@ -67,8 +68,6 @@ def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | N
 
 
 async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
-    from fileops.wire.tools import ALL_TOOLS, BASH, general_guidelines, tool_definitions
-
     available = ALL_TOOLS if service.bash is None else (*ALL_TOOLS, BASH)
     enabled = available if params.enabled is None else params.enabled
     for index, name in enumerate(enabled):
@@ -107,8 +106,6 @@ def _mode_of(service: "FileOps", params: wire.SessionParams) -> wire.ApprovalMod
 
 
 async def history(service: "FileOps", params: wire.HistoryParams) -> wire.HistoryResult:
-    from fileops.wire.history import history_request, history_result
-
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     edits = await service.edits.history(history_request(params, of))
     return history_result(map(service.names.shown_edit, edits))
@@ -167,24 +164,3 @@ NOTIFICATIONS: tuple[str, ...] = tuple(EVENT_METHODS.values())
 DID_RECORD = "fileops/didRecord"  # to editors of a shared daemon that ask for it
 DID_CHANGE_UNKEPT = "fileops/didChangeUnkept"  # as DID_RECORD
 DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daemon
-
-
-# Loaded by the requests that need them, and all of them after the first answer.
-DEFERRED_MODULES: tuple[str, ...] = (
-    "fileops.wire.tools",
-    "fileops.wire.history",
-    "fileops.wire.change_sets",
-    "fileops.service.answers.advice",
-)
-
-
-def load_deferred() -> None:
-    """Load what only some requests need, so that no later shortage of descriptors fails one.
-
-    Raises: ImportError, OSError.
-    """
-    from fileops.wire.tools import tool_definitions
-
-    tool_definitions()  # it reads a file, and keeps what is in it
-    for module in DEFERRED_MODULES:
-        importlib.import_module(module)

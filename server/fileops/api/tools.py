@@ -16,6 +16,9 @@ from fileops.model.rewind import RewindResult
 from fileops.model.sessions import SessionName
 from fileops.wire import commands, convert
 from fileops.wire import types as wire
+from fileops.wire.change_sets import change_set_request, change_set_result, patch_request
+from fileops.wire.history import undo_request, undo_result
+from fileops.wire.rewinds import rewind_request, rewind_result
 
 if TYPE_CHECKING:
     from fileops.model.requests import EditRequest
@@ -94,24 +97,18 @@ async def _edited(service: "FileOps", request: "EditRequest") -> Answer:
 
 
 async def apply_changes(service: "FileOps", params: "ApplyChangesParams") -> Answer:
-    from fileops.wire.change_sets import change_set_request
-
     session = service.names.full(params.session_id)
     outcome = await service.apply_changes(change_set_request(params, session))
     return changes_answer(session, service.names.shown_set_result(outcome))
 
 
 async def apply_patch(service: "FileOps", params: "ApplyPatchParams") -> Answer:
-    from fileops.wire.change_sets import patch_request
-
     session = service.names.full(params.session_id)
     outcome = await service.apply_patch(patch_request(params, session))
     return changes_answer(session, service.names.shown_set_result(outcome))
 
 
 async def undo(service: "FileOps", params: wire.UndoParams) -> Answer:
-    from fileops.wire.history import undo_request
-
     session = service.names.full(params.session_id)
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     request = undo_request(params, of=of, by=session, has_user=not service.edits.is_agent)
@@ -119,8 +116,6 @@ async def undo(service: "FileOps", params: wire.UndoParams) -> Answer:
 
 
 async def rewind(service: "FileOps", params: "RewindParams") -> Answer:
-    from fileops.wire.rewinds import rewind_request
-
     session = service.names.full(params.by_session)
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     request = rewind_request(params, of=of, by=session, has_user=not service.edits.is_agent)
@@ -148,18 +143,12 @@ def edit_answer(session: SessionName, file_path: str, outcome: EditResult) -> An
 
 
 def changes_answer(session: SessionName, outcome: ChangeSetResult) -> Answer:
-    from fileops.wire.change_sets import change_set_result
-
     return Answer(result=change_set_result(outcome), outcome=outcome, session=session)
 
 
 def undo_answer(session: SessionName, outcome: UndoResult) -> Answer:
-    from fileops.wire.history import undo_result
-
     return Answer(result=undo_result(outcome), outcome=outcome, session=session)
 
 
 def rewind_answer(session: SessionName, outcome: RewindResult) -> Answer:
-    from fileops.wire.rewinds import rewind_result
-
     return Answer(result=rewind_result(outcome), outcome=outcome, session=session)

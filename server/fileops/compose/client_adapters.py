@@ -99,14 +99,11 @@ def warner_of(context: "ClientContext") -> "Callable[[str], None]":
     import asyncio
     from contextlib import suppress
 
-    from fileops.lsp import methods
-
     loop, client = asyncio.get_running_loop(), context.client
 
     def warn(sentence: str) -> None:
-        params = {"type": methods.WARNING, "message": f"fileops-server: {sentence}"}
         with suppress(RuntimeError):  # the loop is closed, so the client is gone
-            loop.call_soon_threadsafe(client.notify, methods.WINDOW_SHOW_MESSAGE, params)
+            loop.call_soon_threadsafe(client.warn, sentence)
 
     return warn
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fileops.compose.lsp_connection import LspConnection
 from fileops.compose.mcp_connection import McpConnection
-from fileops.compose.private import OF_A_SERVICE
+from fileops.compose.private import OF_A_SERVICE, OF_AN_LSP_CLIENT
 from fileops.compose.state import Connection, DaemonState, Hub
 from fileops.daemon.peer import ancestors_of, parent_of
 
@@ -27,7 +27,6 @@ CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": 
 # Imported before the loop runs, and while the garbage collector is off. The first client waits in the socket until
 # then; on the loop the same imports would take longer, and everything else would wait for them.
 OF_A_RECORD = ("fileops.record.recorder", "fileops.record.migration", "fileops.record.history")
-OF_A_CLIENT = ("fileops.rpc.session",)
 
 
 class HookedSession(NamedTuple):
@@ -42,7 +41,7 @@ def serve_daemon(options: "DaemonOptions") -> int:
     gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
     from fileops.daemon import process
 
-    for module in (*OF_A_SERVICE, *OF_A_CLIENT):
+    for module in (*OF_A_SERVICE, *OF_AN_LSP_CLIENT):
         import_module(module)
     with suppress(ImportError):  # Python may have been built without sqlite3: the first client gets a message then
         for module in OF_A_RECORD:

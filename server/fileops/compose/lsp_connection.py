@@ -37,7 +37,7 @@ class LspConnection(ClientConnection):
         from fileops.lsp.server import LspServer
         from fileops.lsp.stdio import LspSession
 
-        self._server = LspServer(self._build, notice, owns_process=not is_embedded)
+        self._server = LspServer(self._build, notice)
         max_unread_bytes: int | None = None
         if (hub := self._state.hub) is not None:
             max_unread_bytes = MAX_UNREAD_BYTES
@@ -148,7 +148,7 @@ class LspConnection(ClientConnection):
         client, own = context.client, self._state.own
         editor = LspEditor(client, asyncio.get_running_loop())
         documents = shared.files.connect(editor, lambda: client.position_encoding, self._name)
-        DocumentSync(documents, lambda: self._state.reviews.update(self._name)).register(context.add_standard)
+        DocumentSync(documents, lambda: self._state.reviews.update(self._name)).register(context.server)
         if is_editor(client.capabilities):
             shared.files.load()
         view = ReviewingClient(client, context.options, adapters.names, None if own is None else own.approver)
@@ -262,22 +262,12 @@ class LspConnection(ClientConnection):
         from fileops.lsp.undo_actions import LensRefresh, UndoActions
 
         has_lenses = context.options.code_lens or False
-        UndoActions(service, context.client, context.progress).register(context.add_standard, code_lens=has_lenses)
+        UndoActions(service, context.client).register(context.server, code_lens=has_lenses)
         if has_lenses:
             context.listen(LensRefresh(context.client).on_event)
 
     def _ignore_documents(self, context: "ClientContext") -> None:
         """An agent opens no documents: its text would count as a person's unsaved text."""
-        from fileops.lsp import methods
+        from fileops.lsp.text_sync import ignore_documents
 
-        warn = client_adapters.warner_of(context)
-        is_first = True
-
-        def ignore(_params: object) -> None:
-            nonlocal is_first
-            if is_first:
-                warn("documents of an agent are ignored; attach with the role editor to open documents")
-            is_first = False
-
-        for method in methods.DOCUMENT_NOTIFICATIONS:
-            self._server.connection.register_notification(method, ignore)
+        ignore_documents(context.server)

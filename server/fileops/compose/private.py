@@ -20,9 +20,13 @@ OF_A_SERVICE = (
 )
 OF_AN_LSP_CLIENT = (
     "fileops.lsp.prompts",
+    "fileops.lsp.reviews",
+    "fileops.lsp.server",  # with pygls and lsprotocol
+    "fileops.lsp.stdio",
     "fileops.lsp.text_sync",
     "fileops.lsp.undo_actions",
     "fileops.lsp.workspace_edit",
+    "pygls.progress",  # pygls imports it with its first server
 )
 
 

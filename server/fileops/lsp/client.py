@@ -3,13 +3,14 @@
 import asyncio
 from typing import Any, cast
 
+from lsprotocol import types
+
+from fileops.lsp.converter import to_json
 from fileops.model.documents import PositionEncoding
 from fileops.rpc.connection import Connection
 from fileops.rpc.outgoing import ClientGone, ClientRefused
 
 __all__ = ["Client", "ClientGone", "ClientRefused"]
-
-_ENCODINGS: tuple[PositionEncoding, ...] = ("utf-8", "utf-16", "utf-32")
 
 
 class Client:
@@ -19,13 +20,12 @@ class Client:
         self._connection = connection
         self.capabilities: dict[str, object] = {}
         self._looked_up: dict[str, object] = {}
-        self.position_encoding: PositionEncoding = "utf-16"  # as negotiated
+        self.position_encoding: PositionEncoding = "utf-16"  # the negotiated one, from `initialize` on
         self._asking: set[asyncio.Task[object]] = set()
 
     def begin(self, capabilities: dict[str, object]) -> None:
         self.capabilities = capabilities
         self._looked_up.clear()
-        self.position_encoding = position_encoding(capabilities)
 
     def capability(self, dotted: str) -> object:
         """Return a value of the client's capabilities as sent ("workspace.applyEdit"), None if it is absent."""
@@ -49,15 +49,15 @@ class Client:
     ) -> object:
         """Send a request and return its result as plain JSON, unchecked. A timeout or a cancel withdraws the request.
 
-        Args: params: JSON types or a msgspec Struct; None for none. withdrawal: see OutgoingRequests.ask.
+        Args: params: as for `notify`; None for none. withdrawal: see OutgoingRequests.ask.
         Raises: TimeoutError, ClientGone, ClientRefused.
         """
-        task = asyncio.current_task()
+        task, plain = asyncio.current_task(), to_json(params)
         if task is None:
-            return await self._connection.outgoing.ask(method, params, timeout_s, withdrawal)
+            return await self._connection.outgoing.ask(method, plain, timeout_s, withdrawal)
         self._asking.add(task)
         try:
-            return await self._connection.outgoing.ask(method, params, timeout_s, withdrawal)
+            return await self._connection.outgoing.ask(method, plain, timeout_s, withdrawal)
         finally:
             self._asking.discard(task)
 
@@ -66,7 +66,13 @@ class Client:
         return task in self._asking
 
     def notify(self, method: str, params: Any) -> None:
-        self._connection.notify(method, params)
+        """Args: params: JSON types, a msgspec Struct, or a value of lsprotocol."""
+        self._connection.notify(method, to_json(params))
+
+    def warn(self, sentence: str) -> None:
+        """Show a warning to the client's user."""
+        params = types.ShowMessageParams(type=types.MessageType.Warning, message=f"fileops-server: {sentence}")
+        self.notify(types.WINDOW_SHOW_MESSAGE, params)
 
 
 def value_at(capabilities: object, dotted: str) -> object:
@@ -80,12 +86,3 @@ def is_editor(client_capabilities: object) -> bool:
     """Whether documents are likely to be opened: then the modules for them are loaded before the first one is."""
     keeps_documents = isinstance(value_at(client_capabilities, "textDocument"), dict)
     return keeps_documents or value_at(client_capabilities, "workspace.applyEdit") is True
-
-
-def position_encoding(client_capabilities: object) -> "PositionEncoding":
-    """Return the client's first choice among the encodings that LSP knows, else utf-16, LSP's default."""
-    offered = value_at(client_capabilities, "general.positionEncodings")
-    for encoding in cast("list[object]", offered) if isinstance(offered, list) else ():
-        if encoding in _ENCODINGS:
-            return encoding
-    return "utf-16"

@@ -1,8 +1,9 @@
-"""lsprotocol's converter, without one costly part that is not needed.
+"""lsprotocol's converter, without one costly part that is not needed, and LSP's values as JSON.
 
 A separate module, because it reaches into lsprotocol, whose next version may change that.
 """
 
+from functools import cache
 from typing import Any, cast
 
 from cattrs import Converter
@@ -10,10 +11,19 @@ from lsprotocol import types
 from pygls.protocol import default_converter
 
 
-def converter_factory() -> Converter:
-    converter = default_converter()
-    converter.register_structure_hook(types.ClientCapabilities, _client_capabilities)
-    return converter
+@cache
+def converter() -> Converter:
+    """One for all clients: it keeps the code that it generates for each type."""
+    made = default_converter()
+    made.register_structure_hook(types.ClientCapabilities, _client_capabilities)
+    return made
+
+
+def to_json(value: Any) -> Any:
+    """Convert lsprotocol's values to JSON types; return JSON types and our Structs unchanged."""
+    if hasattr(value, "__attrs_attrs__") or isinstance(value, list):
+        return converter().unstructure(value)
+    return value
 
 
 def _client_capabilities(value: Any, _type: Any) -> types.ClientCapabilities:

@@ -5,11 +5,12 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.model.approval import Correction, CorrectionRequest
 from fileops.service.hub.names import SessionNames
 from fileops.wire.types import JsonObject
+
+CORRECT_EDIT = "fileops/correctEdit"
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ class LspCorrector:
     async def correct(self, request: CorrectionRequest) -> Correction | None:
         shown = replace(request, session_id=self._names.local(request.session_id))
         try:
-            answer = await self._client.ask(methods.CORRECT_EDIT, shown, timeout_s=self._timeout_s)
+            answer = await self._client.ask(CORRECT_EDIT, shown, timeout_s=self._timeout_s)
         except (TimeoutError, ClientGone):
             return None
         except ClientRefused as refusal:

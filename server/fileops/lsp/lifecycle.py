@@ -6,7 +6,8 @@ lifecycle".
 
 from enum import Enum, auto
 
-from fileops.lsp import methods
+from lsprotocol import types
+
 from fileops.rpc import errors
 from fileops.rpc.errors import RpcError
 
@@ -24,7 +25,7 @@ class Kind(Enum):
     NOTIFICATION = auto()  # any but `exit`, which is allowed in every state
 
 
-_KINDS = {methods.INITIALIZE: Kind.INITIALIZE, methods.SHUTDOWN: Kind.SHUTDOWN}
+_KINDS = {types.INITIALIZE: Kind.INITIALIZE, types.SHUTDOWN: Kind.SHUTDOWN}
 _NOT_INITIALIZED = errors.not_initialized()
 _INITIALIZED = errors.invalid_request("already initialized")
 _SHUT_DOWN = errors.invalid_request("shut down; only exit can follow")

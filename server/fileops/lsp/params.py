@@ -1,14 +1,17 @@
-"""Params of the standard messages, strictly typed, in place of those of lsprotocol.
+"""What is checked of the params of standard messages, before lsprotocol's types are made of them.
 
-Its converter coerces (null becomes "None", "3" becomes 3), so the parts that the server relies on are checked here.
-Other keys pass unchecked, as LSP requires of a server.
+Its converter coerces (null becomes "None", "3" becomes 3), so the parts that the server relies on are checked first.
+Other keys are ignored, as LSP requires of a server.
 """
 
-from typing import Literal
+from typing import Any, Literal, cast
 
 import msgspec
+from cattrs import BaseValidationError
+from lsprotocol import types
 
-from fileops.lsp import methods
+from fileops.lsp.converter import converter
+from fileops.rpc.decode import InvalidParams, decode
 
 Uri = str
 
@@ -56,6 +59,21 @@ class InitializeParams(_Lsp, frozen=True, kw_only=True):
     """What the client is."""
     work_done_token: str | int | None = None
     """Accepted, and ignored."""
+
+    def standard(self) -> types.InitializeParams:
+        """Return lsprotocol's value, with that part of the capabilities which pygls reads."""
+        folders, info = self.workspace_folders, self.client_info
+        return types.InitializeParams(
+            capabilities=converter().structure(self.capabilities, types.ClientCapabilities),
+            process_id=self.process_id,
+            root_path=self.root_path,
+            root_uri=self.root_uri,
+            initialization_options=self.initialization_options,
+            workspace_folders=None
+            if folders is None
+            else [types.WorkspaceFolder(uri=folder.uri, name=folder.name) for folder in folders],
+            client_info=None if info is None else types.ClientInfo(name=info.name, version=info.version),
+        )
 
 
 class FoldersEvent(_Lsp, frozen=True, kw_only=True):
@@ -142,7 +160,7 @@ class Range(_Lsp, frozen=True, kw_only=True):
     """The position after it."""
 
 
-class ContentChange(_Lsp, frozen=True, kw_only=True):
+class ContentChange(_Lsp, frozen=True, kw_only=True, omit_defaults=True):
     """A change of a document."""
 
     text: str
@@ -220,14 +238,34 @@ class CodeLensParams(_Lsp, frozen=True, kw_only=True):
 
 
 STANDARD_PARAMS: dict[str, type[msgspec.Struct]] = {
-    methods.SET_TRACE: SetTraceParams,
-    methods.WINDOW_WORK_DONE_PROGRESS_CANCEL: ProgressCancelParams,
-    methods.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: DidChangeWorkspaceFoldersParams,
-    methods.TEXT_DOCUMENT_DID_OPEN: DidOpenParams,
-    methods.TEXT_DOCUMENT_DID_CHANGE: DidChangeParams,
-    methods.TEXT_DOCUMENT_DID_SAVE: DidSaveParams,
-    methods.TEXT_DOCUMENT_DID_CLOSE: DidCloseParams,
-    methods.WORKSPACE_EXECUTE_COMMAND: ExecuteCommandParams,
-    methods.TEXT_DOCUMENT_CODE_ACTION: CodeActionParams,
-    methods.TEXT_DOCUMENT_CODE_LENS: CodeLensParams,
+    types.SET_TRACE: SetTraceParams,
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: ProgressCancelParams,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: DidChangeWorkspaceFoldersParams,
+    types.TEXT_DOCUMENT_DID_OPEN: DidOpenParams,
+    types.TEXT_DOCUMENT_DID_CHANGE: DidChangeParams,
+    types.TEXT_DOCUMENT_DID_SAVE: DidSaveParams,
+    types.TEXT_DOCUMENT_DID_CLOSE: DidCloseParams,
+    types.WORKSPACE_EXECUTE_COMMAND: ExecuteCommandParams,
+    types.TEXT_DOCUMENT_CODE_ACTION: CodeActionParams,
+    types.TEXT_DOCUMENT_CODE_LENS: CodeLensParams,
 }
+
+
+def standard_params(method: str, params: object) -> Any:
+    """Check params, and return lsprotocol's value of them. Raises: InvalidParams.
+
+    lsprotocol itself refuses few: numbers that are no `uinteger` of LSP.
+    """
+    given: Any = {} if params is None else params
+    if method == types.INITIALIZE:
+        return decode(given, InitializeParams)
+    if (shape := STANDARD_PARAMS.get(method)) is None:  # of `initialized`, `shutdown` and `exit` nothing is used
+        return given
+    checked: dict[str, Any] = msgspec.to_builtins(decode(given, shape))
+    if method == types.TEXT_DOCUMENT_CODE_ACTION:
+        checked["context"]["diagnostics"] = []  # required by LSP; not looked at
+    value: Any = types.METHOD_TO_TYPES[method][2]
+    try:
+        return cast("object", converter().structure(checked, value))
+    except BaseValidationError as fault:
+        raise InvalidParams("is no " + getattr(value, "__name__", method)) from fault

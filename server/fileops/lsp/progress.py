@@ -11,7 +11,8 @@ import uuid
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from fileops.lsp import methods
+from lsprotocol import types
+
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 
 QUICK_S = 1.0  # docs/PROTOCOL.md: work expected to take over a second reports
@@ -24,6 +25,7 @@ TITLES = {
     "fileops/edit": "Editing a file",
     "fileops/multiEdit": "Editing a file",
     "fileops/undo": "Undoing edits",
+    types.WORKSPACE_EXECUTE_COMMAND: "Undoing edits",
     "fileops/bash": "Running a command",
 }  # of the requests for which the server creates a token
 
@@ -101,7 +103,7 @@ class _Report:
         if self._unsent:
             self._report()
         if self._has_begun:
-            self._notify({"kind": "end"})
+            self._notify(types.WorkDoneProgressEnd())
 
     def _send_unsent(self) -> None:
         self._lag_timer = None
@@ -112,7 +114,7 @@ class _Report:
 
     def _report(self) -> None:
         note = f"... ({self._n_dropped} characters are left out here)\n" if self._n_dropped else ""
-        self._notify({"kind": "report", "message": note + self._unsent})
+        self._notify(types.WorkDoneProgressReport(message=note + self._unsent))
         self._unsent = ""
         self._n_dropped = 0
 
@@ -126,7 +128,8 @@ class _Report:
 
     async def _create(self) -> None:
         try:
-            await self._client.ask(methods.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": self._token}, timeout_s=CREATE_S)
+            params = types.WorkDoneProgressCreateParams(token=self._token)
+            await self._client.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, timeout_s=CREATE_S)
         except (TimeoutError, ClientGone, ClientRefused):
             return
         self._begin()
@@ -134,7 +137,9 @@ class _Report:
     def _begin(self) -> None:
         if not self._has_begun:
             self._has_begun = True
-            self._notify({"kind": "begin", "title": self._title, "cancellable": True})
+            self._notify(types.WorkDoneProgressBegin(title=self._title, cancellable=True))
 
-    def _notify(self, value: dict[str, object]) -> None:
-        self._client.notify(methods.PROGRESS, {"token": self._token, "value": value})
+    def _notify(
+        self, value: types.WorkDoneProgressBegin | types.WorkDoneProgressReport | types.WorkDoneProgressEnd
+    ) -> None:
+        self._client.notify(types.PROGRESS, types.ProgressParams(token=self._token, value=value))

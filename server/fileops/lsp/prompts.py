@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
 import msgspec
+from lsprotocol import types
 
 from fileops.core.presentation.diffs import cut_diff
-from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.model.approval import (
     Always,
@@ -32,6 +32,12 @@ from fileops.service.review.queue import Review
 from fileops.wire.commands import ConfirmCommandParams
 from fileops.wire.convert import confirm_changes_params, confirm_params
 from fileops.wire.types import AskingSession
+
+CONFIRM_EDIT, CONFIRM_CHANGES, CONFIRM_COMMAND = (
+    "fileops/confirmEdit",
+    "fileops/confirmChanges",
+    "fileops/confirmCommand",
+)
 
 log = logging.getLogger(__name__)
 
@@ -78,15 +84,15 @@ class UserPrompt:
 
     async def ask_by_message(self, message: str, yes: str, timeout_s: float | None) -> Decision | None:
         """Ask by `window/showMessageRequest`. yes: the title of the button that approves. Raises: TimeoutError."""
-        actions = [{"title": title} for title in (yes, ALWAYS, REJECT)]
-        params = {"type": methods.INFO, "message": message, "actions": actions}
+        actions = [types.MessageActionItem(title=title) for title in (yes, ALWAYS, REJECT)]
+        params = types.ShowMessageRequestParams(type=types.MessageType.Info, message=message, actions=actions)
         buttons = {yes: Once(), ALWAYS: Always(), REJECT: Reject()}
 
         def decode(answer: object) -> Decision | None:
             title = cast("dict[str, object]", answer).get("title") if isinstance(answer, dict) else None
             return buttons.get(title) if isinstance(title, str) else None
 
-        return await self.ask(methods.WINDOW_SHOW_MESSAGE_REQUEST, params, decode, timeout_s)
+        return await self.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params, decode, timeout_s)
 
 
 # --- edits -------------------------------------------------------------------------------------------------------
@@ -116,7 +122,7 @@ class EditPrompt:
         if question.files and self._confirms_changes:
             params = confirm_changes_params(question, asking)
             return await self._prompt.ask(
-                methods.CONFIRM_CHANGES, params, lambda answer: set_decision_of(answer, question), None
+                CONFIRM_CHANGES, params, lambda answer: set_decision_of(answer, question), None
             )
         if question.files:
             return await decide_each(question, lambda file: self._ask_about_edit(file, asking))
@@ -126,9 +132,7 @@ class EditPrompt:
         self, question: ApprovalRequest, asking: AskingSession | msgspec.UnsetType
     ) -> Decision | None:
         params = confirm_params(question, asking)
-        return await self._prompt.ask(
-            methods.CONFIRM_EDIT, params, lambda answer: edit_decision_of(answer, question), None
-        )
+        return await self._prompt.ask(CONFIRM_EDIT, params, lambda answer: edit_decision_of(answer, question), None)
 
     @property
     def _confirms_changes(self) -> bool:
@@ -287,7 +291,7 @@ class LspCommandApprover:
         params = ConfirmCommandParams(
             command=request.command, cwd=cwd, session_id=session, description=request.description
         )
-        return await self._prompt.ask(methods.CONFIRM_COMMAND, params, _command_decision_of, self._timeout_s)
+        return await self._prompt.ask(CONFIRM_COMMAND, params, _command_decision_of, self._timeout_s)
 
 
 def _command_decision_of(answer: object) -> Decision | None:

@@ -26,11 +26,11 @@ class LspSession(StreamSession):
             server,
             for_reading,
             for_writing,
-            end_of_input=lambda: 0 if is_terminal or server.dialect.is_shut_down else BROKEN,
+            end_of_input=lambda: 0 if is_terminal or server.protocol.is_shut_down else BROKEN,
             max_unread_bytes=max_unread_bytes,
         )
         self._parent = ParentWatch(asyncio.get_running_loop(), lambda: self.end(BROKEN, "the client's process is gone"))
-        server.dialect.on_exit = self.end
+        server.protocol.on_exit = self.end
         server.on_parent = self._parent.watch if watch_parent else lambda _pid: None
 
     async def serve(self) -> Ended:

@@ -8,13 +8,16 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import cast
+from typing import TYPE_CHECKING, cast
+
+from lsprotocol import types
 
 from fileops.core.uris import path_of
-from fileops.lsp import methods
-from fileops.lsp.params import ContentChange, DidChangeParams, DidCloseParams, DidOpenParams, DidSaveParams
 from fileops.model.documents import DocumentChange, Position
 from fileops.ports import DocumentSink
+
+if TYPE_CHECKING:
+    from fileops.lsp.server import LspServer
 
 log = logging.getLogger(__name__)
 
@@ -36,13 +39,27 @@ class DocumentSync:
         self._classify_every_s = classify_every_s
         self._is_classifying = False
 
-    def register(self, add_standard: Callable[..., None]) -> None:
-        add_standard(methods.TEXT_DOCUMENT_DID_OPEN, self.did_open, on_lost=self.lose_open)
-        add_standard(methods.TEXT_DOCUMENT_DID_CHANGE, self.did_change, on_lost=self.lose_change)
-        add_standard(methods.TEXT_DOCUMENT_DID_SAVE, self.did_save, {"includeText": False})
-        add_standard(methods.TEXT_DOCUMENT_DID_CLOSE, self.did_close)
+    def register(self, server: "LspServer") -> None:
+        @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+        def did_open(params: types.DidOpenTextDocumentParams) -> None:
+            self.did_open(params)
 
-    def did_open(self, params: DidOpenParams) -> None:
+        @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+        def did_change(params: types.DidChangeTextDocumentParams) -> None:
+            self.did_change(params)
+
+        @server.feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))
+        def did_save(params: types.DidSaveTextDocumentParams) -> None:
+            self.did_save(params)
+
+        @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+        def did_close(params: types.DidCloseTextDocumentParams) -> None:
+            self.did_close(params)
+
+        server.protocol.on_lost[types.TEXT_DOCUMENT_DID_OPEN] = self.lose_open
+        server.protocol.on_lost[types.TEXT_DOCUMENT_DID_CHANGE] = self.lose_change
+
+    def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         document = params.text_document
         path = path_of(document.uri)
         if path is None:
@@ -51,18 +68,18 @@ class DocumentSync:
         self._on_opened()
         self._classify_soon()
 
-    def did_change(self, params: DidChangeParams) -> None:
+    def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         document = params.text_document
         changes = [_change_of(change) for change in params.content_changes]
         if not self._documents.changed(document.uri, document.version, changes) and path_of(document.uri) is not None:
             log.warning("a change of a document that is not open was ignored")
         self._classify_soon()
 
-    def did_save(self, params: DidSaveParams) -> None:
+    def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
         self._documents.saved(params.text_document.uri)
         self._classify_soon()
 
-    def did_close(self, params: DidCloseParams) -> None:
+    def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         self._documents.closed(params.text_document.uri)
         self._on_opened()
 
@@ -112,14 +129,33 @@ class DocumentSync:
         self._classify_soon()
 
 
+def ignore_documents(server: "LspServer") -> None:
+    """Take no documents of an agent, and warn of the first: its text would count as a person's unsaved text."""
+    is_first = True
+
+    def ignored(_params: object, _reason: str) -> None:
+        nonlocal is_first
+        if is_first:
+            server.client.warn("documents of an agent are ignored; attach with the role editor to open documents")
+        is_first = False
+
+    for method in (
+        types.TEXT_DOCUMENT_DID_OPEN,
+        types.TEXT_DOCUMENT_DID_CHANGE,
+        types.TEXT_DOCUMENT_DID_SAVE,
+        types.TEXT_DOCUMENT_DID_CLOSE,
+    ):
+        server.protocol.on_lost[method] = ignored
+
+
 def _uri_in(raw: object) -> str | None:
     document = cast("dict[str, object]", raw).get("textDocument") if isinstance(raw, dict) else None
     uri = cast("dict[str, object]", document).get("uri") if isinstance(document, dict) else None
     return uri if isinstance(uri, str) else None
 
 
-def _change_of(change: ContentChange) -> DocumentChange:
-    if change.range is None:
+def _change_of(change: types.TextDocumentContentChangeEvent) -> DocumentChange:
+    if isinstance(change, types.TextDocumentContentChangeWholeDocument):
         return change.text
     start, end = change.range.start, change.range.end
     return Position(start.line, start.character), Position(end.line, end.character), change.text

@@ -2,24 +2,23 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
+from lsprotocol import types
 from msgspec.structs import replace
 
 from fileops.core.uris import path_of
-from fileops.lsp import methods
 from fileops.lsp.client import Client, ClientGone, ClientRefused
-from fileops.lsp.params import CodeActionParams, CodeLensParams, ExecuteCommandParams
-from fileops.lsp.progress import ProgressTokens
 from fileops.model.events import DidEdit, Event
 from fileops.model.requests import UndoRequest
 from fileops.model.results import AgentEditRange
-from fileops.rpc.decode import InvalidParams, decode
-from fileops.service.hub.names import SessionNames
+from fileops.rpc.decode import decode
+from fileops.wire.history import undo_result
 from fileops.wire.types import ToolResult, UndoEditArgument, UndoSessionArgument
 
 if TYPE_CHECKING:
+    from fileops.lsp.server import LspServer
     from fileops.service.fileops import FileOps
 
 log = logging.getLogger(__name__)
@@ -32,32 +31,47 @@ REFRESH_S = 10.0  # for the answer to a refresh, which contains nothing
 class UndoActions:
     """Belongs to the event loop."""
 
-    def __init__(self, service: "FileOps", client: Client, progress: ProgressTokens) -> None:
+    def __init__(self, service: "FileOps", client: Client) -> None:
         self._service = service
         self._client = client
-        self._progress = progress
 
-    def register(self, add_standard: Callable[..., None], *, code_lens: bool) -> None:
-        add_standard(methods.WORKSPACE_EXECUTE_COMMAND, self.execute, {"commands": [UNDO_EDIT, UNDO_SESSION]})
-        kinds: dict[str, object] = {"codeActionKinds": [ACTION_KIND]}
-        options = kinds if self._takes_literals() else None  # LSP, CodeActionOptions: valid with literals only
-        add_standard(methods.TEXT_DOCUMENT_CODE_ACTION, self.code_actions, options)
+    def register(self, server: "LspServer", *, code_lens: bool) -> None:
+        @server.command(UNDO_EDIT)
+        async def undo_edit(argument: Any) -> ToolResult:
+            edit_id = argument if isinstance(argument, str) else decode(argument, UndoEditArgument).edit_id
+            return await self._undo(UndoRequest(edit_id=edit_id, is_approved=True))
+
+        @server.command(UNDO_SESSION)
+        async def undo_session(argument: Any) -> ToolResult:
+            names = self._service.names
+            if isinstance(argument, str):
+                return await self._undo(UndoRequest(session_id=names.resolve(argument), is_approved=True))
+            target = decode(argument, UndoSessionArgument)
+            session = names.resolve(target.session_id)
+            return await self._undo(UndoRequest(session_id=session, file_path=target.file_path, is_approved=True))
+
+        kinds = types.CodeActionOptions(code_action_kinds=[ACTION_KIND])
+
+        # LSP, CodeActionOptions: valid with literals only
+        @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds if self._takes_literals() else None)
+        async def code_actions(params: types.CodeActionParams) -> list[types.CodeAction] | list[types.Command]:
+            return await self.code_actions(params)
+
         if code_lens:
-            add_standard(methods.TEXT_DOCUMENT_CODE_LENS, self.code_lenses, {"resolveProvider": False})
 
-    async def execute(self, params: ExecuteCommandParams) -> ToolResult:
-        request = _undo_request(params, self._service.names)
-        from fileops.wire.history import undo_result
+            @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
+            async def code_lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
+                return [_lens(written) for written in await self._ranges(params.text_document.uri)]
 
-        with self._progress.reporting(params.work_done_token, "fileops/undo"):
-            outcome = await self._service.edits.undo(request)
-        result = undo_result(outcome)
+    async def _undo(self, request: UndoRequest) -> ToolResult:
+        """The editor's user ran the command, so it counts as approved."""
+        result = undo_result(await self._service.edits.undo(request))
         if result.error is not None:
-            message = {"type": methods.ERROR, "message": f"fileops: {result.error.message}"}
-            self._client.notify(methods.WINDOW_SHOW_MESSAGE, message)
+            message = types.ShowMessageParams(type=types.MessageType.Error, message=f"fileops: {result.error.message}")
+            self._client.notify(types.WINDOW_SHOW_MESSAGE, message)
         return result
 
-    async def code_actions(self, params: CodeActionParams) -> list[dict[str, object]]:
+    async def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction] | list[types.Command]:
         """Return literals, or commands for a client without `codeActionLiteralSupport`."""
         if not _wants(params.context.only):
             return []
@@ -80,10 +94,7 @@ class UndoActions:
                 commands.append(_command(title, UNDO_SESSION, argument))
         if not self._takes_literals():
             return commands
-        return [{"title": command["title"], "kind": ACTION_KIND, "command": command} for command in commands]
-
-    async def code_lenses(self, params: CodeLensParams) -> list[dict[str, object]]:
-        return [_lens(written) for written in await self._ranges(params.text_document.uri)]
+        return [types.CodeAction(title=command.title, kind=ACTION_KIND, command=command) for command in commands]
 
     def _takes_literals(self) -> bool:
         return isinstance(self._client.capability("textDocument.codeAction.codeActionLiteralSupport"), dict)
@@ -120,32 +131,11 @@ class LensRefresh:
         while self._is_due:
             self._is_due = False
             try:
-                await self._client.ask(methods.WORKSPACE_CODE_LENS_REFRESH, None, timeout_s=REFRESH_S)
+                await self._client.ask(types.WORKSPACE_CODE_LENS_REFRESH, None, timeout_s=REFRESH_S)
             except (TimeoutError, ClientGone):
                 return
             except ClientRefused as refusal:
                 log.info("the editor does not refresh its code lenses: error %s", refusal.code)
-
-
-def _undo_request(params: ExecuteCommandParams, names: SessionNames) -> UndoRequest:
-    """Translate a command. The editor's user ran it, so it counts as approved. Raises: InvalidParams."""
-    arguments = params.arguments or []
-    if params.command not in {UNDO_EDIT, UNDO_SESSION}:
-        raise InvalidParams("no such command", ".command")
-    if len(arguments) != 1:
-        raise InvalidParams("must hold one argument", ".arguments")
-    argument = arguments[0]
-    try:
-        if params.command == UNDO_EDIT:
-            edit_id = argument if isinstance(argument, str) else decode(argument, UndoEditArgument).edit_id
-            return UndoRequest(edit_id=edit_id, is_approved=True)
-        if isinstance(argument, str):
-            return UndoRequest(session_id=names.resolve(argument), is_approved=True)
-        target = decode(argument, UndoSessionArgument)
-        session = names.resolve(target.session_id)
-        return UndoRequest(session_id=session, file_path=target.file_path, is_approved=True)
-    except InvalidParams as fault:
-        raise fault.below(".arguments[0]") from None
 
 
 def _wants(only: Iterable[str] | None) -> bool:
@@ -153,11 +143,12 @@ def _wants(only: Iterable[str] | None) -> bool:
     return only is None or any(kind in {"", ACTION_KIND} or ACTION_KIND.startswith(f"{kind}.") for kind in only)
 
 
-def _command(title: str, command: str, argument: dict[str, object]) -> dict[str, object]:
-    return {"title": title, "command": command, "arguments": [argument]}
+def _command(title: str, command: str, argument: dict[str, object]) -> types.Command:
+    return types.Command(title=title, command=command, arguments=[argument])
 
 
-def _lens(written: AgentEditRange) -> dict[str, object]:
-    start, end = {"line": written.first_line, "character": 0}, {"line": written.last_line, "character": 0}
-    command = _command("agent edit: undo", UNDO_EDIT, {"edit_id": written.edit.edit_id})
-    return {"range": {"start": start, "end": end}, "command": command}
+def _lens(written: AgentEditRange) -> types.CodeLens:
+    lines = types.Range(start=types.Position(written.first_line, 0), end=types.Position(written.last_line, 0))
+    return types.CodeLens(
+        range=lines, command=_command("agent edit: undo", UNDO_EDIT, {"edit_id": written.edit.edit_id})
+    )

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from fileops.lsp import methods
+from lsprotocol import types
+
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.model.errors import ApplyRefused, DocumentUnknown
 from fileops.model.internal_errors import Cancelled
@@ -54,10 +55,10 @@ class LspEditor:
     ) -> None:
         if not is_current():  # on the loop, all that the editor has sent is handled
             raise ApplyRefused(reason="the document has changed")
-        params = {"label": LABEL, "edit": self._workspace_edit(edits)}
+        params = types.ApplyWorkspaceEditParams(label=LABEL, edit=self._workspace_edit(edits))
         try:
             answer = await self._client.ask(
-                methods.WORKSPACE_APPLY_EDIT, params, timeout_s=self._timeout_s, withdrawal=withdrawal
+                types.WORKSPACE_APPLY_EDIT, params, timeout_s=self._timeout_s, withdrawal=withdrawal
             )
         except TimeoutError:
             if withdrawal.done():
@@ -78,38 +79,39 @@ class LspEditor:
             reason = result.get("failureReason")
             raise ApplyRefused(reason=reason[:1000] if isinstance(reason, str) else "the editor did not apply the edit")
 
-    def _workspace_edit(self, edits: "Sequence[BufferEdit]") -> dict[str, object]:
-        can_annotate = self.checks_version and isinstance(
-            self._client.capability("workspace.workspaceEdit.changeAnnotationSupport"), dict
-        )
-        annotation = {"annotationId": _ANNOTATION} if can_annotate else {}
+    def _workspace_edit(self, edits: "Sequence[BufferEdit]") -> types.WorkspaceEdit:
         if not self.checks_version:
-            return {"changes": {edit.uri: _text_edits(edit, annotation) for edit in edits}}
-        changes: dict[str, object] = {
-            "documentChanges": [
-                {
-                    "textDocument": {"uri": edit.uri, "version": edit.version},
-                    "edits": _text_edits(edit, annotation),
-                }
-                for edit in edits
-            ]
-        }
-        if can_annotate:
-            changes["changeAnnotations"] = {_ANNOTATION: {"label": LABEL, "needsConfirmation": False}}
-        return changes
+            return types.WorkspaceEdit(changes={edit.uri: _text_edits(edit) for edit in edits})
+        can_annotate = isinstance(self._client.capability("workspace.workspaceEdit.changeAnnotationSupport"), dict)
+        changes = [
+            types.TextDocumentEdit(
+                text_document=types.OptionalVersionedTextDocumentIdentifier(uri=edit.uri, version=edit.version),
+                edits=_annotated(_text_edits(edit)) if can_annotate else _text_edits(edit),
+            )
+            for edit in edits
+        ]
+        annotation = types.ChangeAnnotation(label=LABEL, needs_confirmation=False)
+        return types.WorkspaceEdit(
+            document_changes=changes, change_annotations={_ANNOTATION: annotation} if can_annotate else None
+        )
 
 
-def _text_edits(edit: "BufferEdit", annotation: dict[str, str]) -> list[dict[str, object]]:
+def _text_edits(edit: "BufferEdit") -> list[types.TextEdit]:
     return [
-        {
-            "range": {
-                "start": {"line": text_edit.start.line, "character": text_edit.start.character},
-                "end": {"line": text_edit.end.line, "character": text_edit.end.character},
-            },
-            "newText": text_edit.new_text,
-            **annotation,
-        }
+        types.TextEdit(
+            range=types.Range(
+                start=types.Position(text_edit.start.line, text_edit.start.character),
+                end=types.Position(text_edit.end.line, text_edit.end.character),
+            ),
+            new_text=text_edit.new_text,
+        )
         for text_edit in edit.edits
+    ]
+
+
+def _annotated(edits: Sequence[types.TextEdit]) -> list[types.AnnotatedTextEdit]:
+    return [
+        types.AnnotatedTextEdit(annotation_id=_ANNOTATION, range=edit.range, new_text=edit.new_text) for edit in edits
     ]
 
 

@@ -1,7 +1,8 @@
 """Workspace folders as a client names them: URIs, and the paths that they lead to."""
 
+from lsprotocol import types
+
 from fileops.core.uris import path_of, scheme_of
-from fileops.lsp.params import DidChangeWorkspaceFoldersParams, InitializeParams
 from fileops.rpc.decode import InvalidParams
 
 
@@ -16,11 +17,11 @@ class ClientFolders:
         """Absolute paths."""
         return tuple(self._by_uri.values())
 
-    def begin(self, params: InitializeParams) -> None:
+    def begin(self, params: types.InitializeParams) -> None:
         """Raises: InvalidParams; then the folders are as before."""
         self._by_uri = _folders_of(params)
 
-    def change(self, params: DidChangeWorkspaceFoldersParams) -> list[str]:
+    def change(self, params: types.DidChangeWorkspaceFoldersParams) -> list[str]:
         """Remove and add folders. Returns why some were not added."""
         refusals: list[str] = []
         for folder in params.event.removed:
@@ -36,7 +37,7 @@ class ClientFolders:
         return refusals
 
 
-def _folders_of(params: InitializeParams) -> dict[str, str]:
+def _folders_of(params: types.InitializeParams) -> dict[str, str]:
     """Map the URIs of the local folders to paths. LSP's older root keys count if there is no folder list.
 
     Raises: InvalidParams, for a local folder without a usable path: without any folder nothing would be confined.

@@ -8,7 +8,8 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from fileops.api.notices import notices_for
 from fileops.api.tools import Answer
@@ -35,9 +36,9 @@ from fileops.model.internal_errors import Cancelled
 from fileops.model.results import Notices
 from fileops.model.sessions import SessionName
 from fileops.rpc import errors
-from fileops.rpc.connection import Connection, Pause
+from fileops.rpc.connection import Connection
 from fileops.rpc.decode import InvalidParams, decode
-from fileops.rpc.errors import MessageId, RequestRefused, RpcError
+from fileops.rpc.errors import MessageId, RequestRefused
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
@@ -85,24 +86,16 @@ class McpServer:
             self.service.run_on_disk,
         )
         self._asking = asyncio.Lock()  # hosts show one form at a time
-        self.connection.register(protocol.TOOLS_CALL, self._call_tool)
         self.service.when_work_waits(lambda: self.connection.on_request_done())  # noqa: PLW0108  # it is set later
 
     # --- the connection's dialect ------------------------------------------------------------------------------
 
-    def refusal(self, msg_id: MessageId, method: str) -> RpcError | None:
-        """None: what may come depends on a request's `_meta`, so the handlers decide."""
-        del msg_id, method
+    def handle_request(self, msg_id: MessageId, method: str, params: object) -> None:
+        """What may come depends on a request's `_meta`, so the handlers decide."""
+        handle = self._call_tool if method == protocol.TOOLS_CALL else partial(self._answer, method)
+        self.connection.serve(msg_id, handle, params)
 
-    def handle_request(self, msg_id: MessageId, method: str, params: object) -> Pause | None:
-        try:
-            result = self._answer(method, params)
-        except Exception as fault:  # noqa: BLE001 - the boundary: any failure is answered
-            self.connection.refuse(msg_id, self.connection.error_of(fault))
-        else:
-            self.connection.answer(msg_id, result)
-
-    def handle_notification(self, method: str, params: object) -> Pause | None:
+    def handle_notification(self, method: str, params: object) -> None:
         match method:
             case protocol.CANCELLED:
                 self._cancel(params)
@@ -115,13 +108,6 @@ class McpServer:
 
     def is_cancellation(self, fault: BaseException) -> bool:
         return isinstance(fault, Cancelled)
-
-    def in_flight(self) -> "list[asyncio.Future[Any]]":
-        return []
-
-    @property
-    def n_in_flight(self) -> int:
-        return 0
 
     @property
     def _asks_roots(self) -> bool:

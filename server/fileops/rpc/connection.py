@@ -1,12 +1,13 @@
-"""A JSON-RPC connection: envelopes, handlers, requests in flight, and exactly one answer to every request.
+"""A JSON-RPC connection: envelopes, requests in flight, and exactly one answer to every request.
 
-It knows no protocol that is built on JSON-RPC: the order of messages, and the meaning of those that have no registered
-handler, come from a `Dialect`. Everything here belongs to the event loop.
+It knows no protocol that is built on JSON-RPC: which messages are served, and by what, is known to a `Dialect`.
+Everything here belongs to the event loop.
 """
 
 import asyncio
+import inspect
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Protocol
@@ -20,37 +21,23 @@ from fileops.rpc.outgoing import OutgoingRequests, Withdraw
 
 log = logging.getLogger(__name__)
 
-Handler = Callable[[Any], Awaitable[object]]
-TrySync = Callable[[Any], object | None]
-NotificationHandler = Callable[[object], None]
-Pause = Coroutine[Any, Any, None]
+Handler = Callable[[Any], object]  # a coroutine that it returns is awaited in a task
 
 
 class Dialect(Protocol):
-    """What a protocol adds to JSON-RPC: its lifecycle, and messages beyond the registered ones."""
+    """A protocol on top of JSON-RPC: its lifecycle, and its messages. Params that are absent or null are None."""
 
-    def refusal(self, msg_id: MessageId, method: str) -> RpcError | None:
-        """Why a request may not be made now; None if it may."""
+    def handle_request(self, msg_id: MessageId, method: str, params: object) -> None:
+        """Handle a request, and answer it by `serve`, `answer` or `refuse` of the connection. Raises nothing."""
         ...
 
-    def handle_request(self, msg_id: MessageId, method: str, params: object) -> Pause | None:
-        """Handle a request without a registered handler, and answer it through the connection."""
-        ...
-
-    def handle_notification(self, method: str, params: object) -> Pause | None:
-        """Handle any notification."""
+    def handle_notification(self, method: str, params: object) -> None:
+        """Handle a notification. Raises nothing."""
         ...
 
     def is_cancellation(self, fault: BaseException) -> bool:
         """Whether a handler failed because its request was cancelled in time."""
         ...
-
-    def in_flight(self) -> "list[asyncio.Future[Any]]":
-        """The requests that the dialect itself is handling."""
-        ...
-
-    @property
-    def n_in_flight(self) -> int: ...
 
 
 class MessageSink(Protocol):
@@ -83,89 +70,54 @@ class Connection:
         self.on_request_done: Callable[[], None] = lambda: None
         self.outgoing = OutgoingRequests(self.send, self._request_done, withdraw)
         self._dialect = dialect
-        self._requests: dict[str, Handler] = {}
-        self._try_sync: dict[str, TrySync] = {}
-        self._notifications: dict[str, NotificationHandler] = {}
         self._tasks: dict[MessageId, asyncio.Task[None]] = {}
         self._unanswered: set[MessageId] = set()  # in flight, and the peer wants no answer any more
         self.is_settled = True
 
-    def register(self, method: str, handle: Handler, try_sync: TrySync | None = None) -> None:
-        """Handle the requests of this method. Handlers get the params as they came, None if absent.
-
-        try_sync is tried first, and returns None if something has to be waited for.
-        """
-        self._requests[method] = handle
-        if try_sync is not None:
-            self._try_sync[method] = try_sync
-
-    def register_notification(self, method: str, handle: NotificationHandler) -> None:
-        """Handle the notifications of this method. The handler gets the params as they came and raises nothing."""
-        self._notifications[method] = handle
-
-    def has_handler(self, method: str) -> bool:
-        return method in self._requests
-
     # --- in ------------------------------------------------------------------------------------------------------
 
-    def receive(self, body: bytes) -> Pause | None:
-        """Handle one message; raises nothing. A returned coroutine must be awaited before the next message."""
+    def receive(self, body: bytes) -> None:
+        """Handle one message; raises nothing."""
         self.is_settled = False
         match messages.parse(body):
             case Request(msg_id, method, params):
-                return self.handle_request(msg_id, method, params)
+                if msg_id in self._tasks:
+                    self.refuse(msg_id, errors.invalid_request("a request with this id is in flight"))
+                else:
+                    self._dialect.handle_request(msg_id, method, params)
             case Notification(method, params):
-                return self._dialect.handle_notification(method, params)
+                self._dialect.handle_notification(method, params)
             case Reply(msg_id, message):
                 self.outgoing.handle_reply(msg_id, message)
             case Malformed(msg_id, error):
                 self.refuse(msg_id, error)
-        return None
 
     def refuse_frame(self, reason: str) -> None:
         """Answer a frame that contains no message."""
         self.refuse(None, errors.parse_error(reason))
 
-    def handle_request(self, msg_id: MessageId, method: str, params: object) -> Pause | None:
-        if (refusal := self._refusal(msg_id, method)) is not None:
-            self.refuse(msg_id, refusal)
-        elif (handle := self._requests.get(method)) is not None:
-            with Delivery() as delivery:  # the task gets a copy of this context
-                try_sync = self._try_sync.get(method)
-                if try_sync is None or not self._answers(msg_id, try_sync, params, delivery):
-                    task = asyncio.get_running_loop().create_task(self._serve(msg_id, delivery, handle, params))
-                    self._tasks[msg_id] = task
-                    task.add_done_callback(partial(self._answer_with, msg_id, delivery))
-        else:
-            return self._dialect.handle_request(msg_id, method, params)
-        return None
+    def serve(self, msg_id: MessageId, handle: Handler, params: object) -> None:
+        """Call a handler, and answer the request with what it returns, or with an error if it raises.
 
-    def handle_registered_notification(self, method: str, params: object) -> bool:
-        """Whether a handler was registered for it, and has handled it."""
-        handle = self._notifications.get(method)
-        if handle is not None:
-            handle(params)
-        return handle is not None
-
-    def _refusal(self, msg_id: MessageId, method: str) -> RpcError | None:
-        if (refusal := self._dialect.refusal(msg_id, method)) is not None:
-            return refusal
-        return errors.invalid_request("a request with this id is in flight") if msg_id in self._tasks else None
-
-    def _answers(self, msg_id: MessageId, try_sync: TrySync, params: object, delivery: Delivery) -> bool:
-        try:
-            result = try_sync(params)
-        except Exception as fault:  # noqa: BLE001 - the boundary to handlers: the client always gets an answer
-            self.refuse(msg_id, self.error_of(fault))
-            delivery.settle(is_sent=False)
-            return True
-        if result is not None:
-            delivery.settle(is_sent=self.answer(msg_id, result))
-            self.is_settled = True
-        return result is not None
+        A coroutine that it returns runs in a task of its own, in which the request can be cancelled.
+        """
+        with Delivery() as delivery:  # the task gets a copy of this context
+            try:
+                result = handle(params)
+            except Exception as fault:  # noqa: BLE001 - the boundary to handlers: the client always gets an answer
+                self.refuse(msg_id, self.error_of(fault))
+                delivery.settle(is_sent=False)
+                return
+            if not inspect.iscoroutine(result):
+                delivery.settle(is_sent=self.answer(msg_id, result))
+                self.is_settled = True
+                return
+            task = asyncio.get_running_loop().create_task(self._finish(msg_id, delivery, result))
+            self._tasks[msg_id] = task
+            task.add_done_callback(partial(self._answer_with, msg_id, delivery, result))
 
     def cancel(self, msg_id: MessageId, *, is_answered: bool = True) -> bool:
-        """Cancel a request that a registered handler is working on. It stays in flight until its handler has ended.
+        """Cancel a request whose handler is working on it. It stays in flight until its handler has ended.
 
         A handler that has ended is not cancelled any more: its answer is sent in this turn of the loop.
 
@@ -181,15 +133,22 @@ class Connection:
 
     # --- out -----------------------------------------------------------------------------------------------------
 
-    async def _serve(self, msg_id: MessageId, delivery: Delivery, handle: Handler, params: object) -> None:
-        """Handle a request, and answer it in the last step if that succeeds: a callback would come a turn later."""
-        result = await handle(params)
+    async def _finish(self, msg_id: MessageId, delivery: Delivery, handling: Coroutine[Any, Any, object]) -> None:
+        """Answer in the last step of a handler that succeeds: a callback would come a turn later."""
+        result = await handling
         is_wanted = self._end(msg_id)
         delivery.settle(is_sent=is_wanted and self.answer(msg_id, result))
         self._request_done()
 
-    def _answer_with(self, msg_id: MessageId, delivery: Delivery, task: "asyncio.Task[None]") -> None:
+    def _answer_with(
+        self,
+        msg_id: MessageId,
+        delivery: Delivery,
+        handling: Coroutine[Any, Any, object],
+        task: "asyncio.Task[None]",
+    ) -> None:
         """Answer a request whose handler failed or was cancelled, also before its first step."""
+        handling.close()
         fault = None if task.cancelled() else task.exception()
         if self._tasks.get(msg_id) is not task:  # answered, and the id may be that of another request by now
             if fault is not None:
@@ -249,12 +208,12 @@ class Connection:
 
     def in_flight(self) -> "list[asyncio.Future[Any]]":
         """The requests of the client that are being handled."""
-        return [*self._tasks.values(), *self._dialect.in_flight()]
+        return list(self._tasks.values())
 
     @property
     def n_working(self) -> int:
         """Requests in flight that do not wait for an answer of the client."""
-        return len(self._tasks) + self._dialect.n_in_flight - len(self.outgoing)
+        return len(self._tasks) - len(self.outgoing)
 
     def _request_done(self) -> None:
         self.on_request_done()

@@ -121,8 +121,7 @@ class StreamSession:
         """Handle one frame. A returned coroutine must be awaited before the next one."""
         match frame:
             case bytes(body):
-                if (pause := self._connection.receive(body)) is not None:
-                    return pause
+                self._connection.receive(body)
             case BadFrame(reason):
                 log.warning("bad frame: %s", reason)
                 self._connection.refuse_frame(reason)

@@ -6,12 +6,14 @@ of events. The standard messages are listed here; the tests hold them against wh
 
 from typing import Any, Literal, TypeAlias
 
+from lsprotocol import types
 from msgspec import Struct
 
 from fileops.api.requests import DID_CHANGE_SESSIONS, DID_CHANGE_UNKEPT, DID_RECORD, REQUESTS, Request
 from fileops.api.reviews import DID_CHANGE_REVIEWS
-from fileops.lsp import methods
+from fileops.lsp.corrector import CORRECT_EDIT
 from fileops.lsp.params import STANDARD_PARAMS, CancelParams, InitializeParams
+from fileops.lsp.prompts import CONFIRM_CHANGES, CONFIRM_COMMAND, CONFIRM_EDIT
 from fileops.model.approval import CorrectionRequest
 from fileops.model.statistics import StatsResult
 from fileops.schema import standard
@@ -77,24 +79,24 @@ def _served(request: Request[Any]) -> Message:
 
 
 _RESULTS: dict[str, Shape] = {
-    methods.WORKSPACE_EXECUTE_COMMAND: wire.ToolResult,
-    methods.TEXT_DOCUMENT_CODE_ACTION: OneOf((list[standard.CodeAction], list[standard.Command])),
-    methods.TEXT_DOCUMENT_CODE_LENS: list[standard.CodeLens],
+    types.WORKSPACE_EXECUTE_COMMAND: wire.ToolResult,
+    types.TEXT_DOCUMENT_CODE_ACTION: OneOf((list[standard.CodeAction], list[standard.Command])),
+    types.TEXT_DOCUMENT_CODE_LENS: list[standard.CodeLens],
 }  # of the standard requests beyond the lifecycle
 
 
 def _standard_of_client() -> list[Message]:
     listed = [
-        _request(methods.INITIALIZE, InitializeParams, standard.InitializeResult),
-        _notification(methods.INITIALIZED, standard.InitializedParams),
-        _request(methods.SHUTDOWN, None, None),
-        _notification(methods.EXIT, None),
-        _notification(methods.CANCEL_REQUEST, CancelParams),
+        _request(types.INITIALIZE, InitializeParams, standard.InitializeResult),
+        _notification(types.INITIALIZED, standard.InitializedParams),
+        _request(types.SHUTDOWN, None, None),
+        _notification(types.EXIT, None),
+        _notification(types.CANCEL_REQUEST, CancelParams),
     ]
     for method, params in STANDARD_PARAMS.items():
         if method in _RESULTS:
-            undo = details.UndoDetails if method == methods.WORKSPACE_EXECUTE_COMMAND else None
-            needs = "the option `code_lens`" if method == methods.TEXT_DOCUMENT_CODE_LENS else ""
+            undo = details.UndoDetails if method == types.WORKSPACE_EXECUTE_COMMAND else None
+            needs = "the option `code_lens`" if method == types.TEXT_DOCUMENT_CODE_LENS else ""
             listed.append(_request(method, params, _RESULTS[method], details=undo, needs=needs))
         else:
             listed.append(_notification(method, params))
@@ -112,7 +114,7 @@ def _notification(method: str, params: Shape) -> Message:
 def _standard_of_server() -> list[Message]:
     return [
         Message(
-            method=methods.WINDOW_SHOW_MESSAGE_REQUEST,
+            method=types.WINDOW_SHOW_MESSAGE_REQUEST,
             sender="server",
             kind="request",
             params=standard.ShowMessageRequestParams,
@@ -120,14 +122,14 @@ def _standard_of_server() -> list[Message]:
             needs="the option `approval_fallback`",
         ),
         Message(
-            method=methods.WINDOW_WORK_DONE_PROGRESS_CREATE,
+            method=types.WINDOW_WORK_DONE_PROGRESS_CREATE,
             sender="server",
             kind="request",
             params=standard.WorkDoneProgressCreateParams,
             needs="the capability `window.workDoneProgress`",
         ),
         Message(
-            method=methods.WORKSPACE_APPLY_EDIT,
+            method=types.WORKSPACE_APPLY_EDIT,
             sender="server",
             kind="request",
             params=standard.ApplyWorkspaceEditParams,
@@ -135,22 +137,22 @@ def _standard_of_server() -> list[Message]:
             needs="the capability `workspace.applyEdit`",
         ),
         Message(
-            method=methods.WORKSPACE_CODE_LENS_REFRESH,
+            method=types.WORKSPACE_CODE_LENS_REFRESH,
             sender="server",
             kind="request",
             needs="the option `code_lens`, the capability `workspace.codeLens.refreshSupport`",
         ),
         Message(
-            method=methods.WINDOW_SHOW_MESSAGE, sender="server", kind="notification", params=standard.ShowMessageParams
+            method=types.WINDOW_SHOW_MESSAGE, sender="server", kind="notification", params=standard.ShowMessageParams
         ),
         Message(
-            method=methods.PROGRESS,
+            method=types.PROGRESS,
             sender="server",
             kind="notification",
             params=standard.ProgressParams,
             needs="a `workDoneToken`, or the capability `window.workDoneProgress`",
         ),
-        Message(method=methods.CANCEL_REQUEST, sender="server", kind="notification", params=CancelParams),
+        Message(method=types.CANCEL_REQUEST, sender="server", kind="notification", params=CancelParams),
     ]
 
 
@@ -158,7 +160,7 @@ def _questions() -> list[Message]:
     capability = "the capability `experimental.fileops."
     return [
         Message(
-            method=methods.CONFIRM_EDIT,
+            method=CONFIRM_EDIT,
             sender="server",
             kind="request",
             params=wire.ConfirmEditParams,
@@ -166,7 +168,7 @@ def _questions() -> list[Message]:
             needs=f"{capability}confirm_edit`",
         ),
         Message(
-            method=methods.CONFIRM_CHANGES,
+            method=CONFIRM_CHANGES,
             sender="server",
             kind="request",
             params=ConfirmChangesParams,
@@ -174,7 +176,7 @@ def _questions() -> list[Message]:
             needs=f"{capability}confirm_changes`",
         ),
         Message(
-            method=methods.CONFIRM_COMMAND,
+            method=CONFIRM_COMMAND,
             sender="server",
             kind="request",
             params=commands.ConfirmCommandParams,
@@ -182,7 +184,7 @@ def _questions() -> list[Message]:
             needs=f"{capability}confirm_command`",
         ),
         Message(
-            method=methods.CORRECT_EDIT,
+            method=CORRECT_EDIT,
             sender="server",
             kind="request",
             params=CorrectionRequest,

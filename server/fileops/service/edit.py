@@ -45,6 +45,7 @@ from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
 from fileops.ports import FileSystem
+from fileops.service.answers.advice import Advised, Adviser
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.commit import CommittedEdit, Committer, RecordMarks
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
@@ -55,7 +56,6 @@ from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
     from fileops.core.merge.relevance import Replanned
-    from fileops.service.answers.advice import Advised
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -148,8 +148,6 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
     def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Advised":
         """Return the failure, with its nearest place, and what is added to its answer."""
-        from fileops.service.answers.advice import Adviser  # only a failure needs it
-
         return Adviser(fs=self.fs, history=self.history, settings=self.settings).advise(request, error, roots)
 
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:

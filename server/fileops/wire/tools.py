@@ -3,8 +3,8 @@
 Labels, prompt snippets and guidelines depend on which tools are enabled: a prompt never mentions an unavailable tool.
 """
 
+import os
 from collections.abc import Collection
-from functools import cache
 
 import msgspec
 from msgspec import Struct
@@ -118,7 +118,7 @@ def general_guidelines(enabled: Collection[str], other_tools: Collection[str] = 
 
 def tool_definitions(enabled: Collection[str] = ALL_TOOLS) -> list[ToolDefinition]:
     """Return the definitions of the enabled tools, in the sequence of tool_definitions.json."""
-    definitions = [_definition(spec, TOOL_METADATA[spec.name], enabled) for spec in _specs() if spec.name in enabled]
+    definitions = [_definition(spec, TOOL_METADATA[spec.name], enabled) for spec in _SPECS if spec.name in enabled]
     if BASH in enabled:
         bash = _ToolSpec(name=BASH, description=_BASH_DESCRIPTION, input_schema=_BASH_SCHEMA)
         definitions.append(_definition(bash, _BASH, enabled))
@@ -138,9 +138,9 @@ def _definition(spec: _ToolSpec, metadata: ToolMetadata, enabled: Collection[str
     )
 
 
-@cache
-def _specs() -> list[_ToolSpec]:
-    from importlib.resources import files  # 4 ms of a start, and most clients need no tools
+def _read_specs() -> list[_ToolSpec]:
+    with open(os.path.join(os.path.dirname(__file__), "tool_definitions.json"), "rb") as file:
+        return msgspec.json.decode(file.read(), type=list[_ToolSpec])
 
-    text = (files("fileops.wire") / "tool_definitions.json").read_bytes()
-    return msgspec.json.decode(text, type=list[_ToolSpec])
+
+_SPECS = _read_specs()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from fileops.lsp.client import Client
 from fileops.lsp.corrector import correction_of
-from fileops.lsp.dialect import withdrawal
 from fileops.lsp.prompts import LspCommandApprover, UserPrompt, edit_decision_of
+from fileops.lsp.protocol import withdrawal
 from fileops.model.approval import Always, Modify, Once, Reject, SomeHunks, Undecided
 from fileops.model.requests import CommandRequest
 from fileops.rpc.outgoing import ClientRefused, OutgoingRequests

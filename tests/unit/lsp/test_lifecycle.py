@@ -1,15 +1,15 @@
 """Which message an LSP connection takes in which state. Source: LSP 3.17, "Server lifecycle". Requirement: R-LIFE-1."""
 
 import pytest
+from lsprotocol import types
 
-from fileops.lsp import methods
 from fileops.lsp.lifecycle import TRANSITIONS, Kind, Lifecycle, State
 from fileops.rpc.errors import INVALID_REQUEST, SERVER_NOT_INITIALIZED
 
 METHODS = {
-    Kind.INITIALIZE: methods.INITIALIZE,
-    Kind.SHUTDOWN: methods.SHUTDOWN,
-    Kind.REQUEST: methods.TEXT_DOCUMENT_CODE_ACTION,
+    Kind.INITIALIZE: types.INITIALIZE,
+    Kind.SHUTDOWN: types.SHUTDOWN,
+    Kind.REQUEST: types.TEXT_DOCUMENT_CODE_ACTION,
 }
 # The state that a request leads to, or the code of the error that refuses it.
 REQUESTS = [
@@ -25,8 +25,8 @@ REQUESTS = [
 ]
 PATHS = {
     State.UNINITIALIZED: [],
-    State.RUNNING: [methods.INITIALIZE],
-    State.SHUT_DOWN: [methods.INITIALIZE, methods.SHUTDOWN],
+    State.RUNNING: [types.INITIALIZE],
+    State.SHUT_DOWN: [types.INITIALIZE, types.SHUTDOWN],
 }
 
 
@@ -69,6 +69,6 @@ def test_exit_status_is_zero_after_shutdown_only(state: State) -> None:
 
 def test_failed_initialize_can_be_repeated() -> None:
     lifecycle = Lifecycle()
-    assert lifecycle.refusal(methods.INITIALIZE) is None
-    assert lifecycle.refusal(methods.INITIALIZE) is None  # the first one failed, so it did not advance
+    assert lifecycle.refusal(types.INITIALIZE) is None
+    assert lifecycle.refusal(types.INITIALIZE) is None  # the first one failed, so it did not advance
     assert lifecycle.state is State.UNINITIALIZED

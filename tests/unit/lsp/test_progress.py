@@ -7,6 +7,7 @@ import pytest
 
 from fileops.lsp import progress
 from fileops.lsp.client import Client, ClientRefused
+from fileops.lsp.converter import to_json
 from fileops.lsp.progress import ProgressTokens
 from support.patience import PATIENCE_S
 
@@ -34,14 +35,15 @@ class FakeClient(Client):
         return self._shows_progress if dotted == "window.workDoneProgress" else None
 
     async def ask(self, method: str, params: Any, *, timeout_s: float | None, withdrawal: Any = None) -> object:
-        self.asked.append((method, params))
+        self.asked.append((method, to_json(params)))
         if self.refuses:
             raise ClientRefused("no", -32601)
         return None
 
     def notify(self, method: str, params: Any) -> None:
-        self.told.put_nowait((params["token"], params["value"]["kind"]))
-        self.messages += [params["value"]["message"]] if params["value"]["kind"] == "report" else []
+        value = params.value
+        self.told.put_nowait((params.token, value.kind))
+        self.messages += [value.message] if value.kind == "report" else []
 
     def begin_asking(self, task: "asyncio.Task[Any]") -> None:
         self._asking.add(task)

@@ -8,6 +8,7 @@ import pytest
 
 from contract.recording import RecordingHooks
 from fileops.lsp.client import Client, ClientGone, ClientRefused
+from fileops.lsp.converter import to_json
 from fileops.lsp.workspace_edit import LspEditor
 from fileops.model.documents import BufferEdit, DocumentEdit, Position
 from fileops.model.errors import ApplyRefused
@@ -28,7 +29,7 @@ class FakeClient(Client):
         return self._capabilities.get(dotted)
 
     async def ask(self, method: str, params: Any, *, timeout_s: float | None, withdrawal: Any = None) -> object:
-        self.asked.append(params)
+        self.asked.append(to_json(params))
         async with asyncio.timeout(timeout_s):
             answer: Any = self._answer(params)
             return await answer if asyncio.isfuture(answer) else answer

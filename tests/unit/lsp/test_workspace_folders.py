@@ -2,14 +2,14 @@
 
 import pytest
 
-from fileops.lsp.params import DidChangeWorkspaceFoldersParams, InitializeParams
+from fileops.lsp.params import InitializeParams, standard_params
 from fileops.lsp.workspace_folders import ClientFolders
 from fileops.rpc.decode import InvalidParams, decode
 
 
 def began(**params: object) -> tuple[str, ...]:
     folders = ClientFolders()
-    folders.begin(decode({"capabilities": {}, "processId": None, **params}, InitializeParams))
+    folders.begin(decode({"capabilities": {}, "processId": None, **params}, InitializeParams).standard())
     return folders.paths
 
 
@@ -50,8 +50,10 @@ def test_folder_without_a_usable_path_is_refused_naming_its_key(params: dict[str
 
 def test_change_of_folders_reports_the_ones_not_added() -> None:
     folders = ClientFolders()
-    folders.begin(decode({"capabilities": {}, "workspaceFolders": named("file:///a", "file:///b")}, InitializeParams))
+    folders.begin(
+        decode({"capabilities": {}, "workspaceFolders": named("file:///a", "file:///b")}, InitializeParams).standard()
+    )
     change = {"event": {"removed": named("file:///a"), "added": named("/no/uri", "untitled:one", "file:///c")}}
-    (refusal,) = folders.change(decode(change, DidChangeWorkspaceFoldersParams))
+    (refusal,) = folders.change(standard_params("workspace/didChangeWorkspaceFolders", change))
     assert refusal.startswith("$.event.added[0].uri")
     assert folders.paths == ("/b", "/c")

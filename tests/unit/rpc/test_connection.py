@@ -4,34 +4,32 @@ import asyncio
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
 from fileops.concurrency.delivery import when_delivered
-from fileops.lsp.dialect import withdrawal
+from fileops.lsp.protocol import withdrawal
 from fileops.rpc import errors
-from fileops.rpc.connection import Connection, Pause
-from fileops.rpc.errors import MessageId, RequestRefused, RpcError
+from fileops.rpc.connection import Connection, Handler
+from fileops.rpc.errors import MessageId, RequestRefused
 
 
 class Dialect:
-    """Nothing but registered requests."""
+    """One handler for every request."""
 
-    n_in_flight = 0
+    def __init__(self, handle: Handler) -> None:
+        self.connection = Connection(self, withdrawal)
+        self._handle = handle
 
-    def refusal(self, msg_id: MessageId, method: str) -> RpcError | None: ...
+    def handle_request(self, msg_id: MessageId, method: str, params: object) -> None:
+        del method
+        self.connection.serve(msg_id, self._handle, params)
 
-    def handle_request(self, msg_id: MessageId, method: str, params: object) -> Pause | None: ...
-
-    def handle_notification(self, method: str, params: object) -> Pause | None: ...
+    def handle_notification(self, method: str, params: object) -> None: ...
 
     def is_cancellation(self, fault: BaseException) -> bool:
         del fault
         return False
-
-    def in_flight(self) -> list[asyncio.Future[Any]]:
-        return []
 
 
 class Sink:
@@ -56,8 +54,6 @@ def request(method: str) -> bytes:
 async def outcomes(result: object, *, is_open: bool = True, at_once: bool = False, cancels: str = "") -> list[str]:
     """What a request's delivery was settled as. result: of its handler, or what it raises."""
     found: list[str] = []
-    connection = Connection(Dialect(), withdrawal)
-    connection.sink = Sink(is_open=is_open)
 
     def work(_params: object) -> object:
         when_delivered(lambda: found.append("sent"), lambda: found.append("dropped"))
@@ -71,7 +67,8 @@ async def outcomes(result: object, *, is_open: bool = True, at_once: bool = Fals
             await asyncio.Event().wait()
         return worked
 
-    connection.register("work", handle, work if at_once else None)
+    connection = Dialect(work if at_once else handle).connection
+    connection.sink = Sink(is_open=is_open)
     connection.receive(request("work"))
     await asyncio.sleep(0)
     if cancels:
@@ -108,13 +105,12 @@ async def test_cancelled_request_delivers_nothing(cancels: str) -> None:
 
 async def test_request_before_the_transport_is_open_delivers_nothing() -> None:
     found: list[str] = []
-    connection = Connection(Dialect(), withdrawal)
 
     async def handle(_params: object) -> object:
         when_delivered(lambda: found.append("sent"), lambda: found.append("dropped"))
         return {}
 
-    connection.register("work", handle)
+    connection = Dialect(handle).connection
     connection.receive(request("work"))
     await asyncio.wait(connection.in_flight())
     await asyncio.sleep(0)
@@ -130,8 +126,6 @@ async def test_result_outside_of_a_request_is_delivered_already() -> None:
 async def test_answer_is_sent_in_the_last_step_of_its_handler() -> None:
     """A turn of the loop later, another request with the same id would be refused although the first was served."""
     found: list[str] = []
-    connection = Connection(Dialect(), withdrawal)
-    connection.sink = Sink(is_open=True)
     may_end = asyncio.get_running_loop().create_future()
 
     async def handle(_params: object) -> object:
@@ -139,7 +133,8 @@ async def test_answer_is_sent_in_the_last_step_of_its_handler() -> None:
         await may_end
         return {}
 
-    connection.register("work", handle)
+    connection = Dialect(handle).connection
+    connection.sink = Sink(is_open=True)
     connection.receive(request("work"))
     await asyncio.sleep(0)  # its first step
     may_end.set_result(None)
