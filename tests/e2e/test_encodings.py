@@ -203,3 +203,48 @@ def test_mcp_option_names_an_encoding(tmp_path: Path) -> None:
         assert "\u524d\u4e57" in texts_of(client.tool("Read", file_path=str(path)))[0]
         assert client.tool("Edit", file_path=str(path), old_string="key", new_string="\u94a5")["isError"] is False
     assert path.read_bytes() == GBK.replace("key", "\u94a5").encode("gbk")
+
+
+# R-ENC-6
+def test_text_that_would_make_a_binary_file_is_refused_before_it_is_written(tmp_path: Path) -> None:
+    path, missing = tmp_path / "a.txt", tmp_path / "new" / "b.txt"
+    path.write_text("one\ntwo\n")
+    patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-two\n+t\0o\n*** End Patch\n"
+    with client_with(tmp_path, approval_mode="yolo") as client:
+        client.read(path)
+        answers = [
+            edit(client, path, "two", "t\0o"),
+            client.result(
+                "fileops/multiEdit",
+                {
+                    "file_path": str(path),
+                    "edits": [
+                        {"old_string": "one", "new_string": "1\n2"},
+                        {"old_string": "two", "new_string": "t\0o"},
+                    ],
+                },
+            ),
+            client.result("fileops/write", {"file_path": str(path), "content": "one\nt\0o\n"}),
+            client.result("fileops/applyPatch", {"patch": patch}),
+            edit(client, missing, "", "one\nt\0o\n"),
+            client.result("fileops/write", {"file_path": str(missing), "content": "one\nt\0o\n"}),
+        ]
+        assert [answer["error"]["code"] for answer in answers] == ["not_encodable"] * 6
+        lines = [3 if index == 1 else 2 for index in range(6)]
+        for answer, line in zip(answers, lines, strict=True):
+            assert f"A NUL character in line {line}, column 2 would make a binary file" in answer["error"]["message"]
+        assert answers[1]["details"]["edit_index"] == 1
+        assert path.read_text() == "one\ntwo\n"
+        assert not missing.parent.exists()
+
+
+# R-ENC-6
+def test_nul_is_written_to_a_text_that_stays_one(tmp_path: Path) -> None:
+    marked = tmp_path / "a.txt"
+    marked.write_bytes(b"\xff\xfe" + "one\n".encode("utf-16-le"))
+    with client_with(tmp_path) as client:
+        client.read(marked)
+        made = edit(client, marked, "one", "o\0e")
+        assert made["status"] == "success"
+        assert client.result("fileops/undo", {"edit_id": made["details"]["edit_id"]})["status"] == "success"
+    assert marked.read_bytes() == b"\xff\xfe" + "one\n".encode("utf-16-le")

@@ -10,7 +10,7 @@ import codecs
 from collections.abc import Iterator, Sequence
 
 from fileops.core import splices as splicing
-from fileops.core.text import is_utf8, n_shared
+from fileops.core.text import is_binary, is_utf8, n_shared
 from fileops.model.edits import Splice
 from fileops.model.errors import NotEncodable
 from fileops.model.files import Text
@@ -67,11 +67,13 @@ def has_escapes(text: str) -> bool:
 
 
 def require_encodable(text: Text, splices: Sequence[Splice], encoding: str | None) -> None:
-    """Require that the file can hold the new text of the splices over `text`, without mixing encodings.
+    """Require that the file can hold the new text of the splices over `text`, without mixing encodings, as a text.
 
     encoding: as the client named it, None if it did not. Then a file that is not valid UTF-8 takes only non-ASCII
     characters that it has at the replaced place already. Raises: NotEncodable.
     """
+    if any(b"\0" in splice.new for splice in splices):
+        _require_text(text, splices)
     foreign = [splice for splice in splices if not splice.new.isascii()]
     if not foreign:
         return
@@ -81,6 +83,24 @@ def require_encodable(text: Text, splices: Sequence[Splice], encoding: str | Non
     elif text.format.encoding == UTF8 and not text.format.bom and not is_utf8(text.data):
         for splice in foreign:
             _require_known(text.data[splice.start : splice.end], splice.new)
+
+
+def _require_text(text: Text, splices: Sequence[Splice]) -> None:
+    """Require that the splices do not make a binary file of a text. Raises: NotEncodable.
+
+    Nothing could be read, edited or undone in that file afterwards.
+    """
+    data = splicing.apply(text.data, splices)
+    if is_binary(data, text.format) and not is_binary(text.data, text.format):
+        at = data.find(b"\0")
+        begin = data.rfind(b"\n", 0, at) + 1
+        raise NotEncodable(
+            encoding=text.format.encoding,
+            characters="\0",
+            fault="binary",
+            line=data.count(b"\n", 0, at) + 1,
+            column=len(data[begin:at].decode("utf-8", "replace")) + 1,
+        )
 
 
 def file_splices(data: bytes, shown: bytes, splices: Sequence[Splice], encoding: str) -> tuple[Splice, ...]:

@@ -188,15 +188,18 @@ class NotEncodable(FileOpsError):
     """The file cannot hold the new text.
 
     fault: the encoding does not have the characters ("characters"); they would mix UTF-8 into a file that is not UTF-8
-    ("mixed"); the file has other bytes for them than the codec makes ("bytes"); or the codec cannot begin or end at the
-    place, because its bytes depend on those before them ("state").
+    ("mixed"); the file has other bytes for them than the codec makes ("bytes"); the codec cannot begin or end at the
+    place, because its bytes depend on those before them ("state"); or they would make a binary file of it ("binary"),
+    the first one at `line` and `column`, 1-based, of the file as it would be.
     """
 
     code: ClassVar[str] = "not_encodable"
     encoding: str
     characters: str
-    fault: Literal["characters", "mixed", "bytes", "state"] = "characters"
+    fault: Literal["characters", "mixed", "bytes", "state", "binary"] = "characters"
     edit_index: int = 0
+    line: int = 0
+    column: int = 0
 
 
 @dataclass(eq=False, kw_only=True)

@@ -114,6 +114,8 @@ def _advice(error: FileOpsError) -> str:
             return "Nothing was written. Edit a smaller place, which leaves these characters out."
         case errors.NotEncodable(fault="state"):
             return "Nothing was written. Edit whole lines."
+        case errors.NotEncodable(fault="binary"):
+            return "Nothing was written. Write an escape in the syntax of the file, such as \\0 or \\x00, instead."
         case errors.NotEncodable():
             return "Nothing was written. Use characters that the encoding has."
         case errors.InvalidPattern():
@@ -230,6 +232,8 @@ def failure_message(error: FileOpsError) -> str:
             return f"The codec {encoding} would write {characters!a} with other bytes than the file has."
         case errors.NotEncodable(fault="state", encoding=encoding):
             return f"The codec {encoding} cannot write this change without changing other bytes."
+        case errors.NotEncodable(fault="binary", line=line, column=column):
+            return f"A NUL character in line {line}, column {column} would make a binary file of it."
         case errors.NotEncodable(encoding=encoding, characters=characters):
             return f"The file's encoding {encoding} cannot hold {characters!a}."
         case errors.InvalidPattern(reason=reason):
