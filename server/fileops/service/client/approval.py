@@ -107,6 +107,10 @@ class ClientApproval:
         """Inside which folders the client may edit; None if nothing is confined."""
         return None if self._settings.confine == "off" else self._folders.roots
 
+    async def know_folders(self) -> None:
+        """Wait until it is known where the client's folders lead, so that `policy` does not refuse what is in them."""
+        await self._folders.resolve_all()
+
     def asking(self, full_name: SessionName | None, session: OpenSession) -> "Asking":
         """What asks about one request of this session; None: of the client's user, about no session."""
         return Asking(self, self._client.asker, full_name, session)

@@ -85,6 +85,7 @@ class ClientEdits:
         if self.is_agent:  # it cannot approve anything itself
             request = replace(request, is_approved=False)
         by_session = request.by_session
+        await self._approval.know_folders()
         token, session = CancelToken(), self._workspace.sessions.get(by_session or NO_SESSION)
         is_of_user = request.is_approved and by_session is None
         undoer = self._undoer_of_user if is_of_user else self.undoer

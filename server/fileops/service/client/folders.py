@@ -64,6 +64,12 @@ class WorkspaceFolders:
             if self._canonical.get(folder, "") is None:
                 await self._resolve(folder)
 
+    async def resolve_all(self) -> None:
+        """Resolve the folders that were opened before this request, which may be about files in any of them."""
+        for folder in self._unresolved:
+            if self._canonical.get(folder, "") is None:
+                await self._resolve(folder)
+
     def _update(self) -> None:
         canonical = [folder for folder in self._canonical.values() if folder is not None]
         self._unresolved = [folder for folder, canonical in self._canonical.items() if canonical is None]

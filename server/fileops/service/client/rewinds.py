@@ -78,6 +78,7 @@ class ClientRewinds:
         if by_session is None and request.is_approved:
             rewinder = structs.replace(rewinder, fs=self._workspace.fs)
         by = self._author(by_session)
+        await self._approval.know_folders()
         token, session = CancelToken(), self._workspace.sessions.get(by_session or NO_SESSION)
         step = partial(rewinder.start, request, by)
         with self._approval.asking(by_session, session) as asking:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.patience import PATIENCE_S
-from support.shared_daemon import Refused, SharedDaemon, code_of, shared_daemon
+from support.shared_daemon import Refused, SharedDaemon, code_of, editor_capabilities, shared_daemon
 
 
 async def test_edit_of_an_mcp_host_makes_the_read_of_an_editor_stale(daemon: SharedDaemon, file: Path) -> None:
@@ -175,3 +175,20 @@ async def test_editor_is_shown_that_its_folder_does_not_exist(daemon: SharedDaem
     missing = tmp_path / "missing"
     editor = await daemon.editor(missing)
     assert f"{missing} does not exist" in (await editor.notification("window/showMessage"))["message"]
+
+
+@pytest.mark.parametrize("method", ["fileops/undo", "fileops/rewind"])
+async def test_undo_right_after_initialize_knows_the_folders(daemon: SharedDaemon, file: Path, method: str) -> None:
+    """It waits until it is known where they lead, as an edit does."""
+    agent = await daemon.agent(file.parent)
+    for n in range(5):
+        await agent.read(file)
+        assert code_of(await agent.edit(file, "two", f"two {n}")) is None
+        late = await daemon.lsp("editor", "nvim")
+        begun = asyncio.create_task(late.initialize(file.parent, capabilities=editor_capabilities()))
+        await asyncio.sleep(0)  # it is sent, and the next request right behind it
+        undone = await late.call(method, {"session_id": "bot-1", "approved": True})
+        await begun
+        assert code_of(undone) is None, undone
+        assert file.read_text() == "one\ntwo\nthree\n"
+        await late.hang_up()
