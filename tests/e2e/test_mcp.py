@@ -399,7 +399,9 @@ def test_user_is_asked_by_a_form(tmp_path: Path, answer: object, code: str | Non
         progress = client.notification("notifications/progress")
         assert (progress["progressToken"], progress["message"]) == ("p", "Waiting for your decision")
         client.reply(question["id"], answer)
-        assert code_of(client.answer(edit)["result"]) == code
+        result = client.answer(edit)["result"]
+        assert code_of(result) == code
+        assert ("the question was closed without an answer" in texts_of(result)[0]) == (code == "undecided")
         assert path.read_text() == ("one\n2\nthree\n" if code is None else "one\ntwo\nthree\n")
 
 

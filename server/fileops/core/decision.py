@@ -67,8 +67,8 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
             return plan
         case Reject(reason=reason, by=by):
             raise Rejected(reason=reason, by=by)
-        case Undecided():
-            raise NobodyDecided
+        case Undecided(editor_left):
+            raise NobodyDecided(editor_left=editor_left)
         case NoConsent(rule=rule):
             raise ConsentUnavailable(rule=rule)
         case TooMany(limit=limit):

@@ -92,7 +92,9 @@ class SomeFiles(Struct, frozen=True):
 
 
 class Undecided(Struct, frozen=True):
-    """No user decided, because the editor that was asked has gone. Write nothing."""
+    """No user decided. Write nothing. editor_left: because the editor that was asked has gone."""
+
+    editor_left: bool = False
 
 
 class NoConsent(Struct, frozen=True):

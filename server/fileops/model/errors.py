@@ -291,13 +291,14 @@ class Rejected(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class NobodyDecided(FileOpsError):
-    """A person was asked, and the editor in which they were asked has gone, or gave no decision.
+    """A person was asked, and gave no decision.
 
-    what: "edit" or "command".
+    what: "edit" or "command". editor_left: because the editor in which they were asked has gone.
     """
 
     code: ClassVar[str] = "undecided"
     what: str = "edit"
+    editor_left: bool = False
 
 
 @dataclass(eq=False, kw_only=True)

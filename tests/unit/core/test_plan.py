@@ -149,9 +149,9 @@ def test_match_across_code_units_is_not_one() -> None:
 
 
 def test_missing_file_is_created_with_the_bytes_as_given() -> None:
-    planned = plan(missing_snapshot(), UTF8, [_edit("", "a\r\n\ufeffb\x00")], limits=LIMITS)
+    planned = plan(missing_snapshot(), UTF8, [_edit("", "a\r\n\ufeffb\x01")], limits=LIMITS)
     assert planned.creates
-    assert _result(planned) == b"a\r\n\xef\xbb\xbfb\x00"
+    assert _result(planned) == b"a\r\n\xef\xbb\xbfb\x01"
     assert planned.change.operation == "create"
     assert planned.change.unified.startswith("--- /dev/null\n+++ /w/file.txt\n@@ -0,0 +1,2 @@\n+a\r\n")
 

@@ -247,9 +247,11 @@ def failure_message(error: FileOpsError) -> str:
         case errors.Rejected(what="edit", reason=reason) if reason:
             return f"The proposed edit was rejected: {reason}"
         case errors.NobodyDecided(what="command"):
-            return "The editor that was asked gave no decision about this command."
-        case errors.NobodyDecided():
+            return "Nobody decided about this command: the question was closed without an answer."
+        case errors.NobodyDecided(editor_left=True):
             return "Nobody decided about this edit: the editor that was asked has gone."
+        case errors.NobodyDecided():
+            return "Nobody decided about this edit: the question was closed without an answer."
         case errors.ConsentUnavailable():
             return "This edit needs a person's consent, and this host cannot ask for it."
         case errors.TooManyReviews(n_waiting=n):

@@ -89,7 +89,7 @@ class _Examiner:
 
     _text: what the file has. _present: the text after the steps that succeed; _composed: the splices to it. _repaired:
     the text as it would be if the failed steps had been sent as suggested. A step that fails on `_present` and succeeds
-    there fails only because of an earlier one.
+    there fails only because of an earlier one. _sent: the steps that lead there, with whether they failed.
     """
 
     def __init__(
@@ -100,6 +100,7 @@ class _Examiner:
         self._composed: tuple[Splice, ...] = ()
         self._table: LineTable | None = None
         self._failed: list[tuple[int, Edit]] = []
+        self._sent: list[tuple[int, Edit, bool]] = []
         self.suggestions: list[Suggestion] = []
         self.failures: list[FailedStep] = []
         self.ranges: list[tuple[tuple[int, int], ...]] = []
@@ -114,13 +115,14 @@ class _Examiner:
             return
         self.ranges.append(tuple(self._lines_of(step)))
         is_same = self._repaired is self._present
+        self._sent.append((index, edit, False))
         present = _after(self._present, step)
         self._repaired = present if is_same else self._try(self._repaired, edit) or self._repaired
         self._composed = splicing.compose(self._composed, step.splices)
         self._present, self._table = present, None
 
     def _note_failure(self, index: int, edit: Edit, failure: FileOpsError) -> None:
-        after = self._dependence(edit)
+        after = self._dependence(edit, failure)
         lines: tuple[int, ...] = ()
         if isinstance(failure, MultipleMatches | CountMismatch):
             lines = failure.lines
@@ -147,18 +149,41 @@ class _Examiner:
             self.ranges.append(tuple((each.start_line, each.end_line) for each in found[:MAX_OF_A_STEP]))
         best = next((each for each in found if each.kind == "nearest" and each.old_string is not None), None)
         if best is not None and best.old_string is not None:
-            self._repaired = self._try(self._repaired, replace(edit, old_string=best.old_string)) or self._repaired
+            self._repair(index, replace(edit, old_string=best.old_string))
         elif after is not None:
-            self._repaired = self._try(self._repaired, edit) or self._repaired
+            self._repair(index, edit)
 
-    def _dependence(self, edit: Edit) -> int | None:
-        """The failed step without whose failure this one would succeed."""
+    def _repair(self, index: int, edit: Edit) -> None:
+        repaired = self._try(self._repaired, edit)
+        if repaired is not None:
+            self._repaired = repaired
+            self._sent.append((index, edit, True))
+
+    def _dependence(self, edit: Edit, failure: FileOpsError) -> int | None:
+        """The failed step without whose failure this one would succeed. Raises: OutOfTime."""
         if not self._failed:
             return None
         if self._repaired is not self._present and self._try(self._repaired, edit) is not None:
-            return self._failed[-1][0]
+            return self._first_needed(edit)
         wanted = to_lf(edit.old_string)
-        return next((index for index, failed in self._failed if wanted and wanted in to_lf(failed.new_string)), None)
+        if not wanted or not isinstance(failure, NoMatch):
+            return None
+        made = [(index, to_lf(failed.new_string).count(wanted)) for index, failed in self._failed]
+        takes_all = edit.replace_all or edit.expected_replacements is not None
+        return next((index for index, n_places in made if n_places == 1 or (takes_all and n_places)), None)
+
+    def _first_needed(self, edit: Edit) -> int:
+        """The first failed step with whose repair, and those before it, this one succeeds. Raises: OutOfTime."""
+        repaired = [index for index, _, is_failed in self._sent if is_failed]
+        for last in repaired[:-1]:
+            text = self._text
+            for index, sent, is_failed in self._sent:
+                self._check()
+                if not is_failed or index <= last:
+                    text = self._try(text, sent) or text
+            if self._try(text, edit) is not None:
+                return last
+        return repaired[-1]
 
     # --- a text that is not there ----------------------------------------------------------------------------------
 

@@ -235,7 +235,7 @@ class Review:
     def _without_person(self) -> Decision:
         """What holds if no person can be asked. Of a person who was asked and has gone, nothing is known."""
         if self._grace_s is not None:
-            return Undecided()
+            return Undecided(editor_left=True)
         if self._host.allows_unasked and not any(map(is_rule_file, self.asked.paths)):
             self._queue.take(self, Once(), self._host.person)
             return Once()

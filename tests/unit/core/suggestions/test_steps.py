@@ -84,3 +84,19 @@ def test_examination_that_runs_out_of_time_is_not_complete() -> None:
 )
 def test_offer_never_cuts_a_line_and_words_outrank_blanks(source: str, old: str, offered: list[str | None]) -> None:
     assert [each.old_string for each in examined((old, "new\n"), source=source).suggestions] == offered
+
+
+def test_step_depends_on_the_failed_step_that_it_needs_and_not_on_a_later_one() -> None:
+    needed, unrelated = ("thhree", "3\nfresh words"), ("absent text", "nothing of it")
+    assert afters(needed, unrelated, ("fresh words", "x")) == [None, None, 0]
+    assert afters(unrelated, needed, ("fresh words", "x")) == [None, None, 1]
+    assert afters(unrelated, ("another text", "fresh words"), ("fresh words", "x")) == [None, None, 1]
+
+
+@pytest.mark.parametrize("step", [("two", "2"), ("three", "three"), ("nowhere", "x")])
+def test_step_that_fails_by_itself_depends_on_no_other(step: tuple[str, str]) -> None:
+    assert afters(("absent text", "two and three\nagain nowhere nowhere"), step) == [None, None]
+
+
+def afters(*steps: tuple[str, str]) -> list[int | None]:
+    return [failure.after for failure in examined(*steps).failures]

@@ -370,9 +370,9 @@ LEAVING: list[tuple[bool, bool, bool, Decision]] = [
     (True, False, False, NoConsent("protected")),
     (False, False, False, NoConsent("ask")),
     (True, True, False, Once()),
-    (True, False, True, Undecided()),
-    (False, False, True, Undecided()),
-    (True, True, True, Undecided()),  # a person who was asked is not passed over
+    (True, False, True, Undecided(editor_left=True)),
+    (False, False, True, Undecided(editor_left=True)),
+    (True, True, True, Undecided(editor_left=True)),  # a person who was asked is not passed over
 ]
 
 
