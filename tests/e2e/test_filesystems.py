@@ -62,6 +62,26 @@ async def test_set_with_a_mapped_file_is_refused_whole(tmp_path: pathlib.Path) -
         assert (await client.apply_changes(steps[1:])).ok
 
 
+async def test_undo_of_a_session_includes_its_mapped_files(tmp_path: pathlib.Path) -> None:
+    """R-UNDO-2."""
+    (tmp_path / "a").write_text("a\n")
+    options: Options = {
+        "filesystems": [{"prefix": "/in/memory", "url": "memory://undone"}],
+        "roots": ["/in/memory", str(tmp_path)],
+        "approval_mode": "yolo",
+    }
+    async with FileOpsClient.start(root=tmp_path, initialization_options=options) as client:
+        assert (await client.edit("/in/memory/b", "", "b\n")).ok
+        await client.read(tmp_path / "a", session_id="s")
+        await client.read("/in/memory/b", session_id="s")
+        assert (await client.edit(tmp_path / "a", "a", "A", session_id="s")).ok
+        assert (await client.edit("/in/memory/b", "b", "B", session_id="s")).ok
+        undone = await client.undo(session_id="s")
+        assert undone.ok, undone.output
+        assert (tmp_path / "a").read_text() == "a\n"
+        assert (await client.read("/in/memory/b")).output.startswith("     1→b\n")
+
+
 async def test_folder_over_ssh_is_read_and_edited(sshd: Sshd, tmp_path: pathlib.Path) -> None:
     """R-MOUNT-2, R-MOUNT-3"""
     (tmp_path / "a.txt").write_bytes(b"one\r\ntwo")

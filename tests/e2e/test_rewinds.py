@@ -4,6 +4,7 @@ R-REW-3 (only the target's own part), R-REW-4 (what is left is listed), R-REW-7 
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,30 @@ async def test_rewind_of_an_edit_that_was_undone_and_redone_undoes_it(editor: Ls
     assert (code_of(redo), file.read_text()) == (None, OLD.replace("two", "2"))
     result = await rewound(editor, session_id="agent")
     assert (code_of(result), result["details"]["conflicts"], file.read_text()) == (None, [], OLD)
+
+
+async def test_undo_of_text_that_the_user_has_restored_leaves_nothing_in_force(editor: LspClient, file: Path) -> None:
+    """R-UNDO-3. Nothing is written, and what undo, rewind and the lists say is the same."""
+    edit_id = await edited(editor, file, "two", "2")
+    file.write_text(OLD)
+    await logged(editor, file, lambda entries: len(entries) == 2)
+    result = await undone(editor, edit_id=edit_id)
+    assert (code_of(result), file.read_text()) == (None, OLD)
+    (undo, _, edit) = await logged(editor, file, lambda entries: len(entries) == 3)
+    assert (undo["undoes"], edit["undone_by"]) == ([edit["entry_id"]], undo["entry_id"])
+    edits = (await editor.call("fileops/history", {"file_path": str(file)}))["edits"]
+    assert [(edit["edit_id"], edit["undone_by"]) for edit in edits][-1] == (edit_id, edits[0]["edit_id"])
+    assert code_of(await rewound(editor, session_id="agent")) == "unknown_target"
+    assert (await undone(editor, edit_id=edit_id))["details"]["reason"] == "already_undone"
+
+
+async def test_undo_of_a_session_writes_hard_linked_files_too(editor: LspClient, file: Path) -> None:
+    """R-UNDO-2."""
+    other, twin = file.with_name("b.txt"), file.with_name("twin.txt")
+    other.write_text(OLD)
+    os.link(other, twin)
+    await edited(editor, file, "two", "2")
+    await edited(editor, other, "two", "2")
+    assert code_of(await undone(editor, session_id="agent")) is None
+    assert (file.read_text(), other.read_text(), twin.read_text()) == (OLD, OLD, OLD)
+    assert other.samefile(twin)

@@ -16,6 +16,7 @@ from msgspec.structs import replace as with_changes
 from fileops.core import splices as core_splices
 from fileops.core.roots import folder_of
 from fileops.fs.names import require_possible
+from fileops.fs.os_errors import at_path
 from fileops.fs.streams import BytesStream
 from fileops.model.changes import Permissions, PlannedFile
 from fileops.model.edits import Splice
@@ -128,13 +129,16 @@ class MemoryFileSystem:
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         return self._committing(snapshot, hooks, lambda: self._write(snapshot, splices))
 
-    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
-        del set_id
+    def replace_set(
+        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+    ) -> tuple[Committed, ...]:
+        del set_id, is_strict
         with self._guard:
             for file in files:
-                self._require_same(file.snapshot)
-                if file.new_path is not None and file.new_path in self._files:
-                    raise AlreadyExists
+                with at_path(file.snapshot.path):
+                    self._require_same(file.snapshot)
+                    if file.new_path is not None and file.new_path in self._files:
+                        raise AlreadyExists
             hooks.before()
             committed = tuple(map(self._write_planned, files))
             hooks.after(committed)

@@ -72,3 +72,14 @@ def translating(path: str, *, is_creating: bool = False) -> Generator[None]:
         yield
     except OSError as error:
         raise translate(error, path, is_creating=is_creating) from error
+
+
+@contextmanager
+def at_path(path: str) -> Generator[None]:
+    """Translate the OSErrors of the body, which concerns one of several files, and name that file in its failures."""
+    try:
+        with translating(path):
+            yield
+    except FileOpsError as error:
+        error.failed_path = error.failed_path or path
+        raise

@@ -19,9 +19,10 @@ from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
 from fileops.core.roots import is_inside
 from fileops.core.text import detect_format
+from fileops.model.commits import Commit
 from fileops.model.digest import content_digest
-from fileops.model.edits import Change, Plan, Splice
-from fileops.model.files import Committed, Snapshot
+from fileops.model.edits import Change, Splice
+from fileops.model.files import Snapshot
 from fileops.model.history import AppliedEdit, EditKind
 from fileops.model.sessions import SessionName
 from fileops.ports import HistoryStore
@@ -41,7 +42,7 @@ class _FileHistory(Struct):
 
 
 class History:
-    """An EditJournal."""
+    """See the module."""
 
     def __init__(self, store: HistoryStore | None = None, *, max_bytes: int = MAX_BYTES) -> None:
         self._store = store
@@ -56,32 +57,20 @@ class History:
 
     # --- keeping -----------------------------------------------------------------------------------------------
 
-    def append(
-        self,
-        *,
-        edit_id: str,
-        session_id: SessionName,
-        given_path: str,
-        plan: Plan,
-        committed: Committed,
-        timestamp: float,
-        undoes: tuple[str, ...] = (),
-        set_id: str | None = None,
-        changes_mode: bool = False,
-    ) -> None:
-        """See EditJournal.append. A commit that wrote nothing gets an entry only if it undid edits."""
-        if committed.report.method == "none" and not undoes and set_id is None:
+    def keep(self, commit: Commit) -> None:
+        """Keep a commit; one that wrote nothing only if it undid edits. Must not raise."""
+        if not commit.has_changed and not commit.undoes and commit.set_id is None:
             return
-        before, change = plan.snapshot, plan.change
-        after = committed.snapshot
+        plan, undoes = commit.plan, commit.undoes
+        before, after, change = commit.before, commit.after, plan.change
         kind: EditKind = "create" if not before.exists else "modify" if after.exists else "delete"
-        has_mode = kind == "delete" or (kind == "modify" and changes_mode)
+        has_mode = kind == "delete" or (kind == "modify" and commit.permissions is not None)
         edit = AppliedEdit(
-            edit_id=edit_id,
-            session_id=session_id,
-            file_path=given_path,
+            edit_id=commit.edit_id,
+            session_id=commit.session_id,
+            file_path=commit.given_path,
             path=after.path,
-            timestamp=timestamp,
+            timestamp=commit.time,
             kind=kind,
             reverse=_reverse(kind, before, after, plan.splices),
             before=before.digest if before.exists else None,
@@ -93,7 +82,7 @@ class History:
             undoes=undoes,
             n_foreign_hunks=0 if plan.rebased is None else len(plan.rebased.ranges),
             changed_by=None if plan.rebased is None else plan.rebased.changed_by,
-            set_id=set_id,
+            set_id=commit.set_id,
             renamed_from=None if after.path == before.path else before.path,
             mode=before.stamp.mode & 0o7777 if has_mode and before.stamp is not None else None,
         )

@@ -5,7 +5,7 @@ sentences. The `code` of each class is a string of the wire contract (docs/PROTO
 The dataclasses are not frozen because Python assigns `__traceback__` to a raised exception.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
@@ -20,9 +20,13 @@ UndoConflictReason = Literal["nothing_to_undo", "unknown_edit", "already_undone"
 
 @dataclass(eq=False, kw_only=True)
 class FileOpsError(Exception):
-    """Base of all failures that are returned to a caller as a tool result."""
+    """Base of all failures that are returned to a caller as a tool result.
+
+    failed_path: of a commit of several files, the canonical path of the one that could not be changed, if it was one.
+    """
 
     code: ClassVar[str]
+    failed_path: str | None = field(default=None, init=False)
 
 
 @dataclass(eq=False, kw_only=True)

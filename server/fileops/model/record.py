@@ -7,7 +7,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fileops.model.files import Snapshot
 from fileops.model.sessions import SessionName
 
 EntryKind = Literal["create", "modify", "delete", "mode"]
@@ -182,28 +181,6 @@ class Known(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def has_content(self) -> bool:
         return self.digest is not None or self.oid is not None
-
-
-class RecordedEdit(Struct, frozen=True, kw_only=True):
-    """An edit that the daemon committed. time: seconds since the epoch. undoes: ids of edits.
-
-    by: who made it. is_kept: a person has accepted it. undone: the entries that it undid, and rewind_id: the rewind
-    that it is a part of; an undo by its edit names neither. set_id: of the change set that it is a part of.
-    moved_from, moved_to: canonical, of the halves of a rename that is no undo.
-    """
-
-    edit_id: str
-    by: By
-    before: Snapshot
-    after: Snapshot
-    time: float
-    undoes: tuple[str, ...] = ()
-    undone: tuple[str, ...] = ()
-    rewind_id: str | None = None
-    set_id: str | None = None
-    is_kept: bool = False
-    moved_from: str | None = None
-    moved_to: str | None = None
 
 
 class KeptEdit(Struct, frozen=True, kw_only=True):

@@ -1,13 +1,16 @@
-"""Closing of file descriptors.
+"""Closing of file descriptors, and room for many.
 
 A separate module, because every module that opens a file needs it.
 """
 
 import fcntl
 import os
+import resource
 from functools import partial
 
 from fileops.concurrency import deferred
+
+_OTHERS = 512  # connections, watches, databases, files of other requests
 
 
 def close(fd: int) -> None:
@@ -33,3 +36,21 @@ def unlock_and_close_later(fd: int) -> None:
         close(fd)  # also releases the lock
     else:
         deferred.defer(partial(close, fd))
+
+
+def make_room(n_wanted: int) -> None:
+    """Raise this process's limit so that it may open `n_wanted` more files, if the system allows it. Never fails.
+
+    The usual limit of 1,024 is kept until a change set needs more: child processes inherit it, and some programs close
+    all descriptors up to it at their start, or use select(2), which knows no more.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = n_wanted + _OTHERS
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    try:
+        resource.setrlimit(
+            resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+        )
+    except (OSError, ValueError):
+        return

@@ -2,7 +2,7 @@
 
 from fileops.ports.clients import Approver, CommandApprover, Corrector, DocumentSink, Editor, EventSink
 from fileops.ports.files import CommitHooks, ContentStream, DirectoryWatch, FileSystem, RuleFiles, SetHooks
-from fileops.ports.history import EditJournal, EditRecorder, HistoryStore
+from fileops.ports.history import EditRecorder, HistoryStore
 from fileops.ports.system import Clock, Executor, ExecutorChoice, ImageDetector, RunningProcess
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "Corrector",
     "DirectoryWatch",
     "DocumentSink",
-    "EditJournal",
     "EditRecorder",
     "Editor",
     "EventSink",

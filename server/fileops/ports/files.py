@@ -133,11 +133,17 @@ class FileSystem(Protocol):
         """Compare-and-delete, to undo a creation. Raises as `replace`."""
         ...
 
-    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+    def replace_set(
+        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+    ) -> tuple[Committed, ...]:
         """Compare-and-swap of several files: all of them, or none, even if this process dies in between.
+
+        is_strict: files that cannot be changed together (hard links, mapped files) are refused. Else they are written
+        beside the set, and are restored if it fails, but not if this process dies in between.
 
         The outcome of a rename has the new path, that of a removal no stamp. Raises: as `replace`, SetUnsupported (the
         files cannot be changed together), and SetConflict, the one exception after which something has changed.
+        A failure names its file in `failed_path`, if it is of one.
         """
         ...
 

@@ -3,35 +3,8 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from fileops.model.edits import Plan
-from fileops.model.files import Committed
+from fileops.model.commits import Commit
 from fileops.model.history import AppliedEdit
-from fileops.model.record import RecordedEdit
-from fileops.model.sessions import SessionName
-
-
-class EditJournal(Protocol):
-    """Records applied edits, so that they can be shown and undone."""
-
-    def append(
-        self,
-        *,
-        edit_id: str,
-        session_id: SessionName,
-        given_path: str,
-        plan: Plan,
-        committed: Committed,
-        timestamp: float,
-        undoes: tuple[str, ...] = (),
-        set_id: str | None = None,
-        changes_mode: bool = False,
-    ) -> None:
-        """Record a commit, in the worker thread that made it. Must not raise.
-
-        Args: timestamp: seconds. undoes: ids of the edits that this one undid. set_id: of its change set.
-        changes_mode: whether it was to change permission bits.
-        """
-        ...
 
 
 class EditRecorder(Protocol):
@@ -41,8 +14,12 @@ class EditRecorder(Protocol):
         """A file is about to be written. Args: path: canonical."""
         ...
 
-    def end_commit(self, path: str, edit: RecordedEdit | None) -> None:
-        """The file was written; None: it was not."""
+    def cancel_commit(self, path: str) -> None:
+        """It was not written."""
+        ...
+
+    def end_commit(self, commit: Commit) -> None:
+        """It was written."""
         ...
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core import text
+from fileops.model.commits import Commit
 from fileops.model.digest import content_digest
 from fileops.model.record import (
     By,
@@ -29,7 +30,6 @@ from fileops.model.record import (
     Found,
     GapKind,
     Known,
-    RecordedEdit,
     is_by_agent,
 )
 from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
@@ -292,11 +292,11 @@ class EntryWriter:
 
     # --- the daemon's own edits --------------------------------------------------------------------------------
 
-    def own(self, edit: RecordedEdit, before: Known | None, after: Known | None) -> Entry | None:
-        """Make the entry of an edit of the daemon; None if it changed nothing. Args: see Observed."""
+    def own(self, edit: Commit, before: Known | None, after: Known | None) -> Entry | None:
+        """Make the entry of an edit of the daemon; None if it changed and undid nothing. Args: see Observed."""
         content = _content_kind(before, after)
         versions = _version(before, content), _version(after, content)
-        if versions[0] == versions[1] and content == "kept":
+        if versions[0] == versions[1] and content == "kept" and not edit.is_undo:
             return None
         before_data = edit.before.data if edit.before.exists else None
         after_data = edit.after.data if edit.after.exists else None
@@ -329,6 +329,7 @@ class EntryWriter:
             entry = replace(entry, kept=entry.kept or edit.is_kept or _is_withdrawal(undone))
             entry = put_own(self._store, entry, contents)
             self._store.undo(entry.undoes, entry.entry_id)
+            self._store.undo(edit.restored, None)
         self._recent.append(entry)
         self._on_entries([entry])
         return entry

@@ -34,6 +34,7 @@ from msgspec.structs import replace
 
 from fileops.core.roots import is_inside
 from fileops.core.text import decode, detect_format
+from fileops.model.commits import Commit
 from fileops.model.digest import content_digest
 from fileops.model.files import Snapshot
 from fileops.model.record import (
@@ -44,7 +45,6 @@ from fileops.model.record import (
     GapKind,
     KeptEdit,
     Known,
-    RecordedEdit,
     RecordedFolder,
     Turn,
 )
@@ -242,8 +242,16 @@ class Recorder:
         with self._lock:
             self._committing[path] = self._committing.get(path, 0) + 1
 
-    def end_commit(self, path: str, edit: RecordedEdit | None) -> None:
-        """The daemon has written a file, or could not (None)."""
+    def cancel_commit(self, path: str) -> None:
+        """The daemon could not write a file."""
+        self._end_commit(path, None)
+
+    def end_commit(self, commit: Commit) -> None:
+        """The daemon has written a file."""
+        for part in commit.by_path():
+            self._end_commit(part.before.path, part if commit.has_changed or commit.is_undo else None)
+
+    def _end_commit(self, path: str, edit: Commit | None) -> None:
         with self._lock:
             is_watched = self._inotify is not None and any(is_inside(root, path) for root in self._clients)
         # The event of the commit wakes the thread, later: the edit is not delayed by it.
@@ -755,7 +763,7 @@ class Recorder:
 
     # --- the daemon's own edits, and unsaved documents ----------------------------------------------------------
 
-    def _note_commit(self, path: str, edit: RecordedEdit | None) -> None:
+    def _note_commit(self, path: str, edit: Commit | None) -> None:
         with self._lock:
             n_left = self._committing.get(path, 1) - 1
             if n_left:
@@ -773,10 +781,10 @@ class Recorder:
             self._write(len(self._read))  # in the order of the contents
         self._safely(lambda: self._write_own(folder, edit, before, after))
 
-    def _write_own(self, folder: Folder | None, edit: RecordedEdit, before: Known | None, after: Known | None) -> None:
+    def _write_own(self, folder: Folder | None, edit: Commit, before: Known | None, after: Known | None) -> None:
         path = edit.before.path
         with self.store.transaction():
-            if folder is not None and folder.is_recorded(path):
+            if edit.has_changed and folder is not None and folder.is_recorded(path):
                 if not _is_result(folder.files.get(path), after):
                     self._note_before(folder, edit, before)
                 self._remember(folder, path, after)
@@ -784,7 +792,7 @@ class Recorder:
             if after is not None and after.digest is not None:
                 self.store.put(edit.after.data)
 
-    def _note_before(self, folder: Folder, edit: RecordedEdit, before: Known | None) -> None:
+    def _note_before(self, folder: Folder, edit: Commit, before: Known | None) -> None:
         """Record what others wrote before the daemon did, if it was not read yet."""
         path, known = edit.before.path, folder.files.get(edit.before.path)
         if known is None:

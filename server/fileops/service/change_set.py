@@ -1,360 +1,587 @@
-"""Writes several planned files: all of them, or none.
+"""A change set in a worker thread: plan all, check all, ask once, commit all or nothing.
 
-Several files are rehearsed first, each up to the last moment before its commit, so that most refusals happen before
-anything is written. If a commit fails nevertheless, the files already written are rolled back; the failure names the
-files that could not be.
+Each file is planned, and after a decision carried over to the present file, as a single edit is (`edit.py`). This
+module adds what holds for them together: limits, distinct paths, one question, one commit. A set of one edit or one
+creation is committed as a single edit, so it needs no journal, and may be written in place. It is one module because
+planning, deciding and committing share the state of each file.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.concurrency.cancellation import Attempts, CancelToken
-from fileops.core.diff.contents import splices_between
+from fileops.concurrency.cancellation import CancelToken
+from fileops.core import splices as splicing
+from fileops.core import text
+from fileops.core.decision import apply_decision, decision_about, reason_of
 from fileops.core.diff.unified import change_of, unified_diff
-from fileops.core.merge.undo import Undone
-from fileops.core.text import detect_format
-from fileops.history.journal import History
-from fileops.model.changes import Permissions
-from fileops.model.edits import Plan, Splice
-from fileops.model.errors import FileOpsError, UndoConflict
+from fileops.core.merge.relevance import foreign_ranges
+from fileops.core.patch.hunks import plan_hunks
+from fileops.core.presentation import outputs
+from fileops.core.presentation.advice import nearest_note
+from fileops.core.presentation.failures import failure_message
+from fileops.core.roots import Roots, is_inside
+from fileops.model.approval import (
+    ApprovalRequest,
+    Decision,
+    FileDecision,
+    Modify,
+    Once,
+    SomeFiles,
+)
+from fileops.model.changes import (
+    MAX_CHANGES,
+    MAX_NEW_BYTES,
+    ChangedFile,
+    ChangeSetRequest,
+    ChangeSetResult,
+    CreateFile,
+    DeleteFile,
+    EditFile,
+    FileChange,
+    Permissions,
+    Problem,
+    RenameFile,
+    is_executable,
+)
+from fileops.model.commits import Commit
+from fileops.model.edits import Change, Plan, Splice
+from fileops.model.errors import (
+    AlreadyExists,
+    FileMissing,
+    FileOpsError,
+    HunkNotFound,
+    IsDirectory,
+    Rejected,
+    SetUnsupported,
+)
 from fileops.model.files import Committed, Snapshot
-from fileops.model.history import AppliedEdit
-from fileops.model.record import ByPerson
-from fileops.model.results import UndoneFile
-from fileops.model.sessions import NO_SESSION, SessionName
-from fileops.model.settings import Limits
-from fileops.ports import EventSink
-from fileops.service.commit import CommittedEdit, Committer, RecordMarks, SetChange
-from fileops.tracking.freshness import Freshness
+from fileops.model.requests import EditRequest
+from fileops.model.review import PreviousDecision
+from fileops.model.suggestions import Advice, FailedStep, Suggestion
+from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
+from fileops.service.commit import PlannedCommit, did_edit
+from fileops.service.edit import DecidedPlan, EditOperation, Proposal
+from fileops.service.paths import canonical_path
+from fileops.service.policy import Policy, question_about, question_about_set
 
-T = TypeVar("T")
+MAX_ADVISED = 4  # failing changes of a set, because each may take the adviser 50 ms
 
 
-class FileChange(Struct, frozen=True, kw_only=True):
-    """The plan of one file.
+class SetFile(Struct, frozen=True, kw_only=True):
+    """One change of a set, planned. new_path: canonical, of a rename. proposal: what was asked about it.
 
-    is_decided: a user has approved it, or left it out (is_left_out). modified_by_user: its splices are the user's.
-    new_path: canonical, if the file gets its old path back. permissions: those that it gets back, None if they stay.
-    entry_ids: the entries of the record that it undoes, of a rewind.
+    is_left_out: the user has dropped it. by_user: it is not what was requested.
     """
 
-    file_path: str
-    undone: Undone
+    change: FileChange
     plan: Plan
-    removes: bool
-    is_decided: bool = False
-    is_left_out: bool = False
-    modified_by_user: bool = False
     new_path: str | None = None
-    permissions: Permissions | None = None
-    entry_ids: tuple[str, ...] = ()
+    proposal: Proposal | None = None
+    is_left_out: bool = False
+    by_user: bool = False
+
+    @property
+    def removes(self) -> bool:
+        return isinstance(self.change, DeleteFile)
+
+    @property
+    def is_executable(self) -> bool | None:
+        """What the file becomes; None if that does not change."""
+        wanted = None if isinstance(self.change, DeleteFile) else self.change.is_executable
+        stamp = self.plan.snapshot.stamp
+        is_so = stamp is not None and is_executable(stamp.mode)
+        return None if wanted == is_so else wanted
+
+    @property
+    def shown(self) -> Change:
+        """Its change as it is shown, with the lines of git about the executable bit."""
+        change, becomes = self.plan.change, self.is_executable
+        return change if becomes is None else outputs.with_mode(change, is_executable=becomes)
 
     @property
     def has_effect(self) -> bool:
         is_text = bool(self.plan.splices) or self.plan.creates
-        return is_text or self.removes or self.new_path is not None or self.permissions is not None
+        return is_text or self.removes or self.new_path is not None or self.is_executable is not None
+
+    @property
+    def needs_set(self) -> bool:
+        """Whether a commit of a single edit cannot make it."""
+        return self.removes or self.new_path is not None or self.is_executable is not None
+
+    @property
+    def file_path(self) -> str:
+        return self.change.file_path
+
+    @property
+    def given_path(self) -> str:
+        """What the session calls the file afterwards."""
+        return self.change.new_path if isinstance(self.change, RenameFile) else self.change.file_path
 
 
-@dataclass(eq=False, kw_only=True)
-class UndoFailed(Exception):
-    """One of `n_files` files failed. left: files that remain undone because they could not be rolled back."""
-
-    error: FileOpsError
-    file_path: str
-    n_files: int
-    left: tuple[UndoneFile, ...] = ()
+Decided = tuple[tuple[SetFile, Decision], ...]  # what a person decided about each file, until it is carried over
 
 
-class _Written(Struct, frozen=True, kw_only=True):
-    """A change that was committed, and its result. edit: None if there was nothing to write."""
-
-    change: FileChange
-    result: UndoneFile
-    edit: CommittedEdit | None
+SetWork = Work[SetFile, Decided]
+PendingSet = Pending[SetFile, Decided]
 
 
-class ChangeSetCommitter(Struct, frozen=True, kw_only=True):
-    """Writes changes for a session (`by_session`, None for a user).
+class ChangeSetOperation(Struct, frozen=True, kw_only=True):
+    """See the module. editor: plans and checks single files."""
 
-    replan: plans a change again, over the present content of its file. revert: plans the undo of a commit, merged with
-    the present content. person, rewind_id: for the record: the user, and the rewind that the changes are.
-    """
+    editor: EditOperation
 
-    committer: Committer
-    freshness: Freshness
-    events: EventSink
-    history: History
-    limits: Limits
-    by_session: SessionName | None
-    replan: Callable[[FileChange], FileChange]
-    revert: Callable[[AppliedEdit], FileChange]
-    person: ByPerson = ByPerson(session_id=NO_SESSION, label="a person")
-    rewind_id: str | None = None
-
-    def write(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
-        """Write all files; the results have the order of `files`. Raises: UndoFailed, Cancelled."""
-        plans, done, at = list(files), dict[int, _Written](), 0
-        try:
-            for at in range(len(files)) if len(files) > 1 else ():
-                plans[at] = self._retried(self._plans(plans[at]), token, partial(self._rehearse, token))
-            for at in sorted(range(len(files)), key=lambda index: _commit_rank(plans[index])):
-                done[at] = self._retried(self._plans(plans[at]), token, partial(self._commit, token))
-                if done[at].edit is not None:
-                    token = CancelToken()  # after the first commit a cancel is too late for the rest
-        except FileOpsError as error:
-            left = self._roll_back(tuple(done.values()))
-            raise UndoFailed(error=error, file_path=files[at].file_path, n_files=len(files), left=left) from error
-        return tuple(done[index].result for index in range(len(files)))
-
-    def write_set(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
-        """As `write`, by one commit for all files, which a crash does not leave half made."""
-        plans, attempts, current = [self._plans(file) for file in files], Attempts(token), list(files)
-        try:
-            while True:
-                with attempts.next():
-                    for at, plan in enumerate(plans):
-                        current[at] = next(plan)
-                    return self._commit_set(current, token)
-        except FileOpsError as error:
-            raise UndoFailed(error=error, file_path=files[0].file_path, n_files=len(files)) from error
-
-    def _commit_set(self, files: Sequence[FileChange], token: CancelToken) -> tuple[UndoneFile, ...]:
-        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
-        wanted = [file for file in files if file.has_effect]
-        if not wanted:
-            return tuple(map(to_result, files))
-        notes = [self._noting(file) for file in wanted]
-
-        def note(committed: tuple[Committed, ...]) -> None:
-            for noting, outcome in zip(notes, committed, strict=True):
-                noting(outcome)
-
-        changes = [
-            SetChange(
-                plan=file.plan,
-                given_path=file.file_path if file.new_path is None else file.new_path,
-                new_path=file.new_path,
-                removes=file.removes,
-                permissions=file.permissions,
-                undoes=() if file.modified_by_user else file.undone.edit_ids,
-                marks=self._marks(file),
-            )
-            for file in wanted
-        ]
-        _, edits = self.committer.commit_set(
-            changes, token, session_id=self.by_session or NO_SESSION, on_committed=note
+    def of(self, request: ChangeSetRequest) -> CarryOut[SetFile, Decided, ChangeSetResult]:
+        return CarryOut(
+            planner=SetPlanner(editor=self.editor, request=request),
+            committer=self.editor.committer,
+            session_id=request.session_id,
+            is_change_set=True,
         )
-        by_path = {file.plan.snapshot.path: edit for file, edit in zip(wanted, edits, strict=True)}
-        for edit in edits:
-            self.events.publish(edit.did_edit)
-        return tuple(_undone(file, by_path.get(file.plan.snapshot.path)) for file in files)
 
-    def _roll_back(self, done: Sequence[_Written]) -> tuple[UndoneFile, ...]:
-        """Undo the commits. Returns those that could not be undone."""
-        left: list[UndoneFile] = []
-        for written in reversed(done):
-            token = CancelToken()
-            try:
-                if written.edit is not None:
-                    self._retried(self._reverts(written.change, written.edit), token, partial(self._commit, token))
-            except FileOpsError:
-                left.append(written.result)
-        return tuple(left)
 
-    def _reverts(self, change: FileChange, edit: CommittedEdit) -> Iterator[FileChange]:
-        """Plans that take a commit back: exactly while the content is what it left, and else merged.
+class SetPlanner(Struct, frozen=True, kw_only=True):
+    """See carry_out.Planner."""
 
-        A merge is no way to restore: it is made with what is read at the path, which after an undo in a document may be
-        the file on the disk, and what the undo changed may not be found there.
+    editor: EditOperation
+    request: ChangeSetRequest
 
-        Raises: UndoConflict and the failures of reading.
-        """
-        before, after = change.plan.snapshot, edit.committed.snapshot
-        content = before.data if before.exists else None
-        splices: tuple[Splice, ...] = ()
-        if before.exists and after.exists:
-            splices = splices_between(after.data, before.data, detect_format(after.data))
-        edit_ids = (edit.did_edit.edit_id,)
-        exactly = Undone(content=content, splices=splices, edit_ids=edit_ids)
-        exact_change = planned_change(after, exactly, file_path=change.file_path, limits=self.limits)
-        if before.stamp is not None and (change.removes or change.permissions is not None):
-            exact_change = replace(exact_change, permissions=Permissions(before.stamp.mode & 0o7777))
-        yield exact_change
-        while True:
-            applied = self.history.edit(edit.did_edit.edit_id)
-            if applied is None:
-                raise UndoConflict(reason="unknown_edit", explanation="the history has no such edit")
-            yield self.revert(applied)
+    @property
+    def is_dry_run(self) -> bool:
+        return self.request.dry_run
 
-    # --- one file ----------------------------------------------------------------------------------------------
+    def held(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
-    def _retried(self, plans: Iterator[FileChange], token: CancelToken, step: Callable[[FileChange], T]) -> T:
-        """The result of the step with the first plan, or with the next one after the file has changed.
+    def plan(self, policy: Policy, token: CancelToken) -> SetWork:
+        _require_limits(self.request)
+        return Work(files=self._planned(self.request, policy, token), known=())
 
-        Raises: Cancelled, UndoConflict and the failures of reading and writing.
-        """
-        attempts = Attempts(token)
-        while True:
-            with attempts.next():
-                return step(next(plans))
+    def waiting(self, work: SetWork, policy: Policy) -> tuple[int, ...]:
+        return tuple(range(len(work.files))) if not work.is_decided and self._needs_decision(work.files, policy) else ()
 
-    def _plans(self, file: FileChange) -> Iterator[FileChange]:
-        """The plan as it is, then new ones. What a user has decided on is not replaced by something else.
+    def question(self, work: SetWork, waiting: Sequence[int], policy: Policy, token: CancelToken) -> ApprovalRequest:
+        return self._question([self._asked(file, policy, token) for file in work.files])
 
-        Raises: UndoConflict and the failures of reading.
-        """
-        while True:
-            yield file
-            replanned = self.replan(file)
-            if file.is_decided and (file.modified_by_user or replanned.plan.change.hunks != file.plan.change.hunks):
-                raise UndoConflict(explanation="the file was changed in between")
-            file = replace(replanned, is_decided=file.is_decided)
+    def _question(self, asked: Sequence[SetFile]) -> ApprovalRequest:
+        questions = [file.proposal.question for file in asked if file.proposal is not None and not file.is_left_out]
+        return question_about_set(questions, outputs.set_question_texts(questions, self.request.description))
 
-    def _rehearse(self, token: CancelToken, file: FileChange) -> FileChange:
-        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
-        try:
-            if file.has_effect:
-                hooks = _DryCommitHooks(token)
-                self.committer.write(file.plan, hooks, removes=file.removes, permissions=file.permissions)
-        except _DryRunDone:
-            pass
-        return file
+    def _asked(self, file: SetFile, policy: Policy, token: CancelToken) -> SetFile:
+        if file.is_left_out:
+            return file
+        return replace(file, proposal=self._file_proposal(self.request, file, policy, token))
 
-    def _commit(self, token: CancelToken, file: FileChange) -> _Written:
-        """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
-        if not file.has_effect:
-            return _Written(change=file, result=to_result(file), edit=None)
-        edit = self.committer.commit(
-            file.plan,
-            token,
-            file_path=file.file_path,
-            session_id=self.by_session or NO_SESSION,
-            on_committed=self._noting(file),
+    def decided(self, pending: PendingSet, decision: Decision, policy: Policy, token: CancelToken) -> SetWork:
+        files = tuple(self._asked(file, policy, token) for file in pending.work.files)
+        decided = self._decisions(files, pending.question, decision)
+        reason = reason_of(decision) or " ".join(pending.work.reasons)
+        return Work(
+            files=tuple(file for file, _ in decided), known=decided, reasons=(reason,), is_decided=True, is_old=True
+        )
+
+    def again(self, work: SetWork, policy: Policy, token: CancelToken) -> SetWork | PendingSet:
+        if not work.is_decided:
+            return self.plan(policy, token)
+        files: list[SetFile] = []
+        is_reopened = False
+        for file, decision in work.known:
+            if file.is_left_out:
+                files.append(file)
+                continue
+            outcome = self._carried_over(self.request, file, decision, policy, token)
+            is_reopened = is_reopened or isinstance(outcome, Proposal)
+            if isinstance(outcome, Proposal):
+                files.append(replace(file, plan=outcome.plan, proposal=outcome))
+            else:
+                files.append(replace(file, plan=outcome.plan, by_user=file.by_user or outcome.by_user))
+        if not is_reopened:
+            return replace(work, files=tuple(files))
+        asked = tuple(self._asked(file, policy, token) for file in files)
+        again = Work(files=asked, known=(), reasons=work.reasons)
+        return Pending(work=again, waiting=tuple(range(len(asked))), question=self._question(asked))
+
+    def commit_of(self, file: SetFile) -> PlannedCommit:
+        becomes = file.is_executable
+        return PlannedCommit(
+            plan=file.plan,
+            given_path=file.given_path,
+            new_path=file.new_path,
             removes=file.removes,
-            undoes=() if file.modified_by_user else file.undone.edit_ids,
-            marks=self._marks(file),
-            permissions=file.permissions,
-        )
-        self.events.publish(edit.did_edit)
-        return _Written(change=file, result=_undone(file, edit), edit=edit)
-
-    def _marks(self, file: FileChange) -> RecordMarks:
-        return RecordMarks(
-            by=self.person if self.by_session is None else None, undone=file.entry_ids, rewind_id=self.rewind_id
+            is_kept=file.proposal is not None,
+            permissions=None if becomes is None else Permissions(becomes_executable=becomes),
         )
 
-    def _noting(self, file: FileChange) -> Callable[[Committed], None]:
-        """What records the commit for all sessions. Call it inside the file's lock."""
-        has_seen, old_path = self._has_seen(file), file.plan.snapshot.path
+    def noting(self, file: SetFile) -> Callable[[Committed], None]:
+        if file.new_path is None:
+            return self.editor.noting(_edit_request(self.request, file.change), file.plan)
+        path = file.plan.snapshot.path
+        return lambda committed: self.editor.freshness.note_rename(
+            self.request.session_id, file.given_path, path, committed
+        )
 
-        def note(committed: Committed) -> None:
-            if file.new_path is not None:
-                self.freshness.hint(old_path)
-                if has_seen and self.by_session is not None:
-                    self.freshness.note_rename(self.by_session, file.new_path, old_path, committed)
-                return
-            if has_seen:
-                self.freshness.note_write(self.by_session or NO_SESSION, file.file_path, committed)
-                return
-            if committed.snapshot.source == "disk":
-                self.freshness.note_blind_write(self.by_session or NO_SESSION, committed)
-            self.freshness.hint(committed.snapshot.path)
+    def result(
+        self, work: SetWork, made: Sequence[Made[SetFile]], *, needs_approval: bool | None = None
+    ) -> ChangeSetResult:
+        commits = {each.file.file_path: each.commit for each in made if each.commit is not None}
+        result = _result_of(self.request, work.files, commits, needs_approval=needs_approval)
+        is_other = any(file.is_left_out or file.by_user for file in work.files)
+        if not work.is_decided or not is_other:
+            return result
+        return replace(result, output=outputs.with_reason(result.output, " ".join(work.reasons)))
 
-        return note
+    def failed(self, failure: NotDone) -> ChangeSetResult:
+        """Without problems the failure is of no single change."""
+        problems = cast("tuple[Problem, ...]", failure.problems)
+        shown = problems or (Problem(change_index=0, error=failure.error),)
+        paths = [change.file_path for change in self.request.changes]
+        output = outputs.changes_failure_text(shown, paths, self.editor.settings.texts, is_of_set=not problems)
+        return ChangeSetResult(output=output, error=failure.error, problems=problems, dry_run=self.request.dry_run)
 
-    def _has_seen(self, file: FileChange) -> bool:
-        """Whether the session that undoes has seen the present content; then it knows the result too."""
-        if self.by_session is None or not file.plan.snapshot.exists:
-            return False
-        try:
-            self.freshness.require_fresh(self.by_session, file.plan.snapshot, dry_run=True)
-            return not self.freshness.has_unshown(self.by_session, file.plan.snapshot.path)
-        except FileOpsError:
-            return False
+    # --- plan and check --------------------------------------------------------------------------------------------
+
+    def _planned(self, request: ChangeSetRequest, policy: Policy, token: CancelToken) -> tuple[SetFile, ...]:
+        """Raises: NotDone, Stale, PathMoved, Cancelled."""
+        planned: dict[int, SetFile] = {}
+        problems: list[Problem] = []
+        for index, change in enumerate(request.changes):
+            token.check()
+            try:
+                planned[index] = self._plan(request, change, policy.roots, token)
+            except IsDirectory:
+                fault = SetUnsupported(reason=f"{change.file_path} is a folder")
+                problems.append(Problem(change_index=index, error=fault))
+            except FileOpsError as error:
+                is_advised = len(problems) < MAX_ADVISED
+                problem = Problem(change_index=index, error=error)
+                problems.append(self._advised(request, problem, policy.roots) if is_advised else problem)
+        problems += _faults_together(planned)
+        if problems:
+            found = tuple(sorted(problems, key=lambda problem: problem.change_index))
+            raise NotDone(error=found[0].error, problems=found)
+        return tuple(planned.values())
+
+    def _advised(self, request: ChangeSetRequest, problem: Problem, roots: Roots | None) -> Problem:
+        """The failure of one change, with what is said beside it.
+
+        No lines of the file are shown, as with a dry run: what a session knows of a file changes with the whole set.
+        """
+        change, error = request.changes[problem.change_index], problem.error
+        if isinstance(error, HunkNotFound):
+            shows = self.editor.settings.hints != "off"
+            return replace(problem, advice=_advice_on_hunk(error) if shows else None)
+        if not isinstance(change, EditFile | RenameFile) or not change.edits:
+            return problem
+        advised = self.editor.advise(replace(_edit_request(request, change), dry_run=True), error, roots)
+        return replace(problem, error=advised.error, advice=advised.advice, n_edits=len(change.edits))
+
+    def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:
+        """Raises: as `EditOperation.planned`, AlreadyExists."""
+        match change:
+            case EditFile() if not (change.edits or change.hunks):  # the executable bit only
+                return SetFile(change=change, plan=self._unchanged(self._known(request, change.file_path, roots)))
+            case EditFile():
+                return SetFile(change=change, plan=self.editor.planned(_edit_request(request, change), roots, token))
+            case CreateFile():
+                return SetFile(change=change, plan=self._plan_creation(request, change, roots, token))
+            case DeleteFile():
+                snapshot = self._known(request, change.file_path, roots)
+                if change.hunks:
+                    self._require_no_other_text(snapshot, change, token)
+                return SetFile(change=change, plan=self._deletion(snapshot, change.file_path))
+            case RenameFile():
+                new_path = canonical_path(self.editor.fs, change.new_path, roots)
+                snapshot = self._known(request, change.file_path, roots)
+                if self.editor.fs.read(new_path).exists:
+                    raise AlreadyExists
+                plan = self._unchanged(snapshot)
+                if change.edits or change.hunks:
+                    plan = self.editor.planned(_edit_request(request, change), roots, token)
+                return SetFile(change=change, plan=_as_rename(plan), new_path=new_path)
+
+    def _plan_creation(
+        self, request: ChangeSetRequest, change: CreateFile, roots: Roots | None, token: CancelToken
+    ) -> Plan:
+        snapshot = self.editor.fs.read(canonical_path(self.editor.fs, change.file_path, roots))
+        if snapshot.exists:
+            raise AlreadyExists
+        return self.editor.plan_on_snapshot(_edit_request(request, change), snapshot, token)
+
+    def _known(self, request: ChangeSetRequest, file_path: str, roots: Roots | None) -> Snapshot:
+        """The present file, if this session knows it. Raises: FileMissing, NotRead, ModifiedExternally, Stale."""
+        fs, freshness = self.editor.fs, self.editor.freshness
+        canonical = canonical_path(fs, file_path, roots)
+        if fs.stat(canonical) is None:
+            raise FileMissing
+        freshness.require_tracked(request.session_id, canonical)
+        snapshot = fs.read(canonical)
+        suffices = self.editor.settings.freshness != "mtime"
+        freshness.require_fresh(request.session_id, snapshot, same_bytes_suffice=suffices, dry_run=request.dry_run)
+        return snapshot
+
+    def _deletion(self, snapshot: Snapshot, file_path: str) -> Plan:
+        whole = (Splice(0, len(snapshot.data), b""),) if snapshot.data else ()
+        plan = self._unchanged(snapshot)
+        change = change_of(
+            snapshot.data,
+            plan.format,
+            whole,
+            file_path=file_path,
+            operation="delete",
+            limits=self.editor.settings.limits,
+        )
+        unified = unified_diff(change.hunks, file_path=file_path, removes=True)
+        return replace(plan, splices=whole, change=replace(change, unified=unified))
+
+    def _require_no_other_text(self, snapshot: Snapshot, change: DeleteFile, token: CancelToken) -> None:
+        """Raises: HunkNotFound, HunkAmbiguous, if the file has another text than that which a patch deletes."""
+        fmt = text.detect_format(snapshot.data)
+        plan = plan_hunks(snapshot, fmt, change.hunks, limits=self.editor.settings.limits, check=token.check)
+        if splicing.apply(snapshot.data, plan.splices):
+            first = change.hunks[0]
+            raise HunkNotFound(old_string=plan.edits[0].old_string, patch_line=first.at, is_whole_text=True)
+
+    def _unchanged(self, snapshot: Snapshot) -> Plan:
+        fmt = text.detect_format(snapshot.data)
+        change = change_of(
+            snapshot.data, fmt, (), file_path=snapshot.path, operation="modify", limits=self.editor.settings.limits
+        )
+        return Plan(
+            snapshot=snapshot,
+            format=fmt,
+            splices=(),
+            edits=(),
+            n_replacements=(),
+            matches=(),
+            match_lines=(),
+            creates=False,
+            change=change,
+        )
+
+    # --- decide ----------------------------------------------------------------------------------------------------
+
+    def _needs_decision(self, files: Sequence[SetFile], policy: Policy) -> bool:
+        """Raises: NotPermitted."""
+        needs = [policy.needs_decision(snapshot) for file in files for snapshot in _concerned(file)]  # each may raise
+        return any(needs)
+
+    def _file_proposal(self, request: ChangeSetRequest, file: SetFile, policy: Policy, token: CancelToken) -> Proposal:
+        """The question about one file; as it was asked before, if that is still to be decided."""
+        if file.proposal is not None and file.proposal.plan is file.plan:
+            return file.proposal
+        question = question_about(
+            file.plan,
+            splicing.apply(file.plan.snapshot.data, file.plan.splices),
+            outputs.question_texts(file.file_path, file.plan),
+            file_path=file.file_path,
+            session_id=request.session_id,
+            policy=policy,
+            check=token.check,
+        )
+        question = replace(
+            question,
+            change=file.shown,
+            is_protected=any(policy.is_protected(snapshot) for snapshot in _concerned(file)),
+            new_path=file.given_path if file.new_path is not None else None,
+            new_canonical_path=file.new_path,
+        )
+        return Proposal(plan=file.plan, question=question, is_other=file.by_user)
+
+    def _decisions(self, files: Sequence[SetFile], question: ApprovalRequest, decision: Decision) -> Decided:
+        """Each file with what was decided about it. Raises: as `core.decision.apply_decision`."""
+        if not isinstance(decision, SomeFiles):
+            apply_decision(files[0].plan, decision, file_path="", limits=self.editor.settings.limits, removes=True)
+            if not question.is_approvable:
+                raise Rejected
+            return tuple((file, Once()) for file in files)
+        by_path = {decided.file_path: decided for decided in decision.files}
+        decided = tuple(_decided_file(file, by_path.get(file.file_path)) for file in files)
+        if all(file.is_left_out for file, _ in decided):
+            raise Rejected
+        return decided
+
+    def _carried_over(
+        self, request: ChangeSetRequest, file: SetFile, decision: Decision, policy: Policy, token: CancelToken
+    ) -> DecidedPlan | Proposal:
+        """What was decided about one file, over the present one."""
+        assert file.proposal is not None
+        proposal, asked = file.proposal, file.proposal.plan
+        if file.new_path is not None and self.editor.fs.read(file.new_path).exists:
+            raise AlreadyExists
+        if not file.removes and (asked.splices or asked.creates or isinstance(decision, Modify)):
+            decided = apply_decision(asked, decision, file_path=file.file_path, limits=self.editor.settings.limits)
+            edit_request = _edit_request(request, file.change)
+            outcome = self.editor.carried_over(edit_request, policy, token, proposal, decision, decided)
+            return self._asked_again(request, file, outcome, policy, token)
+        snapshot = self.editor.fs.read(canonical_path(self.editor.fs, file.file_path, policy.roots))
+        if not snapshot.exists:
+            raise FileMissing
+        if not file.removes:
+            unchanged = self._unchanged(snapshot)  # of an executable bit, or of a name
+            return DecidedPlan(unchanged if file.new_path is None else _as_rename(unchanged), file.by_user)
+        apply_decision(asked, decision, file_path=file.file_path, limits=self.editor.settings.limits, removes=True)
+        if snapshot.data == asked.snapshot.data:
+            return DecidedPlan(replace(asked, snapshot=snapshot))
+        plan = self._deletion(snapshot, file.file_path)
+        again = self._file_proposal(request, replace(file, plan=plan, proposal=None), policy, token)
+        previous = PreviousDecision(
+            text=None, change_ids=None, reason="near", ranges=foreign_ranges(asked.snapshot.data, snapshot.data)
+        )
+        return replace(again, question=replace(again.question, previous=previous))
+
+    def _asked_again(
+        self,
+        request: ChangeSetRequest,
+        file: SetFile,
+        outcome: DecidedPlan | Proposal,
+        policy: Policy,
+        token: CancelToken,
+    ) -> DecidedPlan | Proposal:
+        """The outcome for the text of one file. Another question is about all of its change, not of its text alone."""
+        plan = outcome.plan if file.new_path is None else _as_rename(outcome.plan)
+        if isinstance(outcome, DecidedPlan):
+            return replace(outcome, plan=plan)
+        about = self._file_proposal(request, replace(file, plan=plan, proposal=None), policy, token).question
+        question = replace(about, previous=outcome.question.previous, changes=outcome.question.changes)
+        return replace(outcome, plan=plan, question=question)
 
 
-def _undone(file: FileChange, edit: CommittedEdit | None) -> UndoneFile:
-    if edit is None:
-        return to_result(file)
-    snapshot, report = edit.committed.snapshot, edit.committed.report
-    return replace(to_result(file), edit_id=edit.did_edit.edit_id, commit=report, applied_to=snapshot.source)
+# --- helpers -----------------------------------------------------------------------------------------------------
 
 
-def planned_change(snapshot: Snapshot, undone: Undone, *, file_path: str, limits: Limits) -> FileChange:
-    """Plan the change of a file from its present content to what an undo makes of it."""
-    removes = snapshot.exists and undone.content is None
-    creates = not snapshot.exists and undone.content is not None
-    if removes:
-        splices: tuple[Splice, ...] = (Splice(0, len(snapshot.data), b""),) if snapshot.data else ()
-    elif creates:
-        splices = (Splice(0, 0, undone.content or b""),)
-    else:
-        splices = undone.splices
-    change = change_of(
-        snapshot.data,
-        detect_format(snapshot.data),
-        splices,
-        file_path=file_path,
-        operation="create" if creates else "modify",
-        limits=limits,
+def _require_limits(request: ChangeSetRequest) -> None:
+    """Raises: SetUnsupported."""
+    n_changes = len(request.changes)
+    if not 1 <= n_changes <= MAX_CHANGES:
+        raise SetUnsupported(reason=f"a set has 1 to {MAX_CHANGES} changes, not {n_changes}")
+    n_given = sum(
+        len(change.content) if isinstance(change, CreateFile) else 0 for change in request.changes
+    )  # characters: each is at least a byte
+    if n_given > MAX_NEW_BYTES:
+        raise SetUnsupported(reason=_TOO_LARGE)
+
+
+_TOO_LARGE = f"the new contents have more than {MAX_NEW_BYTES >> 20} MB together"
+
+
+def _faults_together(files: Mapping[int, SetFile]) -> Iterator[Problem]:
+    """Yield why files that can be changed alone cannot be changed together. files: by the index of their change."""
+    seen: dict[str, int] = {}
+    inodes: dict[tuple[int, int], int] = {}
+    n_new_bytes = 0
+    for index, file in files.items():
+        snapshot, shares_path = file.plan.snapshot, False
+        for path in filter(None, (snapshot.path, file.new_path)):
+            other = next((seen[known] for known in seen if is_inside(known, path) or is_inside(path, known)), None)
+            if other is not None:
+                reason = f"it has a path in common with change {other + 1}"
+                yield Problem(change_index=index, error=SetUnsupported(reason=reason))
+                shares_path = True
+            seen[path] = index
+        if file.plan.creates or (file.plan.splices and not file.removes):
+            n_new_bytes += len(snapshot.data) + splicing.growth(file.plan.splices)
+        stamp = snapshot.stamp
+        if stamp is None or shares_path:
+            continue
+        if (stamp.dev, stamp.ino) in inodes:
+            reason = f"it is the same file as that of change {inodes[stamp.dev, stamp.ino] + 1}"
+            yield Problem(change_index=index, error=SetUnsupported(reason=reason))
+        elif stamp.n_links > 1 and (len(files) > 1 or file.needs_set):
+            reason = "the file has hard links, so it can only be written in place, and alone"
+            yield Problem(change_index=index, error=SetUnsupported(reason=reason))
+        inodes[stamp.dev, stamp.ino] = index
+    if n_new_bytes > MAX_NEW_BYTES:
+        yield Problem(change_index=0, error=SetUnsupported(reason=_TOO_LARGE))
+
+
+def _concerned(file: SetFile) -> tuple[Snapshot, ...]:
+    """What a policy has to look at: a rename gives a file a name that may be protected."""
+    snapshot = file.plan.snapshot
+    if file.new_path is None:
+        return (snapshot,)
+    renamed = Snapshot(path=file.new_path, stamp=snapshot.stamp, data=b"", taken_ns=snapshot.taken_ns)
+    return (snapshot, renamed)
+
+
+def _edit_request(request: ChangeSetRequest, change: FileChange) -> EditRequest:
+    """The change of a file's text, as a single request."""
+    tool: Literal["multi_edit", "write"] = "write" if isinstance(change, CreateFile) else "multi_edit"
+    return EditRequest(
+        file_path=change.file_path,
+        edits=change.edits if isinstance(change, EditFile | RenameFile) else (),
+        hunks=() if isinstance(change, CreateFile) else change.hunks,
+        tool=tool,
+        content=change.content if isinstance(change, CreateFile) else None,
+        dry_run=request.dry_run,
+        session_id=request.session_id,
     )
-    if removes:
-        change = replace(change, unified=unified_diff(change.hunks, file_path=file_path, removes=True))
-    plan = Plan(
-        snapshot=snapshot,
-        splices=splices,
-        edits=(),
-        n_replacements=(len(splices),),
-        matches=(),
-        match_lines=(),
-        format=detect_format((undone.content or b"") if creates else snapshot.data),
-        creates=creates,
-        change=change,
+
+
+def _advice_on_hunk(error: HunkNotFound) -> Advice | None:
+    nearest = error.nearest
+    if nearest is None:
+        return None
+    suggestion = Suggestion(
+        edit_index=error.edit_index,
+        kind="nearest",
+        start_line=nearest.start_line,
+        end_line=nearest.end_line,
+        old_string=None,
+        note=nearest_note(nearest.start_line, nearest.end_line, nearest.differs_in, is_elided=False),
+        differs_in=nearest.differs_in,
+        diff=nearest.diff,
     )
-    return FileChange(file_path=file_path, undone=undone, plan=plan, removes=removes)
+    failure = FailedStep(edit_index=error.edit_index, code=error.code, message=failure_message(error))
+    return Advice(suggestions=(suggestion,), failures=(failure,))
 
 
-def to_result(file: FileChange) -> UndoneFile:
-    """The result of the plan before anything of it is written."""
-    return UndoneFile(
+def _as_rename(plan: Plan) -> Plan:
+    return replace(plan, change=replace(plan.change, operation="rename"))
+
+
+def _decided_file(file: SetFile, decided: FileDecision | None) -> tuple[SetFile, Decision]:
+    if file.is_left_out or decided is None:
+        if not file.is_left_out and file.proposal is not None and not file.proposal.question.is_approvable:
+            raise Rejected  # of this change nothing is left that could be approved
+        return file, Once()
+    if decided.is_left_out:
+        return replace(file, is_left_out=True), Once()
+    return file, decision_about(decided, file.plan, removes=file.removes)
+
+
+def _result_of(
+    request: ChangeSetRequest,
+    files: Sequence[SetFile],
+    commits: Mapping[str, Commit],
+    *,
+    needs_approval: bool | None = None,
+) -> ChangeSetResult:
+    made = [file for file in files if not file.is_left_out]
+    changed = tuple(_changed_file(file, commits.get(file.file_path)) for file in made)
+    dropped = tuple(file.file_path for file in files if file.is_left_out)
+    return ChangeSetResult(
+        output=outputs.changes_text(changed, dropped, is_dry=request.dry_run),
+        set_id=next((commit.set_id for commit in commits.values()), None),
+        files=changed,
+        dropped=dropped,
+        dry_run=request.dry_run,
+        needs_approval=needs_approval,
+        did_edit=tuple(map(did_edit, commits.values())),
+    )
+
+
+def _changed_file(file: SetFile, commit: Commit | None) -> ChangedFile:
+    return ChangedFile(
         file_path=file.file_path,
-        edit_ids=file.undone.edit_ids,
-        change=file.plan.change,
-        outcome="removed" if file.removes else "created" if file.plan.creates else "modified",
-        applied_to=file.plan.snapshot.source,
-        new_path=file.new_path,
-        modified_by_user=file.modified_by_user,
+        operation=file.plan.change.operation,
+        change=file.shown,
+        new_path=file.given_path if file.new_path is not None else None,
+        edit_id=None if commit is None else commit.edit_id,
+        applied_to=(file.plan.snapshot if commit is None else commit.after).source,
+        modified_by_user=file.by_user,
+        matches=file.plan.matches,
+        commit=None if commit is None else commit.report,
     )
-
-
-def _commit_rank(file: FileChange) -> int:
-    """First what an editor may refuse, last the removals, which a roll-back restores least faithfully."""
-    return 0 if file.plan.snapshot.source == "buffer" else 2 if file.removes else 1
-
-
-class _DryCommitHooks(Struct, frozen=True):
-    """CommitHooks that stop at the last moment before the commit."""
-
-    token: CancelToken
-
-    def prepare(self) -> None:
-        self.token.prepare()
-
-    def before(self) -> None:
-        self.token.check()
-        raise _DryRunDone
-
-    def on_cancel(self, withdraw: Callable[[], None]) -> None:
-        """Nothing to withdraw: no commit follows."""
-
-    def after(self, committed: Committed) -> None:
-        """Reached only if there was nothing to write."""
-
-
-class _DryRunDone(Exception):
-    """The rehearsal has reached the commit."""

@@ -1,32 +1,27 @@
-"""Commits a plan: writes the file, updates the trackers, adds the history entry and makes the event.
+"""Commits plans: writes the files, updates the trackers, adds to history and record, and makes the event.
 
-Shared by edits and undos. Runs in a worker thread.
+Shared by edits, change sets, undos and rewinds. Runs in a worker thread.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 from msgspec import Struct
 
 from fileops.concurrency.cancellation import CancelToken, CommitGuard, SetCommitGuard
 from fileops.core import text
 from fileops.model.changes import Permissions, PlannedFile
+from fileops.model.commits import Commit
 from fileops.model.edits import Plan
 from fileops.model.errors import SetUnsupported
 from fileops.model.events import DidEdit
-from fileops.model.files import Committed, Snapshot
-from fileops.model.record import By, BySession, RecordedEdit
+from fileops.model.files import CommitReport, Committed
+from fileops.model.record import By, BySession
 from fileops.model.sessions import SessionName
-from fileops.ports import Clock, CommitHooks, EditJournal, EditRecorder, FileSystem
+from fileops.ports import Clock, CommitHooks, EditRecorder, FileSystem
 
 _random = random.Random()  # seeded by the kernel once, and not asked for each edit
-
-
-class CommittedEdit(Struct, frozen=True, kw_only=True):
-    """A commit that was made, and the event that the caller publishes."""
-
-    committed: Committed
-    did_edit: DidEdit
 
 
 def new_set_id() -> str:
@@ -38,28 +33,23 @@ def _new_edit_id() -> str:
     return f"{_random.getrandbits(128):032x}"
 
 
-class RecordMarks(Struct, frozen=True, kw_only=True):
-    """What the record of a commit says beside its session. by: a person. The others: see RecordedEdit."""
+class PlannedCommit(Struct, frozen=True, kw_only=True):
+    """One file as it is to be committed. given_path: what the session calls it afterwards.
 
-    by: By | None = None
-    undone: tuple[str, ...] = ()
-    rewind_id: str | None = None
-    is_kept: bool = False
-
-
-class SetChange(Struct, frozen=True, kw_only=True):
-    """One file of a change set as it is committed. given_path: what the session calls it afterwards.
-
-    new_path: canonical, of a rename. undoes: the edits that this one undoes. marks: for the record.
+    new_path: canonical, of a rename. by: the author, if it is not the session. The others: see Commit.
     """
 
     plan: Plan
     given_path: str
     new_path: str | None = None
     removes: bool = False
-    undoes: tuple[str, ...] = ()
     permissions: Permissions | None = None
-    marks: RecordMarks | None = None
+    by: By | None = None
+    undoes: tuple[str, ...] = ()
+    undone: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
+    rewind_id: str | None = None
+    is_kept: bool = False
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -67,192 +57,146 @@ class SetChange(Struct, frozen=True, kw_only=True):
         path = self.plan.snapshot.path
         return (path,) if self.new_path is None else (path, self.new_path)
 
-
-def _missing(path: str) -> Snapshot:
-    return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
+    @property
+    def file(self) -> PlannedFile:
+        return PlannedFile(
+            snapshot=self.plan.snapshot,
+            splices=() if self.removes else self.plan.splices,
+            new_path=self.new_path,
+            removes=self.removes,
+            permissions=self.permissions,
+        )
 
 
 class Committer(Struct, frozen=True, kw_only=True):
-    """See the module. label_of: what the record calls a session, by its full name."""
+    """See the module. keep: adds to the history. label_of: what the record calls a session, by its full name."""
 
     fs: FileSystem
     clock: Clock
-    journal: EditJournal
+    keep: Callable[[Commit], None]
     recorder: EditRecorder | None = None
     label_of: Callable[[SessionName], str] = str
 
     def commit(
         self,
-        plan: Plan,
+        planned: PlannedCommit,
         token: CancelToken,
         *,
-        file_path: str,
         session_id: SessionName,
         on_committed: Callable[[Committed], None],
-        removes: bool = False,
-        undoes: tuple[str, ...] = (),
         set_id: str | None = None,
-        marks: RecordMarks | None = None,
-        permissions: Permissions | None = None,
-    ) -> CommittedEdit:
-        """Write the plan and record it as an edit of the session. set_id: of the change set whose one change it is.
+    ) -> Commit:
+        """Write one file, and record it as an edit of the session. set_id: of the change set whose one change it is.
 
         `on_committed` updates the trackers; it is called inside the file's lock, right after the commit.
         Raises: Stale, PathMoved, Cancelled and the failures of writing.
         """
-        edit_id = _new_edit_id()
-        path, recorder, marks = plan.snapshot.path, self.recorder, marks or RecordMarks()
-        if recorder is not None:
-            recorder.begin_commit(path)
-        try:
-            hooks = CommitGuard(token, on_committed)
-            committed = self.write(plan, hooks, removes=removes, permissions=permissions)
-        except BaseException:
-            if recorder is not None:
-                recorder.end_commit(path, None)
-            raise
-        timestamp = self.clock.time_ns() / 1e9
-        # Before the end of the commit, which wakes the recorder: it keeps the edit together with its entry.
-        self.journal.append(
-            edit_id=edit_id,
-            session_id=session_id,
-            given_path=file_path,
-            plan=plan,
-            committed=committed,
-            timestamp=timestamp,
-            undoes=undoes,
-            set_id=set_id,
-            changes_mode=permissions is not None,
-        )
-        if recorder is not None:
-            recorded = RecordedEdit(
-                edit_id=edit_id,
-                by=marks.by or BySession(session_id=session_id, label=self.label_of(session_id)),
-                before=plan.snapshot,
-                after=committed.snapshot,
-                time=timestamp,
-                undoes=undoes,
-                undone=marks.undone,
-                rewind_id=marks.rewind_id,
-                set_id=set_id,
-                is_kept=marks.is_kept,
-            )
-            recorder.end_commit(path, None if committed.report.method == "none" else recorded)
-        did_edit = DidEdit(
-            file_path=file_path,
-            session_id=session_id,
-            timestamp=timestamp,
-            content_length=text.count_characters(committed.snapshot.data, plan.format),
-            edit_id=edit_id,
-        )
-        return CommittedEdit(committed=committed, did_edit=did_edit)
+        with self._announced(planned.paths):
+            committed = self._write(planned, CommitGuard(token, on_committed))
+        return self._recorded(planned, committed, session_id=session_id, set_id=set_id, time=self._now())
 
     def commit_set(
         self,
-        changes: Sequence[SetChange],
+        planned: Sequence[PlannedCommit],
         token: CancelToken,
         *,
         session_id: SessionName,
         on_committed: Callable[[tuple[Committed, ...]], None],
-    ) -> tuple[str, tuple[CommittedEdit, ...]]:
-        """Write the plans of several files together, and record them as one change set of the session.
+        is_strict: bool = True,
+    ) -> tuple[Commit, ...]:
+        """Write several files together, and record them as one change set of the session.
 
-        Returns its id. `on_committed` updates the trackers; it is called inside the locks of all files.
-        Raises: what `commit` raises, SetUnsupported, and SetConflict, the one after which something is written.
+        Args: is_strict: see FileSystem.replace_set. `on_committed` updates the trackers; it is called inside the locks
+        of all files. Raises: what `commit` raises, SetUnsupported, and SetConflict, the one after which something is
+        written.
         """
         set_id = new_set_id()
-        files = [
-            PlannedFile(
-                snapshot=change.plan.snapshot,
-                splices=() if change.removes else change.plan.splices,
-                new_path=change.new_path,
-                removes=change.removes,
-                permissions=change.permissions,
-            )
-            for change in changes
-        ]
-        paths = [path for change in changes for path in change.paths]
-        if self.recorder is not None:
-            for path in paths:
-                self.recorder.begin_commit(path)
+        with self._announced([path for each in planned for path in each.paths]):
+            hooks = SetCommitGuard(token, on_committed)
+            committed = self.fs.replace_set(set_id, [each.file for each in planned], hooks, is_strict=is_strict)
+        time = self._now()
+        return tuple(
+            self._recorded(each, outcome, session_id=session_id, set_id=set_id, time=time)
+            for each, outcome in zip(planned, committed, strict=True)
+        )
+
+    def note_unchanged(self, planned: PlannedCommit, *, session_id: SessionName) -> None:
+        """Record an undo of text that others had restored before: nothing is written, but the edit counts as undone."""
+        report = CommitReport(method="none", durability="synced")
+        with self._announced(planned.paths):
+            committed = Committed(snapshot=planned.plan.snapshot, report=report)
+        self._recorded(planned, committed, session_id=session_id, set_id=None, time=self._now())
+
+    # --- helpers -----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _announced(self, paths: Sequence[str]) -> Generator[None]:
+        """Notify the recorder that the files are being written, and if that fails, that they were not."""
+        if self.recorder is None:
+            yield
+            return
+        for path in paths:
+            self.recorder.begin_commit(path)
         try:
-            committed = self.fs.replace_set(set_id, files, SetCommitGuard(token, on_committed))
+            yield
         except BaseException:
-            if self.recorder is not None:
-                for path in paths:
-                    self.recorder.end_commit(path, None)
+            for path in paths:
+                self.recorder.cancel_commit(path)
             raise
-        timestamp = self.clock.time_ns() / 1e9
-        edits = [
-            self._recorded(change, outcome, session_id=session_id, set_id=set_id, timestamp=timestamp)
-            for change, outcome in zip(changes, committed, strict=True)
-        ]
-        return set_id, tuple(edits)
 
-    def _recorded(
-        self, change: SetChange, committed: Committed, *, session_id: SessionName, set_id: str, timestamp: float
-    ) -> CommittedEdit:
-        edit_id = _new_edit_id()
-        self.journal.append(
-            edit_id=edit_id,
-            session_id=session_id,
-            given_path=change.given_path,
-            plan=change.plan,
-            committed=committed,
-            timestamp=timestamp,
-            undoes=change.undoes,
-            set_id=set_id,
-            changes_mode=change.permissions is not None,
-        )
-        if self.recorder is not None:
-            # For the record a rename is a removal at the old path and a creation at the new one.
-            marks, before, after = change.marks or RecordMarks(), change.plan.snapshot, committed.snapshot
-            versions = [(before, after)]
-            # The undo of a rename is none: the entries of the name that the file gets back are those of one file again.
-            is_rename = change.new_path is not None and not (change.undoes or marks.undone)
-            if change.new_path is not None:
-                versions = [(before, _missing(before.path)), (_missing(change.new_path), after)]
-            for old, new in versions:
-                recorded = RecordedEdit(
-                    edit_id=edit_id,
-                    by=marks.by or BySession(session_id=session_id, label=self.label_of(session_id)),
-                    before=old,
-                    after=new,
-                    time=timestamp,
-                    undoes=change.undoes,
-                    undone=marks.undone,
-                    rewind_id=marks.rewind_id,
-                    set_id=set_id,
-                    is_kept=marks.is_kept,
-                    moved_from=before.path if is_rename and new is after else None,
-                    moved_to=change.new_path if is_rename and old is before else None,
-                )
-                self.recorder.end_commit(old.path, recorded)
-        did_edit = DidEdit(
-            file_path=change.given_path,
-            session_id=session_id,
-            timestamp=timestamp,
-            content_length=text.count_characters(committed.snapshot.data, change.plan.format),
-            edit_id=edit_id,
-        )
-        return CommittedEdit(committed=committed, did_edit=did_edit)
+    def _now(self) -> float:
+        return self.clock.time_ns() / 1e9
 
-    def write(
-        self, plan: Plan, hooks: CommitHooks, *, removes: bool = False, permissions: Permissions | None = None
-    ) -> Committed:
-        """Write the plan, or remove its file, without a record. Raises what `commit` raises, SetUnsupported."""
-        if removes:
+    def _write(self, planned: PlannedCommit, hooks: CommitHooks) -> Committed:
+        plan = planned.plan
+        if planned.removes:
             return self.fs.remove(plan.snapshot, hooks)
-        if permissions is not None:
+        if planned.permissions is not None:
             # Only the commit of a set changes the permission bits together with the content; this is a set of one file.
-            file = PlannedFile(snapshot=plan.snapshot, splices=plan.splices, permissions=permissions)
             try:
-                return self.fs.replace_set(new_set_id(), [file], _AsSetHooks(hooks))[0]
+                return self.fs.replace_set(new_set_id(), [planned.file], _AsSetHooks(hooks))[0]
             except SetUnsupported:
                 if not plan.creates:
                     raise
                 # A filesystem without sets gives a file that is created again the permission bits of a new one.
         return self.fs.replace(plan.snapshot, plan.splices, hooks)
+
+    def _recorded(
+        self, planned: PlannedCommit, committed: Committed, *, session_id: SessionName, set_id: str | None, time: float
+    ) -> Commit:
+        commit = Commit(
+            edit_id=_new_edit_id(),
+            session_id=session_id,
+            by=planned.by or BySession(session_id=session_id, label=self.label_of(session_id)),
+            given_path=planned.given_path,
+            plan=planned.plan,
+            before=planned.plan.snapshot,
+            after=committed.snapshot,
+            report=committed.report,
+            time=time,
+            undoes=planned.undoes,
+            undone=planned.undone,
+            restored=planned.restored,
+            rewind_id=planned.rewind_id,
+            set_id=set_id,
+            is_kept=planned.is_kept,
+            permissions=planned.permissions,
+        )
+        self.keep(commit)  # before the end of the commit, which wakes the recorder: it keeps both together
+        if self.recorder is not None:
+            self.recorder.end_commit(commit)
+        return commit
+
+
+def did_edit(commit: Commit) -> DidEdit:
+    """The event of a commit."""
+    return DidEdit(
+        file_path=commit.given_path,
+        session_id=commit.session_id,
+        timestamp=commit.time,
+        content_length=text.count_characters(commit.after.data, commit.plan.format),
+        edit_id=commit.edit_id,
+    )
 
 
 class _AsSetHooks:

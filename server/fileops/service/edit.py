@@ -29,6 +29,7 @@ from fileops.core.presentation.failures import failure_text
 from fileops.core.review.merge import Decided, Reopened, merge
 from fileops.core.roots import Roots
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, SomeChanges, SomeHunks
+from fileops.model.commits import Commit
 from fileops.model.edits import Plan, Rebased, Relevance, Splice
 from fileops.model.errors import (
     AlreadyExists,
@@ -47,7 +48,7 @@ from fileops.model.settings import Settings
 from fileops.ports import FileSystem
 from fileops.service.answers.advice import Advised, Adviser
 from fileops.service.answers.syntax import SyntaxChecker
-from fileops.service.commit import CommittedEdit, Committer, RecordMarks
+from fileops.service.commit import Committer, PlannedCommit, did_edit
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
 from fileops.service.edit_history import EditHistory
 from fileops.service.paths import canonical_path
@@ -448,15 +449,13 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     ) -> EditResult:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
         with nullcontext() if self.settings.hints == "off" else self.syntax.begin(plan) as check:
-            edit = self.committer.commit(
-                plan,
+            commit = self.committer.commit(
+                PlannedCommit(plan=plan, given_path=request.file_path, is_kept=is_accepted),
                 token,
-                file_path=request.file_path,
                 session_id=request.session_id,
                 on_committed=self.noting(request, plan),
-                marks=RecordMarks(is_kept=is_accepted),
             )
-            result = _result_of(request, plan, edit, modified_by_user=modified_by_user, reason=reason)
+            result = _result_of(request, plan, commit, modified_by_user=modified_by_user, reason=reason)
             return result if check is None else replace(result, syntax=check.result())
 
     def noting(self, request: EditRequest, plan: Plan) -> Callable[[Committed], None]:
@@ -506,7 +505,7 @@ def _changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
 def _result_of(
     request: EditRequest,
     plan: Plan,
-    edit: CommittedEdit | None,
+    commit: Commit | None,
     *,
     modified_by_user: bool = False,
     reason: str = "",
@@ -521,19 +520,19 @@ def _result_of(
         is_multi=request.tool == "multi_edit",
         n_replaced=plan.n_replacements,
         created=plan.creates,
-        applied_to=(edit.committed.snapshot if edit else plan.snapshot).source,
+        applied_to=(commit.after if commit else plan.snapshot).source,
         matches=plan.matches,
         match_lines=plan.match_lines,
         modified_by_user=modified_by_user,
-        edit_id=edit.did_edit.edit_id if edit else None,
-        did_edit=edit.did_edit if edit else None,
-        commit=edit.committed.report if edit else nothing_to_write,
+        edit_id=commit.edit_id if commit else None,
+        did_edit=did_edit(commit) if commit else None,
+        commit=commit.report if commit else nothing_to_write,
         dry_run=request.dry_run,
         rebased=plan.rebased,
         texts=texts,
         needs_approval=needs_approval,
         processed_by=plan.processed_by,
-        shown_path=edit.committed.snapshot.path if edit else None,
+        shown_path=commit.after.path if commit else None,
     )
 
 

@@ -313,14 +313,14 @@ class FileOps:
 
     async def apply_changes(self, request: ChangeSetRequest) -> ChangeSetResult:
         """Make several changes together, or none of them."""
-        from fileops.service.apply_changes import ChangeSetOperation
+        from fileops.service.change_set import ChangeSetOperation
 
         session_id = request.session_id
         session = self._sessions.get(session_id)
         paths = sorted({path for change in request.changes for path in paths_of(change)})
-        operation = ChangeSetOperation(editor=self._editor)
+        engine = ChangeSetOperation(editor=self._editor).of(request)
         token = CancelToken()
-        step = partial(operation.start, request)
+        step = engine.start
         with ExitStack() as editing, self._approval.asking(session_id, session) as asking:
             for path in paths:
                 editing.enter_context(self._in_flight.editing(session_id, path))
@@ -339,7 +339,7 @@ class FileOps:
                     asking.settle(result.error)
                     break
                 decision = await asking.decide(result.question)
-                step = partial(operation.resume, request, proposal=result, decision=decision)
+                step = partial(engine.resume, pending=result, decision=decision)
         note_outcome(result)
         if session.is_closed:
             for path in paths:

@@ -59,7 +59,7 @@ class Workspace:
         self.has_many_clients = has_many_clients
         self.workers = SharedWorkers(has_many_clients=has_many_clients)
         self.recorder = recorder
-        self.committer = Committer(fs=fs, clock=clock, journal=history, recorder=recorder, label_of=label_of)
+        self.committer = Committer(fs=fs, clock=clock, keep=history.keep, recorder=recorder, label_of=label_of)
         self.edit_history = EditHistory(fs=fs, history=history)
         self.syntax = SyntaxChecker()
         # Of all sessions, by full name:

@@ -18,6 +18,7 @@ from fileops.model.edits import Edit
 from fileops.model.errors import UndoConflict
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
+from support.commits import commit_of
 
 PATH = "/w/f"
 FEW = 64
@@ -53,14 +54,7 @@ def made(before: str, edits: Sequence[tuple[str, str, str]]) -> tuple[History, M
         wish = Edit(old_string=old, new_string=new)
         planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
         committed = disk.replace(snapshot, planned.splices, RecordingHooks())
-        history.append(
-            edit_id=str(n),
-            session_id=SessionName(session_id),
-            given_path=PATH,
-            plan=planned,
-            committed=committed,
-            timestamp=float(n),
-        )
+        history.keep(commit_of(planned, committed, str(n), session_id=session_id, time=float(n)))
     return history, disk
 
 
@@ -224,15 +218,7 @@ def test_edits_are_marked_as_undone_without_visiting_all():
         planned = replace(planned, splices=undone.splices)
 
         def work() -> None:
-            history.append(
-                edit_id="undo",
-                session_id=SessionName("0"),
-                given_path=PATH,
-                plan=planned,
-                committed=committed,
-                timestamp=0.0,
-                undoes=undone.edit_ids,
-            )
+            history.keep(commit_of(planned, committed, "undo", session_id="0", undoes=undone.edit_ids))
 
         n = n_steps(work)
         assert all(edit.undone_by == "undo" for edit in history.edits(path=PATH)[1:])

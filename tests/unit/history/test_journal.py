@@ -10,8 +10,8 @@ from fileops.history.journal import History
 from fileops.model.digest import content_digest
 from fileops.model.edits import Edit
 from fileops.model.history import AppliedEdit
-from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
+from support.commits import commit_of
 
 PATH = "/w/f"
 
@@ -31,14 +31,7 @@ class Journalled:
         planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
         committed = self.disk.replace(snapshot, planned.splices, RecordingHooks())
         self.n_edits += 1
-        self.history.append(
-            edit_id=str(self.n_edits),
-            session_id=SessionName("s"),
-            given_path=PATH,
-            plan=planned,
-            committed=committed,
-            timestamp=float(self.n_edits),
-        )
+        self.history.keep(commit_of(planned, committed, str(self.n_edits), time=float(self.n_edits)))
         return str(self.n_edits)
 
 
@@ -112,7 +105,5 @@ def test_unwritten_edit_is_not_recorded():
     committed = file.disk.replace(snapshot, (), RecordingHooks())
     wish = Edit(old_string="a", new_string="b")
     planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
-    history.append(
-        edit_id="1", session_id=SessionName("s"), given_path=PATH, plan=planned, committed=committed, timestamp=0.0
-    )
+    history.keep(commit_of(planned, committed, "1"))
     assert history.edits() == ()

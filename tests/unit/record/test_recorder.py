@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from fileops.core.merge.undo import Undone
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.files import Snapshot
-from fileops.model.record import BySession, LogQuery, RecordedEdit
-from fileops.model.sessions import SessionName
+from fileops.model.files import CommitReport, Committed, Snapshot
+from fileops.model.record import LogQuery
+from fileops.model.settings import Limits
 from fileops.record.brackets import Brackets
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
+from fileops.service.restoration import planned_restoration
+from support.commits import commit_of
 from support.core_models import missing_snapshot, snapshot_of
 from support.patience import wait_until
 
@@ -38,14 +41,11 @@ async def test_commit_that_was_listed_before_it_was_noted_is_the_sessions_alone(
     recorder.begin_commit(path)
     recorder.record(str(Path(path).parent), "editor")
     wait_until(lambda: [status.state for status in recorder.status()] == ["limited"])
-    edit = RecordedEdit(
-        edit_id="e-1",
-        by=BySession(session_id=SessionName("codex"), label="Codex"),
-        before=missing_snapshot(path) if before is None else snapshot_of(before, path),
-        after=after,
-        time=time.time(),
-    )
-    recorder.end_commit(path, edit)
+    found = missing_snapshot(path) if before is None else snapshot_of(before, path)
+    made = Undone(content=after.data, splices=(), edit_ids=())
+    plan = planned_restoration(found, made, file_path=path, limits=Limits()).plan
+    committed = Committed(snapshot=after, report=CommitReport(method="swap", durability="synced"))
+    recorder.end_commit(commit_of(plan, committed, "e-1", time=time.time()))
     await recorder.drain()
     await recorder.flush()
     entries, _ = recorder.store.entries(LogQuery())

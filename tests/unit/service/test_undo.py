@@ -1,7 +1,6 @@
 """Undo through the service: what is undone, what is kept, what is refused."""
 
 import asyncio
-import itertools
 from collections.abc import AsyncGenerator, Callable
 
 import pytest
@@ -9,7 +8,15 @@ import pytest
 from fileops.core.uris import uri_of
 from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Reject, SomeHunks
 from fileops.model.edits import LineRange
-from fileops.model.errors import ApplyRefused, NotRead, OutsideRoots, PermissionRefused, Rejected, UndoConflict
+from fileops.model.errors import (
+    ApplyRefused,
+    NotRead,
+    OutsideRoots,
+    PermissionRefused,
+    Rejected,
+    SetConflict,
+    UndoConflict,
+)
 from fileops.model.events import BecameStale, DidEdit
 from fileops.model.requests import HistoryRequest, UndoRequest
 from fileops.model.results import UndoResult
@@ -130,15 +137,14 @@ async def two_files(bench: Workbench) -> None:
     bench.editor.type(bench.editor.open("/w/g"), "beta", "gamma")
 
 
-def at_question(n: int, do: Callable[[], None]) -> Callable[[], None]:
-    """Before the editor does the n-th thing that it is asked for; `do` may refuse."""
-    counter = itertools.count(1)
+def after_first_document(bench: Workbench, do: Callable[[], None]) -> None:
+    """The editor does this once, when it has changed the first document of a request; `do` may refuse the others."""
 
-    def before() -> None:
-        if next(counter) == n:
-            do()
+    def after_one() -> None:
+        bench.editor.after_one = lambda: None
+        do()
 
-    return before
+    bench.editor.after_one = after_one
 
 
 def refuse() -> None:
@@ -161,13 +167,12 @@ async def test_unwritable_file_is_found_before_any_is_written(bench: Workbench):
 
 async def test_failure_of_a_later_file_restores_the_earlier_ones(bench: Workbench):
     await two_files(bench)
-    bench.editor.before_apply = at_question(2, refuse)
+    after_first_document(bench, refuse)
     outcome = await bench.undo(session_id="a")
     assert isinstance(outcome.error, ApplyRefused)
     assert (outcome.file_path, outcome.files) == (PATH, ())
     texts = {document.path: document.text for document in bench.editor.documents.values()}
     assert texts == {PATH: "uno\nTWO\nthree\n", "/w/g": "ALPHA\ngamma\n"}
-    bench.editor.before_apply = lambda: None
     assert (await bench.undo(session_id="a")).error is None
     texts = {document.path: document.text for document in bench.editor.documents.values()}
     assert texts == {PATH: "uno\ntwo\nthree\n", "/w/g": "alpha\ngamma\n"}
@@ -185,7 +190,7 @@ async def test_undo_that_leaves_a_former_text_of_the_file_is_restored_in_the_doc
     bench.editor.type(h, "alpha", "key\nalpha")
     await bench.applied("/w/h", "alpha", "ALPHA", "a")
     bench.editor.type(h, "key\n", "")
-    bench.editor.before_apply = at_question(2, refuse)
+    after_first_document(bench, refuse)
     outcome = await bench.undo(session_id="a")
     assert isinstance(outcome.error, ApplyRefused)
     assert (outcome.file_path, outcome.files) == ("/w/g", ())
@@ -202,13 +207,17 @@ async def open_changed_and_created_files(bench: Workbench) -> None:
     await bench.applied("/w/new", "", "new\n", "a")
 
 
-async def test_files_are_committed_in_the_order_open_changed_created(bench: Workbench):
+async def test_undo_of_several_files_is_a_set_which_is_undone_as_one(bench: Workbench):
     await open_changed_and_created_files(bench)
     bench.events.events.clear()
     outcome = await bench.undo(session_id="a")
     assert [file.file_path for file in outcome.files] == ["/w/new", "/w/g", PATH]
-    committed = [event.file_path for event in bench.events.events if isinstance(event, DidEdit)]
-    assert committed == [PATH, "/w/g", "/w/new"]
+    published = [event.file_path for event in bench.events.events if isinstance(event, DidEdit)]
+    assert published == ["/w/new", "/w/g", PATH]
+    history = await bench.service.edits.history(HistoryRequest())
+    (set_id,) = {edit.set_id for edit in history if edit.undoes}
+    assert (await bench.service.edits.undo(UndoRequest(set_id=set_id, is_approved=True))).error is None
+    assert (bench.on_disk("/w/new"), bench.on_disk("/w/g")) == (b"new\n", b"ALPHA\n")
 
 
 async def test_created_file_is_never_removed_if_the_editor_refuses(bench: Workbench):
@@ -226,16 +235,13 @@ async def test_file_that_cannot_be_restored_is_named(bench: Workbench):
         bench.editor.type(uri_of("/w/g"), "alpha", "aleph")
         refuse()
 
-    bench.editor.before_apply = at_question(2, type_and_refuse)
+    after_first_document(bench, type_and_refuse)
     outcome = await bench.undo(session_id="a")
-    assert isinstance(outcome.error, ApplyRefused)
-    assert outcome.file_path == PATH
+    assert isinstance(outcome.error, SetConflict)
     assert [file.file_path for file in outcome.files] == ["/w/g"]
     assert "/w/g remains undone and could not be restored." in outcome.output
     texts = {document.path: document.text for document in bench.editor.documents.values()}
     assert texts == {PATH: "uno\nTWO\nthree\n", "/w/g": "aleph\ngamma\n"}
-    standing = [edit for edit in await bench.service.edits.history(HistoryRequest()) if edit.undone_by is None]
-    assert {edit.path for edit in standing if not edit.undoes} == {PATH}
 
 
 async def test_cancel_after_the_first_file_is_too_late(bench: Workbench):
@@ -246,7 +252,7 @@ async def test_cancel_after_the_first_file_is_too_late(bench: Workbench):
     def cancel() -> None:
         loop.call_soon_threadsafe(undoing.cancel)
 
-    bench.editor.before_apply = at_question(2, cancel)
+    after_first_document(bench, cancel)
     outcome = await undoing
     assert outcome.error is None
     texts = {document.path: document.text for document in bench.editor.documents.values()}

@@ -76,9 +76,12 @@ class EncodedFileSystem:
             return self._delegate.remove(snapshot, hooks)
         return self._delegate.remove(self._in_file(snapshot), hooks)
 
-    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+    def replace_set(
+        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+    ) -> tuple[Committed, ...]:
         in_files = tuple(map(self._planned_in_file, files))
-        committed = self._delegate.replace_set(set_id, in_files, _ShownSetHooks(self._shown_commit, hooks))
+        shown = _ShownSetHooks(self._shown_commit, hooks)
+        committed = self._delegate.replace_set(set_id, in_files, shown, is_strict=is_strict)
         return tuple(map(self._shown_commit, committed))
 
     def _planned_in_file(self, file: PlannedFile) -> PlannedFile:

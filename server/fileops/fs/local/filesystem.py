@@ -28,6 +28,7 @@ from fileops.fs.local.set_commit import SetCommit
 from fileops.fs.local.stream import LocalStream
 from fileops.fs.local.write_target import Target, WriteTargets, inode_of, require_writable
 from fileops.fs.os_errors import translate
+from fileops.fs.single_files import commit_with_singles
 from fileops.fs.streams import BytesStream
 from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
@@ -42,6 +43,7 @@ from fileops.ports import CommitHooks, ContentStream, SetHooks
 
 _PARTED = "the file was separated from its other hard links before it was written"  # see AnotherFileError
 LARGE_BYTES = 1 << 20  # an edit of so much may need fifty times as much for a while
+_DESCRIPTORS_OF_A_FILE = 3  # in a change set: the file, the new one, and its folder if it has another one
 _MAX_TRIES = 8  # of steps that fail only if the file is replaced at that moment
 
 
@@ -178,9 +180,23 @@ class LocalFileSystem:
             hooks.after(committed)
             return committed
 
-    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+    def replace_set(
+        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+    ) -> tuple[Committed, ...]:
         for folder in {folder_of(path) for file in files for path in (file.snapshot.path, file.new_path) if path}:
             self._recovery.run_once(folder)
+        descriptors.make_room(_DESCRIPTORS_OF_A_FILE * len(files))
+
+        def commit_set(files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+            return self._committed_set(set_id, files, hooks)
+
+        if is_strict:
+            return commit_set(files, hooks)
+        stamps = ((file.snapshot.path, file.snapshot.stamp) for file in files)
+        hard_links = [path for path, stamp in stamps if stamp is not None and stamp.n_links > 1]
+        return commit_with_singles(self, set_id, files, hard_links, commit_set, hooks)
+
+    def _committed_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
         with committing(files[0].snapshot.path):
             return SetCommit(
                 set_id=set_id,

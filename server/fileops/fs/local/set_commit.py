@@ -48,6 +48,7 @@ from fileops.fs.local.recent_writes import RecentWrites
 from fileops.fs.local.set_journal import SetJournal, SetStep, StepKind, new_record, to_latin
 from fileops.fs.local.set_recovery import RollBack, clear, remove_folders
 from fileops.fs.local.write_target import Target, WriteTargets, inode_of, require_writable
+from fileops.fs.os_errors import at_path
 from fileops.model.changes import PlannedFile
 from fileops.model.digest import content_digest
 from fileops.model.errors import AlreadyExists, SetConflict, SetUnsupported
@@ -128,11 +129,13 @@ class SetCommit(Struct, kw_only=True):
         others += [file.new_path for file in self.files if file.new_path is not None]
         targets = held.enter_context(self.targets.locked_all(list(existing), others))
         for file in self.files:
-            target = targets.get(file.snapshot.path)
-            self._steps += self._steps_of(file, target)
-        owners = {target.status.st_uid for target in targets.values()}
-        if len(owners) > 1:
-            raise SetUnsupported(reason="the files belong to different users")
+            with at_path(file.snapshot.path):
+                self._steps += self._steps_of(file, targets.get(file.snapshot.path))
+        owner = next((target.status.st_uid for target in targets.values()), None)
+        for path, target in targets.items():
+            if target.status.st_uid != owner:
+                with at_path(path):
+                    raise SetUnsupported(reason="the files belong to different users")
 
     def _steps_of(self, file: PlannedFile, target: Target | None) -> list[_Step]:
         """What a file needs: a rename with another text is a new file, and the old one goes."""
@@ -170,15 +173,20 @@ class SetCommit(Struct, kw_only=True):
         """Raises: as `run`."""
         self._make_folders(held, journal)
         for step in self._steps:
-            if step.record.kind == "move":
-                assert step.file.new_path is not None
-                step.new_dir_fd = self._folders[folder_of(step.file.new_path)]
-                _require_free(step.file.new_path, step.new_dir_fd)
-            elif step.record.kind == "drop":
-                step.record = with_changes(step.record, backup=self._own_name(held))
-            else:
-                self._write_temp(held, step)
+            with at_path(step.path):
+                self._prepare_step(held, step)
         journal.prepare(new_record(self.set_id, tuple(step.record for step in self._steps)))
+
+    def _prepare_step(self, held: ExitStack, step: _Step) -> None:
+        """Raises: as `run`."""
+        if step.record.kind == "move":
+            assert step.file.new_path is not None
+            step.new_dir_fd = self._folders[folder_of(step.file.new_path)]
+            _require_free(step.file.new_path, step.new_dir_fd)
+        elif step.record.kind == "drop":
+            step.record = with_changes(step.record, backup=self._own_name(held))
+        else:
+            self._write_temp(held, step)
 
     def _make_folders(self, held: ExitStack, journal: SetJournal) -> None:
         """Open the folders of new names, and make those that are missing."""
@@ -287,7 +295,8 @@ class SetCommit(Struct, kw_only=True):
         """Raises: as `run`."""
         try:
             for step in self._steps:
-                self._require_unchanged(step)
+                with at_path(step.path):
+                    self._require_unchanged(step)
             self.hooks.before()
             for step in self._steps:
                 if step.record.kind == "swap":
@@ -295,7 +304,8 @@ class SetCommit(Struct, kw_only=True):
                     os.rename(step.temp.name, step.record.temp, src_dir_fd=step.dir_fd, dst_dir_fd=step.dir_fd)
                     step.temp.is_in_place = True  # from here on it is a file of the set
             for step in self._steps:
-                self._change_name(step)
+                with at_path(step.path):
+                    self._change_name(step)
             for dir_fd in self._distinct_folders():
                 sync.sync_folder(dir_fd)
             for step in self._steps:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from fileops.fs.local import nofollow
 from fileops.fs.local.directories import open_folder
 from fileops.fs.local.nofollow import Opener
+from fileops.fs.os_errors import at_path
 from fileops.model.errors import SetUnsupported
 from fileops.model.internal_errors import Stale
 from fileops.platform import descriptors
@@ -164,17 +165,20 @@ class WriteTargets:
             for path in sorted({*paths, *free_paths}):
                 held.enter_context(self._locks.of(path))
             opened: list[tuple[Inode, str, int, int]] = []
+            folders: dict[str, int] = {}  # a descriptor of each: with one for each file, 400 files would be too many
             for path in paths:
                 folder, _, name = path.rpartition("/")
-                dir_fd = held.enter_context(self._opened(folder or "/", path))
-                try:
-                    fd, _ = nofollow.open_regular_in(dir_fd, name, path)
-                except FileNotFoundError as error:
-                    raise Stale(path=path) from error
-                held.callback(descriptors.unlock_and_close_later, fd)
-                status = os.fstat(fd)
-                nofollow.require_regular(status, fd)
-                opened.append((inode_of(status), path, dir_fd, fd))
+                with at_path(path):
+                    if folder not in folders:
+                        folders[folder] = held.enter_context(self._opened(folder or "/", path))
+                    try:
+                        fd, _ = nofollow.open_regular_in(folders[folder], name, path)
+                    except FileNotFoundError as error:
+                        raise Stale(path=path) from error
+                    held.callback(descriptors.unlock_and_close_later, fd)
+                    status = os.fstat(fd)
+                    nofollow.require_regular(status, fd)
+                opened.append((inode_of(status), path, folders[folder], fd))
             if len({inode for inode, *_ in opened}) < len(opened):
                 raise SetUnsupported(reason="two of the paths lead to one file")
             opened.sort()

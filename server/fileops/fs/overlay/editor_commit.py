@@ -13,6 +13,7 @@ from fileops.concurrency import shares
 from fileops.core import splices as splice_lists
 from fileops.core import text as texts
 from fileops.core.diff.contents import splices_between
+from fileops.fs.os_errors import at_path
 from fileops.fs.overlay.documents import DocumentStore
 from fileops.fs.overlay.pending_edits import PendingEdit
 from fileops.fs.overlay.state import DocumentState, OpenDocument, comparable, snapshot_of
@@ -59,11 +60,14 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
     def planned(self, wanted: Sequence[PlannedFile]) -> "tuple[_Write, ...]":
         """What `commit` takes. The caller holds the files' locks until then. Raises: Stale, ApplyRefused."""
-        writes = tuple(map(self._planned, wanted))
+        writes: list[_Write] = []
+        for file in wanted:
+            with at_path(file.snapshot.path):
+                writes.append(self._planned(file))
         for write in writes:
             share = shares.of_editor(write.document.editor)
             shares.require(share, lambda: ApplyRefused(reason="too many edits wait for the editor already"))
-        return writes
+        return tuple(writes)
 
     def commit(
         self, writes: "Sequence[_Write]", on_cancel: Callable[[Callable[[], None]], None]
@@ -215,7 +219,10 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         for write, edit in zip(batch, pending, strict=True):
             try:
                 made.append((write, self._outcome(write, edit, answer, checks_version=editor.checks_version)))
-            except (ApplyRefused, Cancelled, DocumentUnknown) as failure:
+            except (ApplyRefused, DocumentUnknown) as failure:
+                failure.failed_path = failure.failed_path or write.snapshot.path  # one answer is for all documents
+                fault = fault or failure
+            except Cancelled as failure:
                 fault = fault or failure
         return made, fault
 

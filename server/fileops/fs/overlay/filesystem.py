@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace as with_changes
 
+from fileops.fs.os_errors import at_path
 from fileops.fs.streams import BytesStream
 from fileops.model.changes import PlannedFile
 from fileops.model.documents import DocumentKey
@@ -230,7 +231,9 @@ class OverlayFileSystem:
         guarded = _GuardedHooks(lambda: self._require_same(path, effective), self._wrote, hooks)
         return self._delegate.remove(_disk_form(snapshot), guarded)
 
-    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+    def replace_set(
+        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+    ) -> tuple[Committed, ...]:
         """Unsaved documents are changed by their editors right before the first file changes, and back if that fails.
 
         So a refusal of an editor leaves the files as they are, and a full disk is found before the editor is asked.
@@ -239,16 +242,18 @@ class OverlayFileSystem:
         unsaved = set[str]()
         paths = sorted({path for file in files for path in (file.snapshot.path, file.new_path) if path})
         for path in paths:
-            known[path], state = self._effective(path)
+            with at_path(path):
+                known[path], state = self._effective(path)
             if state is not None and state.kind == "dirty":
                 unsaved.add(path)
         for file in files:
             if unsaved & {file.snapshot.path, file.new_path}:
-                _require_edit(file)
+                with at_path(file.snapshot.path):
+                    _require_edit(file)
         with ExitStack() as locked:
             for path in paths if unsaved else ():
                 locked.enter_context(self._delegate.lock_path(path))
-            return self._replaced(set_id, files, unsaved, known, hooks)
+            return self._replaced(set_id, files, unsaved, known, hooks, is_strict=is_strict)
 
     def _replaced(
         self,
@@ -257,6 +262,8 @@ class OverlayFileSystem:
         unsaved: set[str],
         known: "Mapping[str, EffectiveDocument | None]",
         hooks: SetHooks,
+        *,
+        is_strict: bool,
     ) -> tuple[Committed, ...]:
         """Raises: as `replace_set`."""
         editor_commit = self._editor_commit
@@ -268,7 +275,8 @@ class OverlayFileSystem:
 
         def before() -> None:
             for path, effective in known.items():
-                self._require_same(path, effective)
+                with at_path(path):
+                    self._require_same(path, effective)
             hooks.before()
             if editor_commit is not None and writes:
                 made = editor_commit.commit(writes, hooks.on_cancel)
@@ -294,7 +302,7 @@ class OverlayFileSystem:
         disk_forms = [with_changes(file, snapshot=_disk_form(file.snapshot)) for file in on_disk]
         guarded = _GuardedSetHooks(before, after, hooks)
         try:
-            return in_order(self._delegate.replace_set(set_id, disk_forms, guarded))
+            return in_order(self._delegate.replace_set(set_id, disk_forms, guarded, is_strict=is_strict))
         except BaseException as error:
             left = editor_commit.put_back(by_editor) if editor_commit is not None else ()
             if left:

@@ -166,8 +166,10 @@ class RemoteFileSystem:
                         report = staged.publish()
             return _finished(self._committed(path, data, self._written(path, len(data)), report), hooks)
 
-    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
-        del set_id, hooks
+    def replace_set(
+        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+    ) -> tuple[Committed, ...]:
+        del set_id, hooks, is_strict
         raise SetUnsupported(reason=f"{files[0].snapshot.path} is on a mapped filesystem")
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:

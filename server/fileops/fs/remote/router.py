@@ -7,6 +7,7 @@ from functools import partial
 
 from fileops.concurrency import shares
 from fileops.fs.remote.filesystem import RemoteFileSystem, mount_of
+from fileops.fs.single_files import commit_with_singles
 from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.errors import ConnectionFailed, SetUnsupported
@@ -58,11 +59,20 @@ class RouterFileSystem:
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
         return self._at(snapshot.path).remove(snapshot, hooks)
 
-    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
-        for path in (path for file in files for path in (file.snapshot.path, file.new_path) if path):
-            if self.is_remote(path):
-                raise SetUnsupported(reason=f"{path} is on a mapped filesystem")
-        return self._disk.replace_set(set_id, files, hooks)
+    def replace_set(
+        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+    ) -> tuple[Committed, ...]:
+        paths = (path for file in files for path in (file.snapshot.path, file.new_path) if path)
+        mapped = [path for path in paths if self.is_remote(path)]
+        if not mapped:
+            return self._disk.replace_set(set_id, files, hooks, is_strict=is_strict)
+        if is_strict:
+            raise SetUnsupported(reason=f"{mapped[0]} is on a mapped filesystem")
+
+        def commit_set(files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+            return self._disk.replace_set(set_id, files, hooks, is_strict=False)
+
+        return commit_with_singles(self, set_id, files, mapped, commit_set, hooks)
 
     def lock_path(self, path: str) -> AbstractContextManager[object]:
         return (mount_of(path, self._mounts) or self._disk).lock_path(path)

@@ -20,10 +20,11 @@ from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.model.statistics import StatsResult
 from fileops.ports import FileSystem
+from fileops.service.carry_out import Pending
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.approval import ClientApproval
 from fileops.service.session_files import SessionFiles
-from fileops.service.undo import PendingUndo, UndoOperation
+from fileops.service.undo import UndoOperation
 from fileops.service.workspace import Workspace
 from fileops.telemetry.calls import note_outcome
 from fileops.telemetry.stats import Statistics
@@ -89,7 +90,8 @@ class ClientEdits:
         token, session = CancelToken(), self._workspace.sessions.get(by_session or NO_SESSION)
         is_of_user = request.is_approved and by_session is None
         undoer = self._undoer_of_user if is_of_user else self.undoer
-        step, is_rest_approved = partial(undoer.start, request), False
+        engine = undoer.of(request)
+        step, is_rest_approved = engine.start, False
         asking, waiting = self._approval.asking(by_session, session), tuple[int, ...]()
         with ExitStack() as reviews:
             while True:
@@ -97,7 +99,7 @@ class ClientEdits:
                 if is_rest_approved and policy.mode == "default":
                     policy = replace(policy, mode="auto_edit")
                 result = await self._workers.run_apart(token, partial(step, policy, token))
-                if not isinstance(result, PendingUndo):
+                if not isinstance(result, Pending):
                     asking.settle(result.error)
                     break
                 if waiting not in {(), result.waiting}:  # a file has its review, which ends when the next one's begins
@@ -107,7 +109,7 @@ class ClientEdits:
                 reviews.enter_context(asking)
                 decision = await asking.decide(result.question)
                 is_rest_approved = is_rest_approved or always_of(decision) is not None
-                step = partial(undoer.resume, request, pending=result, decision=decision)
+                step = partial(engine.resume, pending=result, decision=decision)
         note_outcome(result)
         if by_session is not None:
             self._files.note_undo(by_session, result.files)

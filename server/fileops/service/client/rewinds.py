@@ -80,7 +80,8 @@ class ClientRewinds:
         by = self._author(by_session)
         await self._approval.know_folders()
         token, session = CancelToken(), self._workspace.sessions.get(by_session or NO_SESSION)
-        step = partial(rewinder.start, request, by)
+        engine = rewinder.of(request, by)
+        step = engine.start
         with self._approval.asking(by_session, session) as asking:
             while True:
                 policy = self._approval.policy(by_session or NO_SESSION, session)
@@ -89,7 +90,7 @@ class ClientRewinds:
                     asking.settle(result.error)
                     break
                 decision = await asking.decide(result.question)
-                step = partial(rewinder.resume, request, by, pending=result, decision=decision)
+                step = partial(engine.resume, pending=result, decision=decision)
         note_outcome(result)
         self._workspace.on_keeping({file.file_path for file in result.files})
         if by_session is not None:
@@ -226,7 +227,6 @@ class ClientRewinds:
             committer=workspace.committer, settings=self._settings, history=workspace.history, store=store,
             may_rewind=partial(self._may_rewind, store), settle=workspace.settle_record,
             deciding=workspace.deciding, person=self._client.person,
-            revert=lambda edit, policy: self._undoer.plan_of([edit], policy),
         )  # fmt: skip
 
     def _may_rewind(self, store: "RecordStore", entry: Entry) -> bool:

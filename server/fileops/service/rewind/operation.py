@@ -1,8 +1,8 @@
 """One rewind in a worker thread: find the entries, plan all files, and, unless a user has to approve it, write them.
 
-A rewind is an undo of many files (`service/undo.py`): it is confined, approved once for all files, rehearsed, written
-by compare-and-swap, and rolled back if one of them cannot be written. It differs in what it undoes: entries of the
-record, which any program may have written, and each only as far as others did not change its text again.
+A rewind is an undo of many files (`service/undo.py`): it is confined, approved once for all files, and written by
+compare-and-swap, in all files or in none. It differs in what it undoes: entries of the record, which any program may
+have written, and each only as far as others did not change its text again.
 
 It is one module because the plan and the writing are one critical section (`RewindOperation.deciding`).
 """
@@ -10,8 +10,9 @@ It is one module because the plan and the writing are one critical section (`Rew
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import cast
 
 import msgspec
 import xxhash
@@ -40,8 +41,7 @@ from fileops.model.errors import (
     UndoConflict,
     UnknownTarget,
 )
-from fileops.model.files import Snapshot
-from fileops.model.history import AppliedEdit
+from fileops.model.files import Committed, Snapshot
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import By, ByPerson, Entry, session_of
 from fileops.model.review import ReviewChange
@@ -56,10 +56,10 @@ from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
 from fileops.record.store import RecordStore
-from fileops.service.change_set import ChangeSetCommitter, FileChange, UndoFailed, planned_change
-from fileops.service.commit import Committer
+from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
+from fileops.service.commit import Committer, PlannedCommit
 from fileops.service.policy import Policy, question_about
-from fileops.service.rewind.entries import note_unchanged
+from fileops.service.restoration import Restoration, Undoer, planned_restoration, undone_file
 from fileops.service.rewind.files import FileRewind, executable_bit_without, rewind_of_file
 from fileops.service.rewind.lineage import Lineages, follows_others
 from fileops.service.rewind.renames import Rename, renames_of
@@ -75,7 +75,13 @@ class PlannedFile(Struct, frozen=True, kw_only=True):
 
     chosen: tuple[Entry, ...]
     rewind: FileRewind
-    change: FileChange
+    change: Restoration
+
+    @property
+    def done(self) -> tuple[object, ...]:
+        """What would be done: this does not change if others change the file elsewhere."""
+        undone = [entry.entry_id for entry in self.rewind.undone]
+        return undone, self.change.plan.change.hunks, self.change.permissions
 
 
 class PlannedRewind(Struct, frozen=True, kw_only=True):
@@ -84,7 +90,6 @@ class PlannedRewind(Struct, frozen=True, kw_only=True):
     files: tuple[PlannedFile, ...]
     conflicts: tuple[RewindConflict, ...]
     plan: str
-    is_decided: bool = False
 
     @property
     def undone(self) -> list[Entry]:
@@ -99,22 +104,15 @@ class PlannedRewind(Struct, frozen=True, kw_only=True):
         return len({entry_id for conflict in self.conflicts for entry_id in conflict.entries})
 
 
-class PendingRewind(Struct, frozen=True, kw_only=True):
-    """A plan that waits for the decision of a user."""
-
-    planned: PlannedRewind
-    question: ApprovalRequest
-
-
-RewindStep = RewindResult | PendingRewind
+RewindWork = Work[Restoration, PlannedRewind]
+PendingRewind = Pending[Restoration, PlannedRewind]
 
 
 class RewindOperation(Struct, frozen=True, kw_only=True):
-    """See the module.
+    """Plans rewinds of one client.
 
     may_rewind: whether this client may undo an entry. person: its user, as the record calls them. settle: waits until
-    what was written so far is recorded. deciding: see Workspace. revert: plans the undo of a commit, which is rolled
-    back.
+    what was written so far is recorded. deciding: see Workspace.
     """
 
     fs: FileSystem
@@ -128,69 +126,21 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     settle: Callable[[], None]
     deciding: threading.Lock
     person: ByPerson
-    revert: Callable[[AppliedEdit, Policy], FileChange]
 
-    def start(self, request: RewindRequest, by: By, policy: Policy, token: CancelToken) -> RewindStep:
-        """Args: by: who is recorded as the author of the rewind. Raises: Cancelled."""
-
-        def work() -> RewindStep:
-            return self._advance(request, by, self._planned(request, policy), policy, token)
-
-        return self._guarded(request, work)
-
-    def resume(
-        self,
-        request: RewindRequest,
-        by: By,
-        policy: Policy,
-        token: CancelToken,
-        *,
-        pending: PendingRewind,
-        decision: Decision,
-    ) -> RewindStep:
-        """Continue with the decision. Raises: Cancelled."""
-
-        def work() -> RewindStep:
-            match decision:
-                case Modify() | SomeHunks() | SomeChanges():  # a rewind is approved as a whole
-                    raise Rejected
-                case Once() | Always():
-                    pass
-                case _:
-                    first = pending.planned.files[0].change
-                    apply_decision(first.plan, decision, file_path=first.file_path, limits=self.settings.limits)
-            planned = self._planned(request, policy)
-            if planned.plan != pending.planned.plan:
-                raise UndoConflict(explanation="files were changed in between")
-            return self._advance(request, by, replace(planned, is_decided=True), policy, token)
-
-        return self._guarded(request, work)
-
-    def _guarded(self, request: RewindRequest, work: Callable[[], RewindStep]) -> RewindStep:
-        try:
-            with nullcontext() if request.dry_run else self.deciding:
-                self.settle()
-                return work()
-        except _NotDone as refusal:
-            planned = refusal.planned
-            return RewindResult(
-                output=failure_text(refusal.error, "edit", ""), error=refusal.error, dry_run=request.dry_run,
-                plan=planned.plan, conflicts=planned.conflicts, n_left=planned.n_left,
-                files=tuple(map(_before_writing, planned.files)) if isinstance(refusal.error, PlanChanged) else (),
-            )  # fmt: skip
-        except UndoFailed as failure:
-            return RewindResult(
-                output=failure_text(failure.error, "edit", failure.file_path), error=failure.error,
-                dry_run=request.dry_run, file_path=failure.file_path,
-                still_undone=tuple(file.file_path for file in failure.left),
-            )  # fmt: skip
-        except FileOpsError as error:
-            return RewindResult(output=failure_text(error, "edit", ""), error=error, dry_run=request.dry_run)
+    def of(self, request: RewindRequest, by: By) -> CarryOut[Restoration, PlannedRewind, RewindResult]:
+        """Args: by: who is recorded as the author of the rewind."""
+        rewind_id = f"w-{os.urandom(6).hex()}"
+        return CarryOut(
+            planner=RewindPlanner(op=self, request=request, by=by, rewind_id=rewind_id),
+            committer=self.committer,
+            events=self.events,
+            session_id=request.by_session or NO_SESSION,
+        )
 
     # --- plan --------------------------------------------------------------------------------------------------
 
-    def _planned(self, request: RewindRequest, policy: Policy) -> PlannedRewind:
-        """Raises: UnknownTarget, TooManyFiles, UndoFailed."""
+    def planned(self, request: RewindRequest, policy: Policy) -> PlannedRewind:
+        """Raises: UnknownTarget, TooManyFiles, NotDone."""
         paths = tuple(self.fs.resolve(path) for path in request.paths)
         groups: dict[str, list[Entry]] = {}
         request = replace(request, paths=paths)
@@ -210,12 +160,12 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         plans, conflicts = dict[str, PlannedFile](), list[RewindConflict]()
         for path, chosen in sorted(groups.items()):
             try:
-                plans[path] = self._planned_file(request, path, chosen, policy)
+                plans[path] = self.planned_file(request, path, chosen, policy)
             except DocumentUnknown:
                 ids = tuple(entry.entry_id for entry in chosen)
                 conflicts.append(RewindConflict(file_path=path, entries=ids, reason="editor"))
             except FileOpsError as error:
-                raise UndoFailed(error=error, file_path=path, n_files=len(groups)) from error
+                raise NotDone(error=error, file_path=path, n_files=len(groups)) from error
         if request.target.kind != "change_ids":
             self._plan_renames(groups, plans)
         conflicts += [conflict for file in plans.values() for conflict in file.rewind.conflicts]
@@ -224,7 +174,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             raise UnknownTarget(explanation="these changes are no longer there")
         return PlannedRewind(files=tuple(files), conflicts=tuple(conflicts), plan=_plan_id(files, conflicts))
 
-    def _planned_file(self, request: RewindRequest, path: str, chosen: Sequence[Entry], policy: Policy) -> PlannedFile:
+    def planned_file(self, request: RewindRequest, path: str, chosen: Sequence[Entry], policy: Policy) -> PlannedFile:
         """Raises: the failures of reading."""
         if policy.roots is not None:
             policy.roots.require_inside(path, path)
@@ -314,17 +264,17 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             left = FileRewind(path=path, content=content, undone=(), authors=(), conflicts=(conflict,))
             plans[path] = replace(file, rewind=left, change=self._change(snapshot, content, ()))
 
-    def _change(self, snapshot: Snapshot, content: bytes | None, undone_entries: Sequence[Entry]) -> FileChange:
+    def _change(self, snapshot: Snapshot, content: bytes | None, undone_entries: Sequence[Entry]) -> Restoration:
         edit_ids = [entry.edit_id for entry in undone_entries]
         known = tuple(edit_id for edit_id in edit_ids if edit_id is not None and self.history.edit(edit_id) is not None)
         splices: tuple[Splice, ...] = ()
         if snapshot.exists and content is not None:
             splices = splices_between(snapshot.data, content, text.detect_format(snapshot.data))
         undone = Undone(content=content, splices=splices, edit_ids=known)
-        change = planned_change(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
+        change = planned_restoration(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
         return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
 
-    def _with_permissions(self, change: FileChange, rewind: FileRewind, chosen: Sequence[Entry]) -> FileChange:
+    def _with_permissions(self, change: Restoration, rewind: FileRewind, chosen: Sequence[Entry]) -> Restoration:
         """The change with the executable bit that the file gets back.
 
         A file that a tool has deleted gets all of its permission bits back, which the history of edits has.
@@ -350,67 +300,108 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         plan = replace(change.plan, change=with_permissions(change.plan.change, permissions))
         return replace(change, plan=plan, permissions=permissions)
 
-    # --- decide and write --------------------------------------------------------------------------------------
 
-    def _advance(
-        self, request: RewindRequest, by: By, planned: PlannedRewind, policy: Policy, token: CancelToken
-    ) -> RewindStep:
-        """Return the question, or write all files if there is none. Raises: UndoFailed, _NotDone."""
-        if request.plan is not None and request.plan != planned.plan:
-            raise _NotDone(PlanChanged(), planned)
-        is_refused = request.fails_on_conflict and planned.conflicts
-        if is_refused or not planned.files:
-            raise _NotDone(UndoConflict(explanation="others have changed its text"), planned)
-        changed = [file.change for file in planned.files if file.change.has_effect]
-        asked = [change for change in changed if policy.needs_decision(change.plan.snapshot)]
-        needs_approval = bool(asked) and not (request.is_approved or planned.is_decided)
-        if request.dry_run:
-            files = tuple(map(_before_writing, planned.files))
-            return _result(request, planned, files, None, needs_approval=needs_approval)
-        if needs_approval:
-            session = request.by_session or NO_SESSION
-            return PendingRewind(planned=planned, question=_question(planned, changed, session, policy, token))
-        return self._write(request, by, planned, policy, token)
+class RewindPlanner(Struct, frozen=True, kw_only=True):
+    """See carry_out.Planner. A rewind is decided as a whole."""
 
-    def _write(
-        self, request: RewindRequest, by: By, planned: PlannedRewind, policy: Policy, token: CancelToken
-    ) -> RewindResult:
-        """Raises: UndoFailed, Cancelled."""
-        of_path = {file.change.file_path: file for file in planned.files}
+    op: RewindOperation
+    request: RewindRequest
+    by: By
+    rewind_id: str
 
-        def replan(change: FileChange) -> FileChange:
-            """A file that has changed since the preview is planned again; what was previewed must not change."""
-            before = of_path[change.file_path]
-            file = self._planned_file(request, change.file_path, before.chosen, policy)
-            is_same = [entry.entry_id for entry in file.rewind.undone] == [
-                entry.entry_id for entry in before.rewind.undone
-            ] and file.change.plan.change.hunks == before.change.plan.change.hunks
-            if not is_same or file.change.permissions != before.change.permissions:
-                raise UndoConflict(explanation="the file has just changed")
-            of_path[change.file_path] = file
-            return replace(file.change, is_decided=change.is_decided)
+    @property
+    def is_dry_run(self) -> bool:
+        return self.request.dry_run
 
-        rewind_id = f"w-{os.urandom(6).hex()}"
-        writer = ChangeSetCommitter(
-            committer=self.committer, freshness=self.freshness, events=self.events, history=self.history,
-            limits=self.settings.limits, by_session=request.by_session, replan=replan,
-            revert=lambda edit: self.revert(edit, policy), person=self.person, rewind_id=rewind_id,
+    @contextmanager
+    def held(self) -> Generator[None]:
+        with nullcontext() if self.request.dry_run else self.op.deciding:
+            self.op.settle()
+            yield
+
+    def plan(self, policy: Policy, token: CancelToken) -> RewindWork:
+        planned = self.op.planned(self.request, policy)
+        work = Work(files=tuple(file.change for file in planned.files), known=planned)
+        if self.request.plan is not None and self.request.plan != planned.plan:
+            raise NotDone(error=PlanChanged(), work=work)
+        if (self.request.fails_on_conflict and planned.conflicts) or not planned.files:
+            raise NotDone(error=UndoConflict(explanation="others have changed its text"), work=work)
+        return work
+
+    def waiting(self, work: RewindWork, policy: Policy) -> tuple[int, ...]:
+        if self.request.is_approved or work.is_decided:
+            return ()
+        changed = tuple(at for at, file in enumerate(work.files) if file.has_effect)
+        needs = [policy.needs_decision(work.files[at].plan.snapshot) for at in changed]  # each may raise
+        return changed if any(needs) else ()
+
+    def question(self, work: RewindWork, waiting: Sequence[int], policy: Policy, token: CancelToken) -> ApprovalRequest:
+        files = [work.files[at] for at in waiting]
+        return _question(work.known, files, self.request.by_session or NO_SESSION, policy, token)
+
+    def decided(self, pending: PendingRewind, decision: Decision, policy: Policy, token: CancelToken) -> RewindWork:
+        match decision:
+            case Modify() | SomeHunks() | SomeChanges():
+                raise Rejected
+            case Once() | Always():
+                pass
+            case _:
+                first = pending.work.files[0]
+                apply_decision(first.plan, decision, file_path=first.file_path, limits=self.op.settings.limits)
+        work = self.plan(policy, token)
+        if work.known.plan != pending.work.known.plan:
+            raise UndoConflict(explanation="files were changed in between")
+        return replace(work, is_decided=True)
+
+    def again(self, work: RewindWork, policy: Policy, token: CancelToken) -> RewindWork:
+        """All is planned again, because a file has changed since; what was previewed must not change."""
+        planned = self.op.planned(self.request, policy)
+        before, now = ({file.rewind.path: file.done for file in each.files} for each in (work.known, planned))
+        changed = next((path for path in before | now if before.get(path) != now.get(path)), None)
+        if changed is not None:
+            raise NotDone(error=UndoConflict(explanation="the file has just changed"), work=work, file_path=changed)
+        return replace(work, files=tuple(file.change for file in planned.files), known=planned)
+
+    def commit_of(self, file: Restoration) -> PlannedCommit:
+        return self._undoer.commit_of(file)
+
+    def noting(self, file: Restoration) -> Callable[[Committed], None]:
+        return self._undoer.noting(file)
+
+    @property
+    def _undoer(self) -> Undoer:
+        return Undoer(
+            freshness=self.op.freshness, by_session=self.request.by_session, person=self.op.person,
+            rewind_id=self.rewind_id,
         )  # fmt: skip
-        files: list[RewoundFile] = []
-        for done in writer.write([file.change for file in planned.files], token):
-            file = of_path[done.file_path]
-            if not file.change.has_effect:
-                note_unchanged(self.store, file.change, by, rewind_id)
-            files.append(replace(_before_writing(file), applied_to=done.applied_to, edit_id=done.edit_id))
-        return _result(request, planned, files, rewind_id)
 
+    def result(
+        self, work: RewindWork, made: Sequence[Made[Restoration]], *, needs_approval: bool | None = None
+    ) -> RewindResult:
+        files = tuple(map(_before_writing, work.known.files))
+        if self.request.dry_run:
+            return _result(self.request, work.known, files, None, needs_approval=needs_approval)
+        done = [undone_file(each.file, each.commit) for each in made]
+        files = tuple(
+            replace(file, applied_to=each.applied_to, edit_id=each.edit_id)
+            for file, each in zip(files, done, strict=True)
+        )
+        return _result(self.request, work.known, files, self.rewind_id)
 
-class _NotDone(Exception):
-    """Nothing was written, for a reason that the plan explains."""
-
-    def __init__(self, error: FileOpsError, planned: PlannedRewind) -> None:
-        super().__init__(error)
-        self.error, self.planned = error, planned
+    def failed(self, failure: NotDone) -> RewindResult:
+        result = RewindResult(
+            output=failure_text(failure.error, "edit", failure.file_path or ""),
+            error=failure.error,
+            dry_run=self.request.dry_run,
+            file_path=failure.file_path,
+            still_undone=failure.left,
+        )
+        work = cast("RewindWork | None", failure.work)
+        if work is None or failure.file_path is not None:
+            return result
+        planned = work.known
+        files = tuple(map(_before_writing, planned.files)) if isinstance(failure.error, PlanChanged) else ()
+        return replace(result, plan=planned.plan, conflicts=planned.conflicts, n_left=planned.n_left, files=files)
 
 
 def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) -> str:
@@ -430,7 +421,7 @@ def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) 
 
 
 def _question(
-    planned: PlannedRewind, changed: Sequence[FileChange], session: SessionName, policy: Policy, token: CancelToken
+    planned: PlannedRewind, changed: Sequence[Restoration], session: SessionName, policy: Policy, token: CancelToken
 ) -> ApprovalRequest:
     """One question about all files. It has the texts of a file only if there is one, and is decided as a whole."""
     texts = rewind_question_texts([change.file_path for change in changed], len(planned.undone), session or "A person")
@@ -468,7 +459,7 @@ def _joined(changes: Sequence[Change]) -> Change:
     )
 
 
-def _outcome(change: FileChange) -> RewindOutcome:
+def _outcome(change: Restoration) -> RewindOutcome:
     if not change.has_effect:
         return "unchanged"
     return "removed" if change.removes else "created" if change.plan.creates else "modified"

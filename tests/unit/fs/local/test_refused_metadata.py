@@ -7,18 +7,34 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.files import CommitReport
+from fileops.model.changes import PlannedFile
+from fileops.model.edits import Splice
+from fileops.model.errors import SetUnsupported
+from fileops.model.files import CommitReport, Committed
 from support.abilities import HAS_ATTRIBUTES
 from support.children import NOBODY, as_root, in_child
 from support.metadata import NONE, SHARED_ACL, acl, edit, facts, flags_of
 
 if sys.platform != "linux" or not HAS_ATTRIBUTES:
     raise pytest.skip.Exception("attributes are set by Linux's calls here", allow_module_level=True)
+
+
+class SetHooks:
+    """Hooks of a set that nothing disturbs."""
+
+    def prepare(self) -> None: ...
+
+    def before(self) -> None: ...
+
+    def on_cancel(self, withdraw: Callable[[], None]) -> None: ...
+
+    def after(self, committed: tuple[Committed, ...], /) -> None: ...
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, call: str, number: int) -> None:
@@ -50,6 +66,25 @@ def test_metadata_that_cannot_be_copied_is_kept_in_place(
     assert facts(path) == before
     assert Path(path).read_bytes() == b"new old"
     assert os.listdir(folder) == ["f"]
+
+
+def test_metadata_that_cannot_be_copied_is_kept_in_place_beside_a_set(
+    fs: LocalFileSystem, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [f"{folder}/{name}" for name in ("e", "f", "g")]
+    for path in paths:
+        Path(path).write_bytes(b"old")
+    os.setxattr(paths[1], "user.note", b"hello")
+    files = [PlannedFile(snapshot=fs.read(path), splices=(Splice(0, 3, b"new"),)) for path in paths]
+    with monkeypatch.context() as patch:
+        refuse(patch, "setxattr", errno.ENOTSUP)
+        with pytest.raises(SetUnsupported):
+            fs.replace_set("5e7" * 10, files, SetHooks())
+        committed = fs.replace_set("5e7" * 10, files, SetHooks(), is_strict=False)
+    assert [outcome.report.method for outcome in committed] == ["swap", "in_place", "swap"]
+    assert [Path(path).read_bytes() for path in paths] == [b"new"] * 3
+    assert os.getxattr(paths[1], "user.note") == b"hello"
+    assert sorted(os.listdir(folder)) == ["e", "f", "g"]
 
 
 @as_root

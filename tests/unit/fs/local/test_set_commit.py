@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -271,3 +272,77 @@ def test_file_that_another_program_replaces_while_the_set_waits_makes_it_stale(
         fs.replace_set(SET_ID, whole_set(fs, folder), Hooks())
     assert contents(folder) == {**BEFORE, "a": "foreign\n", "b": "foreign\n"}
     assert journals(tmp_path) == []
+
+
+# --- files that no set can have -----------------------------------------------------------------------------------
+
+
+def hard_linked_set(fs: LocalFileSystem, folder: Path) -> list[PlannedFile]:
+    os.link(folder / "a", folder / "other name")
+    os.link(folder / "b", folder / "another")
+    gone = PlannedFile(snapshot=fs.read(str(folder / "b")), removes=True)
+    return [edited(fs, folder / "a"), gone, edited(fs, folder / "c"), created(fs, folder / "f")]
+
+
+def test_hard_linked_files_are_written_with_a_set_that_is_not_strict(fs: LocalFileSystem, folder: Path) -> None:
+    hooks = Hooks()
+    files = hard_linked_set(fs, folder)
+    committed = fs.replace_set(SET_ID, files, hooks, is_strict=False)
+    assert contents(folder) == {
+        "a": "TEXT of a\n", "other name": "TEXT of a\n", "another": "text of b\n", "c": "TEXT of c\n", "f": "new\n",
+        "inner/d": BEFORE["inner/d"],
+    }  # fmt: skip
+    assert [outcome.snapshot.path for outcome in committed] == [file.snapshot.path for file in files]
+    assert hooks.committed == committed
+
+
+def test_hard_linked_files_are_restored_if_their_set_fails(fs: LocalFileSystem, folder: Path, tmp_path: Path) -> None:
+    (folder / "b").chmod(0o600)
+    files = hard_linked_set(fs, folder)
+    before = contents(folder)
+    with pytest.raises(AlreadyExists) as failure:
+        fs.replace_set(SET_ID, files, Hooks(at_before=lambda: (folder / "f").write_text("foreign\n")), is_strict=False)
+    assert failure.value.failed_path == str(folder / "f")
+    assert (contents(folder), journals(tmp_path)) == ({**before, "f": "foreign\n"}, [])
+    assert (folder / "b").stat().st_mode & 0o777 == 0o600
+
+
+def test_hard_linked_file_that_cannot_be_written_is_found_before_any_is(fs: LocalFileSystem, folder: Path) -> None:
+    files = hard_linked_set(fs, folder)
+    before = contents(folder)
+    hooks, begun = Hooks(), list[str]()
+    hooks.at_before = lambda: begun.append("begun")
+    (folder / "a").write_text("text by others\n")
+    with pytest.raises(Stale):
+        fs.replace_set(SET_ID, files, hooks, is_strict=False)
+    assert contents(folder) == {**before, "a": "text by others\n", "other name": "text by others\n"}
+    assert begun == []
+
+
+@pytest.mark.usefixtures("plain_renames")
+def test_files_are_written_singly_on_a_filesystem_that_can_neither_exchange_nor_link(
+    fs: LocalFileSystem, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_paths: object, **_options: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    n_begun: list[int] = []
+    hooks = Hooks(at_before=lambda: n_begun.append(1))
+    gone = PlannedFile(snapshot=fs.read(str(folder / "b")), removes=True)
+    fs.replace_set(SET_ID, [edited(fs, folder / "a"), gone, edited(fs, folder / "c")], hooks, is_strict=False)
+    assert contents(folder) == {"a": "TEXT of a\n", "c": "TEXT of c\n", "inner/d": BEFORE["inner/d"]}
+    assert (n_begun, journals(tmp_path)) == ([1], [])
+
+
+def test_set_of_more_files_than_may_be_open_raises_the_limit(fs: LocalFileSystem, folder: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    paths = [folder / f"many{n}" for n in range(300)]
+    for path in paths:
+        path.write_text("text\n")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        fs.replace_set(SET_ID, [edited(fs, path) for path in paths], Hooks())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert {path.read_text() for path in paths} == {"TEXT\n"}

@@ -50,11 +50,13 @@ class Disk(MemoryFileSystem):
         self.locked.append(path)
         return super().lock_path(path)
 
-    def replace_set(self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks) -> tuple[Committed, ...]:
+    def replace_set(
+        self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
+    ) -> tuple[Committed, ...]:
         if self.failure is not None:
             hooks.before()
             raise self.failure
-        return super().replace_set(set_id, files, hooks)
+        return super().replace_set(set_id, files, hooks, is_strict=is_strict)
 
 
 class Desk:

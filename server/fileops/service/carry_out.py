@@ -1,0 +1,246 @@
+"""The one way to change several files, and to undo: plan, ask, commit together, and plan again if a file has changed.
+
+A `Planner` knows what a request wants. This module has the order of the steps, and what holds for all of them: nothing
+is locked while a person is asked, a commit applies to what it was planned on, all files are written or none, a cancel
+is in time until the commit begins, and a dry run ends before the question. Runs in worker threads.
+
+A change set, an undo and a rewind are carried out here; `edit.py` is not (docs/internals/adr/0032-one-engine.md).
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
+
+from fileops.concurrency.cancellation import Attempts, CancelToken
+from fileops.model.approval import ApprovalRequest, Decision
+from fileops.model.commits import Commit
+from fileops.model.edits import Plan
+from fileops.model.errors import FileOpsError, Rejected, SetConflict
+from fileops.model.files import Committed
+from fileops.model.sessions import SessionName
+from fileops.ports import EventSink
+from fileops.service.commit import Committer, PlannedCommit, did_edit, new_set_id
+from fileops.service.policy import Policy
+
+
+class FileWork(Protocol):
+    """One file as it is planned."""
+
+    @property
+    def plan(self) -> Plan: ...
+
+    @property
+    def file_path(self) -> str: ...
+
+    @property
+    def has_effect(self) -> bool: ...
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether a person has left it out."""
+        ...
+
+    @property
+    def needs_set(self) -> bool:
+        """Whether the commit of a single file cannot make it."""
+        ...
+
+
+F = TypeVar("F", bound=FileWork)
+K = TypeVar("K")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Work(Struct, Generic[F, K], frozen=True, kw_only=True):
+    """What is to be changed. known: what its planner knows besides. reasons: of persons who left something out.
+
+    is_decided: nothing more is asked about it. is_old: a person has decided, so the files are read again before they
+    are written.
+    """
+
+    files: tuple[F, ...]
+    known: K
+    reasons: tuple[str, ...] = ()
+    is_decided: bool = False
+    is_old: bool = False
+
+
+class Pending(Struct, Generic[F, K], frozen=True, kw_only=True):
+    """Work that waits for a decision about some of its files (`waiting`: their places)."""
+
+    work: Work[F, K]
+    waiting: tuple[int, ...]
+    question: ApprovalRequest
+
+
+class Made(Struct, Generic[F], frozen=True, kw_only=True):
+    """What became of a file. commit: None if there was nothing to write."""
+
+    file: F
+    commit: Commit | None
+
+
+@dataclass(eq=False, kw_only=True)
+class NotDone(Exception):
+    """Nothing was written, but for `left`.
+
+    work: what was planned, if it was. file_path: of the file that failed, one of `n_files`, if it was one. problems:
+    what its planner knows of several failures.
+    """
+
+    error: FileOpsError
+    work: object = None
+    file_path: str | None = None
+    n_files: int = 1
+    problems: tuple[object, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+class Planner(Protocol[F, K, R_co]):
+    """What differs between a change set, an undo and a rewind. Each method may raise NotDone and FileOpsErrors."""
+
+    @property
+    def is_dry_run(self) -> bool: ...
+
+    def held(self) -> AbstractContextManager[object]:
+        """What is held from the plan to the end of the commit, and not while a person is asked."""
+        ...
+
+    def plan(self, policy: Policy, token: CancelToken) -> Work[F, K]: ...
+
+    def waiting(self, work: Work[F, K], policy: Policy) -> tuple[int, ...]:
+        """The places of the files about which the next question is; none if nothing is to be asked."""
+        ...
+
+    def question(
+        self, work: Work[F, K], waiting: Sequence[int], policy: Policy, token: CancelToken
+    ) -> ApprovalRequest: ...
+
+    def decided(self, pending: Pending[F, K], decision: Decision, policy: Policy, token: CancelToken) -> Work[F, K]:
+        """The work as a person has decided it."""
+        ...
+
+    def again(self, work: Work[F, K], policy: Policy, token: CancelToken) -> Work[F, K] | Pending[F, K]:
+        """The work over the present files, or another question. What a person has decided is not replaced."""
+        ...
+
+    def commit_of(self, file: F) -> PlannedCommit: ...
+
+    def noting(self, file: F) -> Callable[[Committed], None]:
+        """What updates the trackers; it is called inside the locks of the files."""
+        ...
+
+    def result(self, work: Work[F, K], made: Sequence[Made[F]], *, needs_approval: bool | None = None) -> R_co:
+        """The answer. Args: made: empty of a dry run."""
+        ...
+
+    def failed(self, failure: NotDone) -> R_co: ...
+
+
+class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
+    """See the module. session_id: of the commits. events: gets what was written; None: the caller publishes that.
+
+    is_change_set: a set of one file has an id, too, and files that cannot be changed together are refused.
+    """
+
+    planner: Planner[F, K, R]
+    committer: Committer
+    session_id: SessionName
+    events: EventSink | None = None
+    is_change_set: bool = False
+
+    def start(self, policy: Policy, token: CancelToken) -> R | Pending[F, K]:
+        """Raises: Cancelled."""
+        return self._guarded(lambda: self.planner.plan(policy, token), policy, token)
+
+    def resume(
+        self, policy: Policy, token: CancelToken, pending: Pending[F, K], decision: Decision
+    ) -> R | Pending[F, K]:
+        """Continue with the decision. Raises: Cancelled."""
+        return self._guarded(lambda: self.planner.decided(pending, decision, policy, token), policy, token)
+
+    def _guarded(self, first: Callable[[], Work[F, K]], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
+        try:
+            with self.planner.held():
+                return self._carried_out(first, policy, token)
+        except NotDone as failure:
+            return self.planner.failed(failure)
+        except FileOpsError as error:
+            return self.planner.failed(NotDone(error=error))
+
+    def _carried_out(self, first: Callable[[], Work[F, K]], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
+        """Raises: NotDone, FileOpsError, Cancelled."""
+        attempts, work, is_behind = Attempts(token), None, False
+        while True:
+            with attempts.next():
+                if work is None:
+                    work = first()
+                    is_behind = work.is_old
+                if is_behind:
+                    outcome = self.planner.again(work, policy, token)
+                    if isinstance(outcome, Pending):
+                        return outcome
+                    work = outcome
+                is_behind = True  # if this attempt ends because a file has changed
+                return self._asked_or_made(work, policy, token)
+
+    def _asked_or_made(self, work: Work[F, K], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
+        """Raises: NotDone, Stale, PathMoved, Cancelled."""
+        waiting = self.planner.waiting(work, policy)
+        if self.planner.is_dry_run:
+            return self.planner.result(work, (), needs_approval=bool(waiting))
+        if waiting:
+            return Pending(work=work, waiting=waiting, question=self.planner.question(work, waiting, policy, token))
+        return self.planner.result(work, self._made(work, token))
+
+    def _made(self, work: Work[F, K], token: CancelToken) -> tuple[Made[F], ...]:
+        """Raises: NotDone, Stale, PathMoved, Cancelled."""
+        files = [file for file in work.files if not file.is_left_out]
+        if work.files and not files:
+            raise NotDone(error=Rejected(), work=work, file_path=work.files[0].file_path)
+        wanted = {file.plan.snapshot.path: file for file in files if file.has_effect}
+        try:
+            commits = dict(zip(wanted, self._committed(list(wanted.values()), token), strict=True))
+        except FileOpsError as error:
+            failed = wanted.get(error.failed_path or "", next(iter(wanted.values())))
+            left = error.files if isinstance(error, SetConflict) else ()
+            raise NotDone(
+                error=error,
+                work=work,
+                file_path=failed.file_path,
+                n_files=len(work.files),
+                left=tuple(wanted[path].file_path for path in left if path in wanted),
+            ) from error
+        for file in files:
+            commit = commits.get(file.plan.snapshot.path)
+            planned = self.planner.commit_of(file) if commit is None else None
+            if planned is not None and (planned.undoes or planned.undone):
+                self.committer.note_unchanged(planned, session_id=self.session_id)
+            if commit is not None and self.events is not None:
+                self.events.publish(did_edit(commit))
+        return tuple(Made(file=file, commit=commits.get(file.plan.snapshot.path)) for file in files)
+
+    def _committed(self, files: Sequence[F], token: CancelToken) -> tuple[Commit, ...]:
+        """Raises: FileOpsErrors, Stale, PathMoved, Cancelled."""
+        planned, notes = [self.planner.commit_of(file) for file in files], [self.planner.noting(file) for file in files]
+        if not planned:
+            return ()
+        if len(files) == 1 and not files[0].needs_set:
+            set_id = new_set_id() if self.is_change_set else None
+            return (
+                self.committer.commit(
+                    planned[0], token, session_id=self.session_id, on_committed=notes[0], set_id=set_id
+                ),
+            )
+
+        def note_all(committed: tuple[Committed, ...]) -> None:
+            for note, outcome in zip(notes, committed, strict=True):
+                note(outcome)
+
+        return self.committer.commit_set(
+            planned, token, session_id=self.session_id, on_committed=note_all, is_strict=self.is_change_set
+        )

@@ -1,0 +1,158 @@
+"""What an undo or a rewind makes of one file, as it is planned, committed and returned."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.core.diff.unified import change_of, unified_diff
+from fileops.core.merge.undo import Undone
+from fileops.core.text import detect_format
+from fileops.model.changes import Permissions
+from fileops.model.commits import Commit
+from fileops.model.edits import Plan, Splice
+from fileops.model.errors import FileOpsError
+from fileops.model.files import Committed, Snapshot
+from fileops.model.record import ByPerson
+from fileops.model.results import UndoneFile
+from fileops.model.sessions import NO_SESSION, SessionName
+from fileops.model.settings import Limits
+from fileops.service.commit import PlannedCommit
+from fileops.tracking.freshness import Freshness
+
+
+class Restoration(Struct, frozen=True, kw_only=True):
+    """The plan of one file.
+
+    is_decided: a user has approved it, or left it out (is_left_out). modified_by_user: its splices are the user's.
+    new_path: canonical, if the file gets its old path back. permissions: those that it gets back, None if they stay.
+    entry_ids: the entries of the record that it undoes, and restored_ids: those that are in force again because their
+    undo is undone in part; of a rewind.
+    """
+
+    file_path: str
+    undone: Undone
+    plan: Plan
+    removes: bool
+    is_decided: bool = False
+    is_left_out: bool = False
+    modified_by_user: bool = False
+    new_path: str | None = None
+    permissions: Permissions | None = None
+    entry_ids: tuple[str, ...] = ()
+    restored_ids: tuple[str, ...] = ()
+
+    @property
+    def needs_set(self) -> bool:
+        return self.new_path is not None
+
+    @property
+    def has_effect(self) -> bool:
+        is_text = bool(self.plan.splices) or self.plan.creates
+        return is_text or self.removes or self.new_path is not None or self.permissions is not None
+
+
+class Undoer(Struct, frozen=True, kw_only=True):
+    """Who undoes, for trackers and record: a session (`by_session`), or else a person. rewind_id: of a rewind."""
+
+    freshness: Freshness
+    by_session: SessionName | None
+    person: ByPerson
+    rewind_id: str | None = None
+
+    def commit_of(self, file: Restoration) -> PlannedCommit:
+        return PlannedCommit(
+            plan=file.plan,
+            given_path=file.file_path if file.new_path is None else file.new_path,
+            new_path=file.new_path,
+            removes=file.removes,
+            permissions=file.permissions,
+            by=self.person if self.by_session is None else None,
+            undoes=() if file.modified_by_user else file.undone.edit_ids,
+            undone=file.entry_ids,
+            restored=file.restored_ids,
+            rewind_id=self.rewind_id,
+        )
+
+    def noting(self, file: Restoration) -> Callable[[Committed], None]:
+        """What updates the trackers of all sessions. Call it inside the file's lock."""
+        has_seen, old_path = self._has_seen(file), file.plan.snapshot.path
+
+        def note(committed: Committed) -> None:
+            if file.new_path is not None:
+                self.freshness.hint(old_path)
+                if has_seen and self.by_session is not None:
+                    self.freshness.note_rename(self.by_session, file.new_path, old_path, committed)
+                return
+            if has_seen:
+                self.freshness.note_write(self.by_session or NO_SESSION, file.file_path, committed)
+                return
+            if committed.snapshot.source == "disk":
+                self.freshness.note_blind_write(self.by_session or NO_SESSION, committed)
+            self.freshness.hint(committed.snapshot.path)
+
+        return note
+
+    def _has_seen(self, file: Restoration) -> bool:
+        """Whether the session that undoes has seen the present content; then it knows the result too."""
+        if self.by_session is None or not file.plan.snapshot.exists:
+            return False
+        try:
+            self.freshness.require_fresh(self.by_session, file.plan.snapshot, dry_run=True)
+            return not self.freshness.has_unshown(self.by_session, file.plan.snapshot.path)
+        except FileOpsError:
+            return False
+
+
+def undone_file(file: Restoration, commit: Commit | None) -> UndoneFile:
+    """The result of a file. Args: commit: None if there was nothing to write."""
+    if commit is None:
+        return to_result(file)
+    return replace(to_result(file), edit_id=commit.edit_id, commit=commit.report, applied_to=commit.after.source)
+
+
+def planned_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, limits: Limits) -> Restoration:
+    """Plan the change of a file from its present content to what an undo makes of it."""
+    removes = snapshot.exists and undone.content is None
+    creates = not snapshot.exists and undone.content is not None
+    if removes:
+        splices: tuple[Splice, ...] = (Splice(0, len(snapshot.data), b""),) if snapshot.data else ()
+    elif creates:
+        splices = (Splice(0, 0, undone.content or b""),)
+    else:
+        splices = undone.splices
+    change = change_of(
+        snapshot.data,
+        detect_format(snapshot.data),
+        splices,
+        file_path=file_path,
+        operation="create" if creates else "modify",
+        limits=limits,
+    )
+    if removes:
+        change = replace(change, unified=unified_diff(change.hunks, file_path=file_path, removes=True))
+    plan = Plan(
+        snapshot=snapshot,
+        splices=splices,
+        edits=(),
+        n_replacements=(len(splices),),
+        matches=(),
+        match_lines=(),
+        format=detect_format((undone.content or b"") if creates else snapshot.data),
+        creates=creates,
+        change=change,
+    )
+    return Restoration(file_path=file_path, undone=undone, plan=plan, removes=removes)
+
+
+def to_result(file: Restoration) -> UndoneFile:
+    """The result of the plan before anything of it is written."""
+    return UndoneFile(
+        file_path=file.file_path,
+        edit_ids=file.undone.edit_ids,
+        change=file.plan.change,
+        outcome="removed" if file.removes else "created" if file.plan.creates else "modified",
+        applied_to=file.plan.snapshot.source,
+        new_path=file.new_path,
+        modified_by_user=file.modified_by_user,
+    )
