@@ -17,8 +17,14 @@ def _default_command() -> tuple[str, ...]:
     """Return how the server starts: by this interpreter if that has it, else as the program on the PATH."""
     spec = find_spec("fileops")
     if spec is None or spec.origin is None:  # none, or a folder of that name
-        return ("fileops-server",)
+        return (_on_path("fileops-server"),)
     return (sys.executable, "-P", "-m", "fileops")  # -P: a module in the current folder must not replace the daemon's
+
+
+def _on_path(name: str) -> str:
+    """Return where a program is; its name if it is nowhere. A relative entry of the PATH means the current folder."""
+    candidates = (os.path.join(folder, name) for folder in os.get_exec_path() if os.path.isabs(folder))
+    return next((path for path in candidates if os.access(path, os.X_OK) and os.path.isfile(path)), name)
 
 
 DEFAULT_COMMAND = _default_command()

@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { FileopsApi } from '../src/api';
 import type { Insides } from '../src/extension';
-import { closeAll, file, isShared, once, set, until, world } from './world';
+import { closeAll, file, isShared, isOfMachine, once, set, until, world } from './world';
 
 export function daemonSuite(): void {
   describe(`the daemon under VS Code ${vscode.version}, node ${process.version}`, () => {
@@ -148,12 +148,14 @@ export function daemonSuite(): void {
     });
 
     async function under(settings: Record<string, unknown>, check: () => Promise<void>): Promise<void> {
+      const config = vscode.workspace.getConfiguration('fileops');
+      const before = Object.keys(settings).map(name => [name, isOfMachine(name) ? config.inspect(name)?.globalValue : undefined] as const);
       for (const [name, value] of Object.entries(settings)) await set(name, value);
       try {
         await vscode.commands.executeCommand('fileops.restart');
         await check();
       } finally {
-        for (const name of Object.keys(settings)) await set(name, undefined);
+        for (const [name, value] of before) await set(name, value);
         await vscode.commands.executeCommand('fileops.restart');
         await running();
         await vscode.commands.executeCommand('notifications.clearAll');
@@ -263,12 +265,32 @@ export function daemonSuite(): void {
       it('the server in ~/.local/bin is used', () =>
         used(server(process.env.HOME!, '.local', 'bin'), /^fileops-server in ~\/\.local\/bin/));
 
-      it('the server in the .venv of the workspace is used', async () => {
-        const venv = path.join(vscode.workspace.workspaceFolders![0]!.uri.fsPath, '.venv');
+      it('no program of the workspace is run, or module imported', async () => {
+        const workspace = vscode.workspace.workspaceFolders![0]!.uri.fsPath;
+        const mark = path.join(folder(), 'it-ran');
+        const made = ['.venv/bin', 'bin', '.'].flatMap(at => ['fileops-server', 'python3', 'python'].map(name => path.join(workspace, at, name)));
+        const modules = ['fileops/__init__.py', 'fileops/__main__.py', 'sitecustomize.py'].map(name => path.join(workspace, name));
+        const linked = path.join(folder(), 'linked');
+        const before = process.env.PYTHONPATH;
         try {
-          await used(server(venv, 'bin'), /^fileops-server in the \.venv of /);
+          for (const program of made) {
+            fs.mkdirSync(path.dirname(program), { recursive: true });
+            fs.writeFileSync(program, `#!/bin/sh\ntouch '${mark}'\n`, { mode: 0o755 });
+          }
+          for (const module of modules) {
+            fs.mkdirSync(path.dirname(module), { recursive: true });
+            fs.writeFileSync(module, `open('${mark}', 'w')\n`);
+          }
+          fs.symlinkSync(path.join(workspace, 'bin'), linked);
+          process.env.PATH = `:.:bin:${workspace}/.venv/bin:${linked}:/usr/bin:/bin`;
+          process.env.PYTHONPATH = `:.:${workspace}`;
+          await used(server(process.env.HOME!, '.local', 'bin'), /^fileops-server in ~\/\.local\/bin/);
+          assert.equal(fs.existsSync(mark), false);
         } finally {
-          fs.rmSync(venv, { recursive: true });
+          if (before === undefined) delete process.env.PYTHONPATH;
+          else process.env.PYTHONPATH = before;
+          for (const at of [...made, ...modules]) fs.rmSync(at, { force: true });
+          for (const at of ['.venv', 'bin', 'fileops']) fs.rmSync(path.join(workspace, at), { recursive: true, force: true });
         }
       });
 

@@ -97,6 +97,10 @@ export function shownDiffs(): vscode.TabInputTextDiff[] {
     .filter((input): input is vscode.TabInputTextDiff => input instanceof vscode.TabInputTextDiff);
 }
 
+/** Whether a setting chooses the program that is run: no workspace can have it. */
+export const isOfMachine = (name: string): boolean => ['path', 'interpreter'].includes(name);
+
 export async function set(name: string, value: unknown): Promise<void> {
-  await vscode.workspace.getConfiguration('fileops').update(name, value, vscode.ConfigurationTarget.Workspace);
+  const target = isOfMachine(name) ? vscode.ConfigurationTarget.Global : vscode.ConfigurationTarget.Workspace;
+  await vscode.workspace.getConfiguration('fileops').update(name, value, target);
 }

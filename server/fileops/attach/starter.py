@@ -426,6 +426,8 @@ def spawn_daemon(listening: socket.socket, address: Address, idle_s: float, opti
 def _daemon_environment() -> dict[str, str]:
     """Nothing that a host put into its environment reaches the daemon, which outlives it and serves others."""
     kept = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT or name.startswith(_PREFIXES)}
+    if "PATH" in kept:  # what is relative means another folder there
+        kept["PATH"] = ":".join(filter(os.path.isabs, kept["PATH"].split(":")))
     return {**kept, "LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
 
 

@@ -29,7 +29,7 @@ async def play_rewind(stage: Stage, folder: str) -> None:
     os.mkdir(project)
     path, made = os.path.join(project, "cart.py"), os.path.join(project, "cents.py")
     write(path, BEFORE)
-    command = ["env", f"XDG_STATE_HOME={place}", sys.executable, "-m", "fileops"]
+    command = ["env", f"XDG_STATE_HOME={place}", sys.executable, "-P", "-m", "fileops"]
     try:
         async with FileOpsClient.attach(
             socket=socket, role="editor", host="demo", command=command, root=project

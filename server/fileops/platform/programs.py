@@ -9,9 +9,10 @@ def find_program(name: str, *, outside: Iterable[str] = ()) -> str | None:
 
     Entries of the PATH that are relative, such as `.` or an empty one, mean the current folder, which may be any
     project: they are passed over, and so are those inside one of the folders `outside`. A link is judged by where it
-    leads.
+    leads. A folder that contains the user's home is no project.
     """
-    folders = [os.path.realpath(folder) for folder in outside]
+    home = os.path.realpath(os.path.expanduser("~"))
+    folders = [real for folder in outside if not _is_inside(real := os.path.realpath(folder), home)]
     for entry in os.get_exec_path():
         candidate = os.path.join(entry, name)
         if not os.path.isabs(entry) or not os.access(candidate, os.X_OK) or not os.path.isfile(candidate):

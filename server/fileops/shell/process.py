@@ -44,7 +44,7 @@ class ShellExecutor:
         self._shell = shell
 
     def start(self, command: str, cwd: str) -> "RunningCommand":
-        wrapped = ["sh", "-c", WRAPPER, "sh", self._shell, command]
+        wrapped = ["/bin/sh", "-c", WRAPPER, "sh", self._shell, command]
         if self._host is None:
             return RunningCommand(wrapped, cwd)
         there = f"cd -- {shlex.quote(cwd)} && exec {shlex.join(wrapped)}"

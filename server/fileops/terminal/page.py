@@ -1,11 +1,14 @@
 """Output for people: colours where a terminal shows them, and a pager where the text is longer than the screen."""
 
+import errno
 import os
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+
+from fileops.platform.programs import find_program
 
 _CODES = {
     "plain": "", "id": "33", "name": "1", "added": "32", "removed": "31", "hunk": "36", "faint": "2", "warning": "33",
@@ -40,6 +43,18 @@ def _text(line: Line, *, is_coloured: bool) -> str:
     return "".join(f"\x1b[{_CODES[style]}m{text}\x1b[0m" if _CODES[style] else text for text, style in line)
 
 
+def command_of(setting: str) -> list[str]:
+    """The words of a command in the user's environment, with its program looked up outside of the current folder.
+
+    Raises: OSError, ValueError.
+    """
+    name, *words = shlex.split(setting)
+    program = name if "/" in name else find_program(name, outside=[os.getcwd()])
+    if program is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    return [program, *words]
+
+
 def _page(text: str) -> bool:
     """Show a text in the pager. Returns whether there is one."""
     pager = os.environ.get("FILEOPS_PAGER") or os.environ.get("PAGER") or "less"
@@ -48,7 +63,7 @@ def _page(text: str) -> bool:
     # As git does: quit if all fits, pass colours through, leave the text on the screen.
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
     try:
-        with subprocess.Popen(shlex.split(pager), stdin=subprocess.PIPE, env=environment) as process:
+        with subprocess.Popen(command_of(pager), stdin=subprocess.PIPE, env=environment) as process:
             process.communicate(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
     except (OSError, ValueError):
         return False

@@ -6,7 +6,6 @@ module because keys, decisions and what is drawn share the state of the one scre
 
 import asyncio
 import os
-import shlex
 import shutil
 import sys
 import tempfile
@@ -35,6 +34,7 @@ from fileops.terminal.lines import (
     size,
     visible,
 )
+from fileops.terminal.page import command_of
 from fileops.terminal.widgets import Lines, Page, Question
 from fileops_client import (
     DecidedFile,
@@ -363,12 +363,12 @@ class ReviewApp(App[int]):
 
     async def _run_editor(self, path: str) -> int:
         """Give the terminal to the person's editor. The daemon is heard in that time, and nothing is drawn."""
-        command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+        setting = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
         with self.batch_update(), self.suspend():
             try:
-                process = await asyncio.create_subprocess_exec(*command, path)
-            except OSError as fault:
-                sys.stderr.write(f"{command[0]}: {fault.strerror}\n")
+                process = await asyncio.create_subprocess_exec(*command_of(setting), path)
+            except (OSError, ValueError) as fault:
+                sys.stderr.write(f"{setting}: {fault}\n")
                 return 127
             return await process.wait()
 

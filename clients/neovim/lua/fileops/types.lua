@@ -47,7 +47,7 @@
 ---@field sign string
 
 ---@class (exact) fileops.Config
----@field cmd string[]|false the daemon's command; false: `fileops-server` on PATH, then `python3 -m fileops`
+---@field cmd string[]|false the daemon's command; false: `fileops-server` on PATH, then `python3 -P -m fileops`
 ---@field root string|false the workspace folder; false: the folder of `.git` above the working directory, else that
 ---@field autostart 'project'|boolean start with the first file of a project, with Neovim, or at first use
 ---@field shared boolean attach to the user's shared daemon, in which agents outside see this editor's unsaved text

@@ -48,6 +48,42 @@ t.it('then PATH, the folder of pipx, python3; a missing program is named with ho
   vim.env.PATH, vim.env.HOME = path, home
 end)
 
+t.it('no program and no module of the folder is run to find the daemon, or as the daemon', function()
+  local path, home, pythonpath, cwd = vim.env.PATH, vim.env.HOME, vim.env.PYTHONPATH, assert(vim.uv.cwd())
+  local folder = t.folder()
+  local mark, work = folder .. '/it-ran', folder .. '/work'
+  for _, name in ipairs({ 'python3', 'fileops-server', 'bin/python3', 'bin/fileops-server' }) do
+    local program = work .. '/' .. name
+    vim.fn.mkdir(vim.fs.dirname(program), 'p')
+    t.write(program, ("#!/bin/sh\ntouch '%s'\n"):format(mark))
+    vim.uv.fs_chmod(program, 493)
+  end
+  vim.fn.mkdir(work .. '/.git')
+  for _, module in ipairs({ 'fileops/__main__.py', 'fileops/__init__.py', 'sitecustomize.py' }) do
+    vim.fn.mkdir(vim.fs.dirname(work .. '/' .. module), 'p')
+    t.write(work .. '/' .. module, ("open(%q, 'w')\n"):format(mark))
+  end
+  vim.uv.fs_symlink(work .. '/bin', folder .. '/linked')
+  vim.env.PATH =
+    table.concat({ '', '.', 'bin', work .. '/bin', folder .. '/linked', '/usr/bin', '/bin' }, ':')
+  vim.env.HOME, vim.env.PYTHONPATH = folder, ':.:' .. work
+  vim.cmd.cd(vim.fn.fnameescape(work))
+  for _, own in ipairs({ false, { 'python3', '-m', 'fileops' }, { 'fileops-server' } }) do
+    config.set({ cmd = own or nil })
+    locate.forget()
+    local is_ready = false
+    locate.prepare(function() is_ready = true end)
+    t.wait(function() return is_ready end)
+    local _, found = locate.find()
+    if found then vim.system(found.cmd, { cwd = work, env = locate.environment() }):wait() end
+  end
+  t.eq(vim.uv.fs_stat(mark), nil)
+  vim.cmd.cd(vim.fn.fnameescape(cwd))
+  vim.env.PATH, vim.env.HOME, vim.env.PYTHONPATH = path, home, pythonpath
+  config.set({})
+  locate.forget()
+end)
+
 t.it('no advice names a package of the index', function()
   local advice =
     { locate.install_command(), (locate.missing({ { from = 'PATH', cmd = { 'x' }, usable = false } })) }

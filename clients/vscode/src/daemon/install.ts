@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { find, hasServer, INSTALL_BY_HAND, type Interpreter, type Launch, launchOf, probe, ServerMissing } from './locate';
+import { environment, find, hasServer, INSTALL_BY_HAND, type Interpreter, type Launch, launchOf, probe, ServerMissing } from './locate';
 
 /** The daemon's program: the one that is there, else the one of this extension. Raises: ServerMissing. */
 export async function findLaunch(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<Launch> {
@@ -91,7 +91,7 @@ function tool(
   setting?: string, report?: (text: string) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+    const child = spawn(command, args, { cwd, env: environment(), stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
     const cancel = token.onCancellationRequested(() => child.kill());
     const say = (data: Buffer): void => {
       const text = data.toString().trimEnd();

@@ -4,8 +4,9 @@
  *   2. setting `fileops.interpreter`                   a Python
  *   3. the interpreter chosen in the Python extension  (ms-python.python), if it has a fileops-server
  *   4. fileops-server on the PATH, in ~/.local/bin     where pipx puts it: the one that agents' hosts start, too
- *   5. .venv/bin/fileops-server of a workspace folder  only in a trusted workspace
- *   6. the interpreter of 3, python3, python on the PATH
+ *   5. the interpreter of 3, python3, python on the PATH
+ * Of 3 to 5 nothing inside a workspace folder is run, or looked for: opening a folder runs none of its programs, also
+ * where the Python extension has chosen its virtual environment. A person can name one there by 1 and 2.
  * A fileops-server that is older than this extension is passed over, and the log says so. For a Python of 3.11 or newer
  * without one, the bundled wheel is set up in its own virtual environment (install.ts).
  */
@@ -81,7 +82,7 @@ const PROBE = [
 /** What an interpreter is and has; undefined where it cannot be run. cwd: a folder that holds no Python file. */
 export async function probe(command: string, origin: string, cwd: string): Promise<Interpreter | undefined> {
   try {
-    const { stdout } = await run(command, ['-c', PROBE], { cwd, timeout: PROBE_TIMEOUT_MS, windowsHide: true });
+    const { stdout } = await run(command, ['-c', PROBE], { cwd, env: environment(), timeout: PROBE_TIMEOUT_MS, windowsHide: true });
     const found = JSON.parse(stdout) as { python: number[]; server: string | null; executable?: string };
     // Absolute, so that another program can start it with any PATH.
     const absolute = path.isAbsolute(command) ? command : found.executable || command;
@@ -140,7 +141,7 @@ export async function find(cwd: string, minVersion: string, log: vscode.LogOutpu
 
   const seen = (found: Interpreter | undefined, origin: string): void =>
     log.info(`${origin}: ${found ? `Python ${found.python.join('.')}, fileops-server ${found.server ?? 'not installed'}` : 'not found'}`);
-  const selected = await selectedInterpreter(log);
+  const selected = outside(await selectedInterpreter(log));
   const origin = 'the Python extension';
   const chosenThere = selected ? await probe(selected, origin, cwd) : undefined;
   if (selected) seen(chosenThere, origin);
@@ -151,9 +152,10 @@ export async function find(cwd: string, minVersion: string, log: vscode.LogOutpu
 
   if (chosenThere && !isOldPython(chosenThere)) return chosenThere;
   let old = chosenThere;
-  for (const command of ['python3', 'python']) {
-    const found = await probe(command, `${command} on the PATH`, cwd);
-    seen(found, `${command} on the PATH`);
+  for (const name of ['python3', 'python']) {
+    const command = searched().map(folder => path.join(folder, name)).find(file => isExecutable(file) && outside(file));
+    const found = command ? await probe(command, `${name} on the PATH`, cwd) : undefined;
+    seen(found, `${name} on the PATH`);
     if (found && !isOldPython(found)) return found;
     old ??= found;
   }
@@ -162,17 +164,12 @@ export async function find(cwd: string, minVersion: string, log: vscode.LogOutpu
 
 /** The first `fileops-server` that is installed where programs are, and is not too old. */
 async function installedProgram(minVersion: string, cwd: string, log: vscode.LogOutputChannel): Promise<Launch | undefined> {
-  const folders = (process.env.PATH ?? '').split(path.delimiter).filter(path.isAbsolute).map(folder => [folder, 'fileops-server on the PATH']);
+  const folders = searched().map(folder => [folder, 'fileops-server on the PATH']);
   folders.push([path.join(os.homedir(), '.local', 'bin'), 'fileops-server in ~/.local/bin']);
-  // A folder that is not trusted must not choose the program that is run.
-  if (vscode.workspace.isTrusted) {
-    const places = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
-    folders.push(...places.map(({ uri, name }) => [path.join(uri.fsPath, '.venv', 'bin'), `fileops-server in the .venv of ${name}`]));
-  }
   const tried = new Set<string>();
   for (const [folder, origin] of folders as [string, string][]) {
     const command = path.join(folder, 'fileops-server');
-    if (tried.has(command) || !isExecutable(command)) continue;
+    if (tried.has(command) || !isExecutable(command) || !outside(command)) continue;
     tried.add(command);
     const version = await versionOf(command, cwd);
     const isFit = version !== undefined && !olderThan(numbers(version), numbers(minVersion));
@@ -182,10 +179,40 @@ async function installedProgram(minVersion: string, cwd: string, log: vscode.Log
   return undefined;
 }
 
+/** The entries of a search path that are absolute and outside of the workspace folders. */
+export function searched(searchPath = process.env.PATH ?? ''): string[] {
+  return searchPath.split(path.delimiter).filter(folder => path.isAbsolute(folder) && outside(folder));
+}
+
+/** The path, unless it or what it leads to is inside a workspace folder. A folder that contains the home is none. */
+function outside(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => real(uri.fsPath));
+  const places = [path.dirname(file), file].map(real);
+  const isInside = folders.some(folder => !contains(folder, real(os.homedir())) && places.some(place => contains(folder, place)));
+  return isInside ? undefined : file;
+}
+
+const contains = (folder: string, place: string): boolean => place === folder || place.startsWith(folder.replace(/\/?$/, '/'));
+
+function real(file: string): string {
+  try {
+    return fs.realpathSync(file);
+  } catch {
+    return path.resolve(file);
+  }
+}
+
+/** The environment in which it runs: Python finds its modules outside of the workspace, too. */
+export function environment(): NodeJS.ProcessEnv {
+  const { PYTHONPATH, ...rest } = process.env;
+  return PYTHONPATH === undefined ? rest : { ...rest, PYTHONPATH: searched(PYTHONPATH).join(path.delimiter) };
+}
+
 /** Undefined if it cannot be run. */
 async function versionOf(command: string, cwd: string): Promise<string | undefined> {
   try {
-    const { stdout } = await run(command, ['--version'], { cwd, timeout: PROBE_TIMEOUT_MS, windowsHide: true });
+    const { stdout } = await run(command, ['--version'], { cwd, env: environment(), timeout: PROBE_TIMEOUT_MS, windowsHide: true });
     return /^fileops-server (\d\S*)/.exec(stdout)?.[1];
   } catch {
     return undefined;

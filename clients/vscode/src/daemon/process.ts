@@ -1,7 +1,7 @@
 /** The daemon's process, and the last lines that it wrote to stderr: the reason where it does not start. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as vscode from 'vscode';
-import type { Launch } from './locate';
+import { environment, type Launch } from './locate';
 
 const STDERR_TAIL_LINES = 20;
 
@@ -11,7 +11,7 @@ export class ServerProcess {
 
   constructor({ command, args }: Launch) {
     const cwd = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
-    const child = spawn(command, args, { ...(cwd ? { cwd } : {}), stdio: 'pipe', windowsHide: true });
+    const child = spawn(command, args, { ...(cwd ? { cwd } : {}), env: environment(), stdio: 'pipe', windowsHide: true });
     child.stderr.on('data', (data: Buffer) => {
       this.#stderr = [...this.#stderr, ...data.toString().trimEnd().split('\n')].slice(-STDERR_TAIL_LINES);
     });

@@ -5,17 +5,83 @@ local M = {}
 
 local python_has_it ---@type boolean? nil while it has not been asked
 
+--- The folders that are only worked in: no program and no module in them is ever run. The home folder and those above
+--- it are none, since programs of the user are there.
+---@return string[]
+local function worked_in()
+  local folders = { assert(vim.uv.cwd()), require('fileops.client.process').root() }
+  local home = vim.uv.os_homedir() .. '/'
+  folders = vim.tbl_map(function(folder) return vim.uv.fs_realpath(folder) or folder end, folders)
+  return vim.tbl_filter(
+    function(folder) return folder ~= '/' and not vim.startswith(home, folder .. '/') end,
+    folders
+  )
+end
+
+--- The entries of a search path that are absolute, and outside of the folders that are only worked in. A relative or
+--- empty one means the current folder.
+---@param search_path string?
+---@return string[]
+local function entries_of(search_path)
+  local folders = worked_in()
+  return vim.tbl_filter(function(entry)
+    local place = vim.startswith(entry, '/') and (vim.uv.fs_realpath(entry) or entry)
+    return place
+      and not vim.iter(folders):any(function(folder) return vim.startswith(place .. '/', folder .. '/') end)
+  end, vim.split(search_path or '', ':', { plain = true }))
+end
+
+--- Where a program is. A name is looked up on the PATH, outside of the folders that are only worked in; a path is
+--- taken as it is.
+---@param name string
+---@return string?
+local function program(name)
+  if name:find('/', 1, true) then return vim.fn.executable(name) == 1 and name or nil end
+  for _, entry in ipairs(entries_of(vim.env.PATH)) do
+    local candidate = vim.fs.joinpath(entry, name)
+    local place = vim.uv.fs_realpath(candidate)
+    if place and vim.fn.executable(candidate) == 1 and #entries_of(vim.fs.dirname(place)) == 1 then
+      return candidate
+    end
+  end
+end
+
+--- The environment in which it runs: Python finds its modules nowhere else either.
+---@return table<string, string>?
+function M.environment()
+  local given = vim.env.PYTHONPATH
+  return given and { PYTHONPATH = table.concat(entries_of(given), ':') } or nil
+end
+
+--- A command with its program looked up, and -P where it is a Python with a module: else the current folder is the
+--- first place where Python looks for that.
+---@param cmd string[]
+---@return string[]?
+local function resolved(cmd)
+  local found = program(cmd[1])
+  if not found then return nil end
+  local words = vim.list_extend({ found }, cmd, 2)
+  local is_python = vim.fs.basename(found):find('^python') ~= nil
+  if is_python and words[2] == '-m' then table.insert(words, 2, '-P') end
+  return words
+end
+
+local PYTHON = { 'python3', '-P', '-m', 'fileops' }
+
 --- Ask python3 whether it has the daemon. It may take seconds to say so.
 ---@param done fun()
 ---@return vim.SystemObj? running nil where python3 cannot be started
 local function ask_python(done)
-  local options = { text = true, timeout = 5000 }
-  local ok, running = pcall(vim.system, { 'python3', '-m', 'fileops', '--version' }, options, function(out)
-    python_has_it = out.code == 0 and out.stdout:find('fileops', 1, true) ~= nil
-    vim.schedule(done)
-  end)
-  if ok then
-    return running --[[@as vim.SystemObj]]
+  local cmd = resolved(PYTHON)
+  if cmd then
+    local options = { text = true, timeout = 5000, env = M.environment() }
+    local ok, running = pcall(vim.system, vim.list_extend(cmd, { '--version' }), options, function(out)
+      python_has_it = out.code == 0 and out.stdout:find('fileops', 1, true) ~= nil
+      vim.schedule(done)
+    end)
+    if ok then
+      return running --[[@as vim.SystemObj]]
+    end
   end
   python_has_it = false
   vim.schedule(done)
@@ -39,9 +105,9 @@ end
 function M.prepare(done)
   local needs_python = python_has_it == nil
     and not config.get().cmd
-    and vim.fn.executable('fileops-server') == 0
+    and not program('fileops-server')
     and vim.fn.executable(of_user()) == 0
-    and vim.fn.executable('python3') == 1
+    and program('python3') ~= nil
   if needs_python then
     ask_python(done)
   else
@@ -54,21 +120,20 @@ end
 ---@return fileops.Place[] places, fileops.Place? found
 function M.find()
   local places = {} ---@type fileops.Place[]
-  local own = config.get().cmd
-  if own then
-    places[1] = { from = 'cmd', cmd = own, usable = vim.fn.executable(own[1]) == 1 }
-    return places, places[1].usable and places[1] or nil -- a wish is not silently replaced by something else
+  ---@param from string
+  ---@param cmd string[]
+  local function try(from, cmd)
+    local found = resolved(cmd)
+    local usable = found ~= nil and (from ~= 'python3' or python_serves())
+    places[#places + 1] = { from = from, cmd = usable and found or cmd, usable = usable }
+    return usable
   end
-  places[1] = { from = 'PATH', cmd = { 'fileops-server' }, usable = vim.fn.executable('fileops-server') == 1 }
-  if places[1].usable then return places, places[1] end
-  places[2] = { from = 'pipx', cmd = { of_user() }, usable = vim.fn.executable(of_user()) == 1 }
-  if places[2].usable then return places, places[2] end
-  places[3] = {
-    from = 'python3',
-    cmd = { 'python3', '-m', 'fileops' },
-    usable = vim.fn.executable('python3') == 1 and python_serves(),
-  }
-  return places, places[3].usable and places[3] or nil
+  local own = config.get().cmd
+  -- A wish is not silently replaced by something else.
+  local found = own and try('cmd', own)
+    or not own
+      and (try('PATH', { 'fileops-server' }) or try('pipx', { of_user() }) or try('python3', PYTHON))
+  return places, found and places[#places] or nil
 end
 
 --- What to do about a daemon that is not there, and all that was tried.

@@ -90,6 +90,7 @@ local function connect(dispatchers)
   log.note('start: ' .. table.concat(cmd, ' '))
   connection = require('fileops.client.rpc').start(cmd, dispatchers, {
     cwd = M.state.root,
+    env = locate.environment(),
     on_stderr = on_stderr,
     on_refused = M.refused,
     outgoing = require('fileops.client.exact_text').outgoing,
