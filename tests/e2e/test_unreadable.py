@@ -496,6 +496,30 @@ async def test_rules_are_not_edited_by_a_private_client_that_cannot_ask(project:
     assert (project / name).read_text() == "*.secret\n"
 
 
+@pytest.mark.parametrize("mode", ["default", "yolo"])
+@pytest.mark.parametrize("kind", ["hard link", "hard link of deeper rules", "what a link leads to", "link"])
+async def test_rules_are_not_edited_by_another_name(project: Path, kind: str, mode: str) -> None:
+    """The user would be asked about a file of which they do not know what it is, or not at all."""
+    rules = project / "sub" / ".agentsignore" if "deeper" in kind else project / ".agentsignore"
+    rules.write_text("*.secret\n")
+    name = project / "rules.txt"
+    if "hard" in kind:
+        os.link(rules, name)
+    else:
+        rules.rename(name)
+        rules.symlink_to(name)
+    async with agent_of("shared", project, approval_mode=mode) as agent:
+        path = str(rules if kind == "link" else name)
+        await agent("fileops/read", {"file_path": path})
+        result = await agent("fileops/edit", {"file_path": path, "old_string": "*.secret", "new_string": "x"})
+        assert code_of(result) == "not_permitted"
+        assert "another name of" in str(result)
+        copied = {"file_path": str(project / "copy.txt"), "content": "*.secret\n"}
+        assert code_of(await agent("fileops/write", copied)) is None  # which is no name of it
+
+    assert rules.read_text() == "*.secret\n"
+
+
 # --- MCP ---------------------------------------------------------------------------------------------------------
 
 MCP_DOORS: dict[str, Message] = {

@@ -267,10 +267,12 @@ export function daemonSuite(): void {
 
       it('no program of the workspace is run, or module imported', async () => {
         const workspace = vscode.workspace.workspaceFolders![0]!.uri.fsPath;
-        const mark = path.join(folder(), 'it-ran');
+        const place = fs.mkdtempSync(path.join(os.tmpdir(), 'fileops-'));
+        const mark = path.join(place, 'it-ran');
+        process.env.HOME = place;
         const made = ['.venv/bin', 'bin', '.'].flatMap(at => ['fileops-server', 'python3', 'python'].map(name => path.join(workspace, at, name)));
         const modules = ['fileops/__init__.py', 'fileops/__main__.py', 'sitecustomize.py'].map(name => path.join(workspace, name));
-        const linked = path.join(folder(), 'linked');
+        const linked = path.join(place, 'linked');
         const before = process.env.PYTHONPATH;
         try {
           for (const program of made) {
@@ -284,11 +286,12 @@ export function daemonSuite(): void {
           fs.symlinkSync(path.join(workspace, 'bin'), linked);
           process.env.PATH = `:.:bin:${workspace}/.venv/bin:${linked}:/usr/bin:/bin`;
           process.env.PYTHONPATH = `:.:${workspace}`;
-          await used(server(process.env.HOME!, '.local', 'bin'), /^fileops-server in ~\/\.local\/bin/);
+          await used(server(place, '.local', 'bin'), /^fileops-server in ~\/\.local\/bin/);
           assert.equal(fs.existsSync(mark), false);
         } finally {
           if (before === undefined) delete process.env.PYTHONPATH;
           else process.env.PYTHONPATH = before;
+          fs.rmSync(place, { recursive: true });
           for (const at of [...made, ...modules]) fs.rmSync(at, { force: true });
           for (const at of ['.venv', 'bin', 'fileops']) fs.rmSync(path.join(workspace, at), { recursive: true, force: true });
         }

@@ -57,13 +57,15 @@ class NotPermitted(FileOpsError):
 
     source: what says so: the path of a rule file, or words for an option. fault: a sentence that says why the rules in
     it cannot be used, which makes every file below unreadable; "" if they can, and name the file. is_rule_file: the
-    file is itself one that says what agents must not read, and the user cannot be asked about the edit.
+    file is itself one that says what agents must not read, and the user cannot be asked about the edit; or it is
+    `source` by another name, a hard link or what a link leads to, by which the user would not know what is edited.
     """
 
     code: ClassVar[str] = "not_permitted"
     source: str
     fault: str = ""
     is_rule_file: bool = False
+    is_other_name: bool = False
 
 
 @dataclass(eq=False, kw_only=True)

@@ -19,7 +19,7 @@ from fileops.core.roots import Roots
 from fileops.model.changes import ChangeSetRequest, ChangeSetResult, PatchRequest, paths_of
 from fileops.model.errors import FileOpsError, NotAbsolute
 from fileops.model.events import ApprovalModeChanged, DidRead, DidRecover, Event, WatcherHealth
-from fileops.model.files import Sighting
+from fileops.model.files import Sighting, Snapshot
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
 from fileops.model.sessions import SessionName
@@ -116,7 +116,7 @@ class FileOps:
         self._folders = WorkspaceFolders(
             workspace.fs, self._workers, client.warn, may_wait=not workspace.has_many_clients
         )
-        self._approval = ClientApproval(client, settings, workspace.modes, self._folders)
+        self._approval = ClientApproval(client, settings, workspace.modes, self._folders, self._rules_of)
         self.edits = ClientEdits(
             workspace,
             client,
@@ -494,6 +494,10 @@ class FileOps:
     def _is_hidden(self, *names: str) -> bool:
         """Whether this client must not know of a file with these names. Call it in a worker thread."""
         return self._unreadable is not None and self._unreadable.is_hidden(*names)
+
+    def _rules_of(self, snapshot: Snapshot) -> str | None:
+        """See Policy. Call it in a worker thread."""
+        return None if self._unreadable is None else self._unreadable.rules_of(snapshot.path, snapshot.stamp)
 
     def shows(self, event: Event) -> bool:
         """Whether the client may be notified of an event, by the rules as they were last read. Waits for nothing."""

@@ -28,6 +28,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     can_correct: it may propose other strings. mode_at: the mode for a canonical path, if it depends on that. opened_at:
     the folders that a user has opened, of those around a canonical path, if they are not `roots`. Below them only the
     rest of a path decides whether a file is protected. is_agent: whether the session is not a person's editor's own.
+    rules_of: the rule file that a file is by another name, for agents; see Unreadable.
     """
 
     roots: Roots | None
@@ -37,12 +38,16 @@ class Policy(Struct, frozen=True, kw_only=True):
     mode_at: Callable[[str], ApprovalMode] | None = None
     opened_at: Callable[[str], Roots | None] | None = None
     is_agent: bool = True
+    rules_of: Callable[[Snapshot], str | None] = lambda _snapshot: None
 
     def needs_decision(self, snapshot: Snapshot) -> bool:
         """Whether the user decides before this file is written.
 
-        Raises: NotPermitted, if the file says what agents must not read, and the user cannot be asked.
+        Raises: NotPermitted, if the file says what agents must not read, and the user cannot be asked, or would be
+        asked about another name of it.
         """
+        if (rules := self.rules_of(snapshot)) is not None:
+            raise NotPermitted(source=rules, is_rule_file=True, is_other_name=True)
         if self.is_agent and not self.can_ask and is_rule_file(snapshot.path):
             raise NotPermitted(source=snapshot.path, is_rule_file=True)
         mode = self.mode if self.mode_at is None else self.mode_at(snapshot.path)

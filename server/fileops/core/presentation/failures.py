@@ -173,6 +173,8 @@ def failure_message(error: FileOpsError) -> str:
             return "The path is not absolute."
         case errors.OutsideRoots():
             return "The path is outside the workspace folders."
+        case errors.NotPermitted(is_rule_file=True, is_other_name=True, source=source):
+            return f"The file is another name of {source}, which says what agents must not read."
         case errors.NotPermitted(is_rule_file=True):
             return "The file says what agents must not read, so the user has to approve the edit, and cannot be asked."
         case errors.NotPermitted(source=source, fault=fault) if fault:

@@ -14,6 +14,7 @@ from fileops.core.roots import Roots
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once
 from fileops.model.errors import FileOpsError
 from fileops.model.events import ApprovalModeChanged
+from fileops.model.files import Snapshot
 from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.service.client.adapters import ClientAdapters
@@ -33,8 +34,10 @@ class ClientApproval:
         settings: Settings,
         modes: SessionModes,
         folders: WorkspaceFolders,
+        rules_of: Callable[[Snapshot], str | None],
     ) -> None:
-        """Args: modes: of the sessions of all clients."""
+        """Args: modes: of the sessions of all clients. rules_of: see Policy."""
+        self._rules_of = rules_of
         self._client = client
         self._settings = settings
         self._modes = modes
@@ -89,6 +92,7 @@ class ClientApproval:
             mode_at=None if routing is None else partial(routing.mode_at, full_name),
             opened_at=self._opened_at,
             is_agent=not self._client.is_editor,
+            rules_of=self._rules_of,
             roots=self.edit_roots,
             mode=self.mode(full_name) if is_own_mode else self._settings.approval_mode,
             can_ask=self._client.asker.can_ask(),

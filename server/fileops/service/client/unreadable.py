@@ -11,9 +11,11 @@ unreadable, so that a fault opens nothing.
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from itertools import islice
 
 from msgspec import Struct
 
+from fileops.core.approval import is_rule_file
 from fileops.core.globs import is_below
 from fileops.core.ignore import BadPatternsError, IgnorePatterns
 from fileops.core.presentation.failures import failure_message
@@ -114,6 +116,12 @@ class RuleBook:
         with self._lock:
             return self._last_known.use(folder_of(path)) or ()
 
+    def is_at(self, path: str, stamp: Stamp) -> bool:
+        """Return whether a rule file, as it was read last, is the file with this stamp."""
+        with self._lock:
+            known = self._loaded.get(path)
+        return known is not None and (known.stamp.dev, known.stamp.ino) == (stamp.dev, stamp.ino)
+
     def has_none_above(self, path: str) -> bool:
         """Return whether there are no rules for a path. Waits for nothing: False if that is not known at once."""
         return self.finder.above(folder_of(path), waits=False) == ()
@@ -172,6 +180,7 @@ class Unreadable:
         self._folders = folders
         self._lock = threading.Lock()
         self._linked: LruDict[object, tuple[NotPermitted] | tuple[()]] = LruDict(MAX_LINKED)
+        self._names: LruDict[object, tuple[str, ...]] = LruDict(MAX_LINKED)  # of rule files
 
     def require_readable(self, canonical_path: str, given_path: str | None = None) -> None:
         """Raise NotPermitted if the file is unreadable under its own name or the one that was given."""
@@ -205,6 +214,32 @@ class Unreadable:
                 self._linked.put(key, verdict)
         if verdict:
             raise verdict[0]
+
+    def rules_of(self, canonical_path: str, stamp: Stamp | None) -> str | None:
+        """The rule file that a file is by another name: a hard link of it, or what it leads to as a link.
+
+        Those that count for the file or the client's folders are known. Others are looked for in the client's folders,
+        if the file has several hard links.
+        """
+        if stamp is None or is_rule_file(canonical_path):
+            return None
+        rules = self._book.above(canonical_path)
+        for folder in self._folders():
+            rules += self._book.above(f"{folder}/")
+        for above in rules:
+            if self._book.is_at(above.path, stamp):
+                return above.path
+        if stamp.n_links < 2:
+            return None
+        key = stamp.dev, stamp.ino, stamp.ctime_ns, tuple(self._folders())
+        with self._lock:
+            known = self._names.use(key)
+        if known is None:
+            names = (name for folder in self._folders() for name in self._book.finder.names_of(stamp, folder))
+            known = tuple(islice(filter(is_rule_file, names), 1))
+            with self._lock:
+                self._names.put(key, known)
+        return known[0] if known else None
 
     def is_hidden(self, *names: str) -> bool:
         """Return whether a file is unreadable under one of these names."""
