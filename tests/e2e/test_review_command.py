@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import shlex
 import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -158,3 +160,46 @@ async def test_status_lists_what_waits_within_its_bound(shared: Place, folder: P
         assert f"  {edits.ids[0]}  Codex  {folder / names[0]}  for " in text
         assert text.endswith(f"  and {64 - len(shown)} more\n")
         assert (await run(shared, folder, "review", "reject", "--all")).returncode == 0
+
+
+# --- an agent that acts as a person --------------------------------------------------------------------------------
+
+PERSONS = ("review accept --all", "keep --all", "log --forget all", "rewind --agent codex --yes", "undo {id} --yes")
+
+
+@pytest.mark.parametrize("shell", ["sh -c '{line}'", "setsid sh -c '{line}; exit $?'"])
+async def test_command_of_an_agents_shell_decides_nothing(shared: Place, folder: Path, shell: str) -> None:
+    """A host of MCP starts a shell, as agents' hosts do. In a shell beside it the same commands are a person's."""
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        assert (await agent.write(folder / "new.txt", "made\n")).ok
+        (entry, *_) = (await agent.log(file_path=folder / "new.txt")).entries
+    async with waiting(folder, "a.txt") as edits:
+        (review,) = edits.ids
+        server = shlex.join([sys.executable, "-m", "fileops"])
+        for words in PERSONS:
+            line = f"{server} {words.format(id=entry.entry_id)}"
+            done = await asyncio.to_thread(in_host, shared, folder, shell.format(line=line))
+            assert done.returncode == 1, (words, done)
+            assert "only a person may do that" in done.stderr, (words, done)
+        seen = await asyncio.to_thread(in_host, shared, folder, shell.format(line=f"{server} log new.txt"))
+        assert "A new.txt" in seen.stdout
+        assert (folder / "new.txt").exists()
+        done = await run(shared, folder, "review", "accept", review)
+        assert (lines_of(done), done.returncode) == ([f"{review}  a.txt  accepted"], 0)
+
+
+def in_host(shared: Place, folder: Path, command: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command in a shell of a host that has a server of MCP, and runs nothing else."""
+    return subprocess.run(
+        [sys.executable, str(Path(__file__).parents[1] / "support" / "mcp_host.py"), command],
+        cwd=folder, env=shared.process_env, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+
+
+async def test_command_with_the_mark_of_an_agents_host_decides_nothing(shared: Place, folder: Path) -> None:
+    """Its ancestors may have ended by then."""
+    async with waiting(folder, "a.txt") as edits:
+        done = await asyncio.to_thread(shared.run, "review", "accept", "--all", cwd=folder, env={"CLAUDECODE": "1"})
+        assert done.returncode == 1
+        assert b"Claude Code has started this command" in done.stderr
+        await run(shared, folder, "review", "reject", *edits.ids)

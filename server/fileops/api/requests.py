@@ -56,6 +56,7 @@ class Request(Generic[P]):
     # Called first, on the event loop. Returns None, without any effect, if it would have to wait.
     try_sync: "Callable[[FileOps, P], object | None] | None" = None
     needs: Need | None = None  # what it is served for; None: always
+    is_persons: "Callable[[P], bool]" = lambda _params: False  # whether it is an act of a person, by its params
     details: str | None = None  # of a ToolResult: the name of the shape of its `details`, in wire/details.py
     since: str = "0.1.0"  # the version of the server in which it appeared
 
@@ -116,6 +117,14 @@ async def stats(service: "FileOps", params: wire.SessionParams) -> "StatsResult"
     return replace(await service.edits.stats(of), session_id=params.session_id)
 
 
+def always(_params: object) -> bool:
+    return True
+
+
+def is_approved(params: "wire.UndoParams | RewindParams") -> bool:
+    return params.approved is True and params.dry_run is not True
+
+
 REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/read", wire.ReadParams, with_notices(tools.read), try_sync=try_read, details="ReadDetails"),
     Request("fileops/edit", wire.EditParams, with_notices(tools.edit), details="EditDetails"),
@@ -127,7 +136,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/tracked", wire.SessionParams, tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
     Request("fileops/approvalMode", wire.SessionParams, approval_mode),
-    Request("fileops/setApprovalMode", wire.SetApprovalModeParams, set_approval_mode),
+    Request("fileops/setApprovalMode", wire.SetApprovalModeParams, set_approval_mode, is_persons=always),
     Request("fileops/recordRead", FileParams, sessions.record_read),
     Request("fileops/forget", FileParams, sessions.forget),
     Request("fileops/conflicts", wire.SessionParams, sessions.conflicts),
@@ -137,14 +146,16 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/describe", DescribeParams, views.describe),
     Request("fileops/render", RenderParams, views.render),
     Request("fileops/history", wire.HistoryParams, history),
-    Request("fileops/undo", wire.UndoParams, with_notices(tools.undo), details="UndoDetails"),
-    Request("fileops/rewind", RewindParams, with_notices(tools.rewind), details="RewindDetails"),
+    Request("fileops/undo", wire.UndoParams, with_notices(tools.undo), details="UndoDetails", is_persons=is_approved),
+    Request(
+        "fileops/rewind", RewindParams, with_notices(tools.rewind), details="RewindDetails", is_persons=is_approved
+    ),
     Request("fileops/recordItem", RecordItemParams, rewinds.item, needs="user"),
     Request("fileops/blame", BlameParams, rewinds.blame, needs="user"),
     Request("fileops/unkept", UnkeptParams, rewinds.unkept, needs="user"),
-    Request("fileops/keep", KeepParams, rewinds.keep, needs="user"),
-    Request("fileops/undoKeep", UndoKeepParams, rewinds.undo_keep, needs="user"),
-    Request("fileops/forgetRecord", ForgetRecordParams, rewinds.forget, needs="user"),
+    Request("fileops/keep", KeepParams, rewinds.keep, needs="user", is_persons=always),
+    Request("fileops/undoKeep", UndoKeepParams, rewinds.undo_keep, needs="user", is_persons=always),
+    Request("fileops/forgetRecord", ForgetRecordParams, rewinds.forget, needs="user", is_persons=always),
     Request("fileops/log", LogParams, record.log),
     Request("fileops/entry", EntryParams, record.entry),
     Request("fileops/recordStatus", RecordStatusParams, record.record_status),
@@ -156,8 +167,8 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/beginCommand", BeginCommandParams, turns.begin_command),
     Request("fileops/endCommand", EndCommandParams, turns.end_command),
     Request("fileops/reviews", ReviewsParams, reviews.list_reviews, needs="user"),
-    Request("fileops/decideReview", DecideReviewParams, reviews.decide_review, needs="user"),
-    Request("fileops/decideReviews", DecideReviewsParams, reviews.decide_reviews, needs="user"),
+    Request("fileops/decideReview", DecideReviewParams, reviews.decide_review, needs="user", is_persons=always),
+    Request("fileops/decideReviews", DecideReviewsParams, reviews.decide_reviews, needs="user", is_persons=always),
     Request("fileops/sessions", wire.Params, sessions.list_sessions, needs="editor"),
 )
 NOTIFICATIONS: tuple[str, ...] = tuple(EVENT_METHODS.values())

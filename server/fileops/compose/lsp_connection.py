@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fileops import __version__
+from fileops.attach.handshake import HOST_MARKERS
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 from fileops.compose.recording import record_folders
-from fileops.compose.state import Hub, SharedParts
+from fileops.compose.state import DaemonState, Hub, SharedParts
+from fileops.daemon.peer import ancestors_of, parent_of, variables_of
 from fileops.model.sessions import SessionName
 
 if TYPE_CHECKING:
+    from fileops.attach.handshake import Attachment
     from fileops.lsp.reviews import ReviewingClient
     from fileops.lsp.server import ClientContext
     from fileops.rpc.session import StreamSession
@@ -27,8 +30,18 @@ if TYPE_CHECKING:
     from fileops.service.review.queue import Review
 
 
+TERMINAL = "terminal"  # the host of `review`, `undo` and the like
+_MAX_ANCESTORS = 32  # of a command below its host: shells, build tools, and what they start
+
+
 class LspConnection(ClientConnection):
     _view: "ReviewingClient | None" = None
+
+    def __init__(self, state: DaemonState, attachment: "Attachment", name: str = "") -> None:
+        super().__init__(state, attachment, name)
+        # As long as they all live: a shell may end before what it has started.
+        self._ancestors = ancestors_of(attachment.pid, _MAX_ANCESTORS) if state.hub is not None else []
+        self._markers = variables_of(attachment.pid, HOST_MARKERS) if state.hub is not None else []
 
     def serve(
         self, for_reading: int, for_writing: int, *, notice: str | None = None, is_embedded: bool = False
@@ -78,6 +91,7 @@ class LspConnection(ClientConnection):
             corrector=client_adapters.corrector_of(context, names),
             on_closed=self._leave,
             names=names,
+            agent_above=self._agent_above,
             is_agent=not self.is_editor,
             is_editor=self.is_editor and hub is not None,
             sinks=shared.sinks,
@@ -107,10 +121,29 @@ class LspConnection(ClientConnection):
         state.recover(service.folders)
         if self.is_editor:
             self._add_undo_actions(service, context)
-        if self._view is not None:
+        if self._view is not None and self._agent_above() is None:
             grace_s = 0.0 if hub is None else settings.review_grace_s  # in a private daemon no other view can come
             self._show_reviews(service, self._view, grace_s)
         return service
+
+    def _agent_above(self) -> str | None:
+        """The program of the agent below whose host the client was started; None if none is known.
+
+        The host is the parent of an attached server of MCP. An editor that is itself such a host starts its client as
+        another child, while a command of its agent's shell is below a shell, or is a command of a terminal. The latter
+        is also known by what hosts set in the environment of these shells, because its ancestors may have ended.
+        """
+        if not self.is_editor or self._state.hub is None:
+            return None
+        from fileops.compose.mcp_connection import McpConnection
+        from fileops.service.hub.names import program_name
+
+        is_command = self._attachment.host == TERMINAL
+        if is_command and self._markers:
+            return program_name(HOST_MARKERS[self._markers[0]])
+        above = self._ancestors if is_command else self._ancestors[1:]
+        agents = [agent for agent in self._state.hub.connections.values() if isinstance(agent, McpConnection)]
+        return next((agent.program for agent in agents if parent_of(agent.pid) in above), None)
 
     def _names(self, hub: "Hub | None", context: "ClientContext") -> "SessionNames":
         from fileops.service.hub.names import SessionNames, SharedSessionNames
@@ -173,7 +206,7 @@ class LspConnection(ClientConnection):
 
         settings = context.settings
         asked = AskedEditor(
-            can_ask=view.can_ask(is_own=False),
+            can_ask=view.can_ask(is_own=False) and self._agent_above() is None,
             stated_mode=settings.agents_approval,
             folders=self._folders,
             is_open=lambda path: shared.files.is_open_in(self._name, path),

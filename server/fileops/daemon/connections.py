@@ -64,6 +64,7 @@ class Connections:
         self._numbers[attachment.host] += 1
         suffix = f"-{self._numbers[attachment.host]}"
         name = attachment.host[: MAX_NAME_CHARS - len(suffix)].rstrip("-") + suffix
+        attachment = attachment._replace(pid=peer.pid or attachment.pid)  # the kernel's, where it has one
         self._clients[name] = client = Client(name, attachment, peer)
         return client
 

@@ -11,6 +11,7 @@ import select
 import socket
 import struct
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Literal
 
@@ -55,6 +56,17 @@ def ancestors_of(pid: int, limit: int = MAX_ANCESTORS) -> list[int]:
     while len(found) < limit and (pid := parent_of(pid)) > 1:
         found.append(pid)
     return found
+
+
+def variables_of(pid: int, names: Iterable[str]) -> list[str]:
+    """Return those of the names that were set in the environment with which a process was started."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            environment = file.read().split(b"\0")
+    except OSError:
+        return []
+    is_set = {name for name, _, value in (variable.partition(b"=") for variable in environment) if value}
+    return [name for name in names if name.encode() in is_set]
 
 
 def refusal_of(connection: socket.socket, peer: Peer) -> Literal["uid", "confined", "exhausted"] | None:

@@ -39,6 +39,7 @@ from fileops.model.settings import Settings
 from fileops.ports import EventSink
 from fileops.rpc.connection import Connection
 from fileops.rpc.decode import InvalidParams
+from fileops.rpc.errors import REQUEST_FAILED, RequestRefused, RpcError
 from fileops.service.plugins.catalog import processor_names, strategy_names, validator_names
 from fileops.wire.events import message_of, notification_of
 from fileops.wire.options import DecodedOptions, decode_options
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PROTOCOL_VERSION = 1
+
+
+_ELSEWHERE = "Do it in an editor, or in a terminal that no agent has started."
 
 
 class ClientContext(Struct, frozen=True, kw_only=True):
@@ -134,6 +138,9 @@ class LspServer(LanguageServer):
 
     async def _serve(self, request: Request[Any], params: Params) -> object:
         service = self._ready()
+        if request.is_persons(params) and (program := service.agent_above()) is not None:
+            sentence = f"{program} has started this command, and only a person may do that. {_ELSEWHERE}"
+            raise RequestRefused(RpcError(REQUEST_FAILED, sentence))
         with (
             service.calls.measured(request.method, _session_of(params, service), InvalidParams),
             self._progress.reporting(params.work_done_token, request.method) as say,

@@ -18,6 +18,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 SERVER_NOT_INITIALIZED = -32002
 REQUEST_CANCELLED = -32800
+REQUEST_FAILED = -32803  # of LSP: it is valid, and cannot be done
 
 
 class RpcError(Struct, frozen=True):

@@ -67,6 +67,7 @@ class FileOps:
         workspace_folders: Iterable[str] = (),
     ) -> None:
         self.settings = settings
+        self.agent_above = client.agent_above
         self.names = client.names
         self.reviews = client.reviews
         if settings.freshness == "relevant":

@@ -18,7 +18,7 @@ from fileops.terminal.board import files_of
 from fileops.terminal.connection import DECIDE_S, DONE, FAILED, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.decisions import why_left
 from fileops.terminal.lines import place, seconds, size, visible
-from fileops_client import FileOpsClient, Opening, Review
+from fileops_client import FileOpsClient, Opening, ResponseError, Review
 
 
 class Misused(Exception):
@@ -35,6 +35,8 @@ def main(options: argparse.Namespace) -> int:
             return _print_list(options, folder)
     except Misused as fault:
         return _failed(str(fault), MISUSED)
+    except ResponseError as fault:
+        return _failed(fault.message, FAILED)
     except (AttachRefused, *UNREACHABLE) as fault:
         return _failed(f"The shared daemon cannot be reached: {fault}", FAILED)
     return _show(options, folder)

@@ -42,7 +42,7 @@ from fileops.terminal.record_lines import (
     turn_line,
     when,
 )
-from fileops_client import FileOpsClient, Rewind, RewoundFile
+from fileops_client import FileOpsClient, ResponseError, Rewind, RewoundFile
 
 LEFT = 3  # exit status: done, but conflicts were left
 STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder whose recording begins
@@ -61,6 +61,8 @@ def main(options: argparse.Namespace) -> int:
         return _failed(options, str(fault), MISUSED)
     except NotDone as fault:
         return _failed(options, str(fault), FAILED)
+    except ResponseError as fault:
+        return _failed(options, fault.message, FAILED)
     except (AttachRefused, *UNREACHABLE) as fault:
         return _failed(options, f"The shared daemon cannot answer: {fault}", FAILED)
 

@@ -52,4 +52,6 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     editor_globs: "EditorGlobs | None" = None  # of an agent in a shared daemon, else None
     version_of: Callable[[str, Snapshot], int | None] = no_version  # of its open document, if that has this text
     person: ByPerson = ByPerson(session_id="", label="a person")  # what the record calls its user
+    # The program of an agent below which the client was started, so that no person acts by it; None: it is a person's.
+    agent_above: "Callable[[], str | None]" = lambda: None
     is_agent: bool = False  # no user gives its requests: it sees and undoes its own edits only, and approves none
