@@ -523,24 +523,11 @@ def ask(folder: Path, capabilities: dict[str, Any], answers: dict[str, Any]) -> 
             message = client.claim(lambda message: message.get("id") == msg_id or "method" in message)
             if "method" not in message:
                 return message["result"], asked
-            if message["method"] in {"fileops/confirmChanges", "fileops/confirmEdit"}:
+            if message["method"] == "fileops/confirmEdit":
                 asked.append(message)
                 path = message["params"].get("file_path", "")
                 answer = answers.get(path.rpartition("/")[2], {"outcome": "proceed_once"})
                 client.reply(message["id"], answer)
-
-
-def test_older_client_is_asked_once_about_a_set(folder: Path) -> None:
-    decision: dict[str, Any] = {
-        "outcome": "modify",
-        "files": [{"file_path": f"{folder}/b", "hunk_ids": []}],
-    }
-    result, asked = ask(folder, {"confirm_edit": True, "confirm_changes": True}, {"": decision})
-    (question,) = asked
-    assert question["method"] == "fileops/confirmChanges"
-    assert [file["operation"] for file in question["params"]["files"]] == ["modify", "delete", "rename", "create"]
-    assert code_of(result) is None
-    assert contents(folder) == {**AFTER, "b": BEFORE["b"]}
 
 
 def test_client_that_knows_single_edits_is_asked_about_each_before_anything_is_written(folder: Path) -> None:
@@ -558,33 +545,6 @@ def test_client_that_knows_single_edits_is_asked_about_each_before_anything_is_w
 def test_deletion_for_which_the_user_sends_another_text_rejects_the_set(folder: Path) -> None:
     result, _ = ask(folder, {"confirm_edit": True}, {"b": {"outcome": "modify", "text": "kept\n"}})
     assert code_of(result) == "rejected"
-    assert contents(folder) == BEFORE
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"outcome": "modify"},
-        {"outcome": "proceed_once", "files": [{"file_path": "elsewhere"}]},
-        {"outcome": "proceed_once", "files": "all"},
-    ],
-)
-async def test_malformed_answer_about_a_set_decides_nothing(
-    daemon: SharedDaemon, folder: Path, answer: dict[str, Any]
-) -> None:
-    """The review waits for another view, and without one it stays undecided."""
-    capabilities = {"experimental": {"fileops": {"confirm_edit": True, "confirm_changes": True}}}
-    editor = await daemon.lsp("editor", "nvim")
-
-    async def reply(_params: Any) -> Any:
-        return answer
-
-    editor.answers["fileops/confirmChanges"] = reply
-    await editor.initialize(folder, capabilities=capabilities, options={"review_grace_s": 0})
-    agent = await daemon.agent(folder, host="bot")
-    for name in BEFORE:
-        await agent.read(folder / name)
-    assert code_of(await agent.call("fileops/applyChanges", {"changes": changes_in(folder)})) == "undecided"
     assert contents(folder) == BEFORE
 
 

@@ -52,10 +52,8 @@ async def test_question_shows_the_proposed_content(tmp_path: Path, file: Path):
 
 NO_DECISION: list[Any] = [
     {"outcome": "proceed"}, {}, None, "proceed_once", {"outcome": "modify"}, [],
-    {"outcome": "modify", "text": 3}, {"outcome": "proceed_once", "hunk_ids": []},
-    {"outcome": "proceed_once", "hunk_ids": ["no such hunk"]}, {"outcome": "proceed_once", "hunk_ids": "all"},
-    {"outcome": [], "hunk_ids": []}, {"outcome": {}, "hunk_ids": ["1"]}, {"outcome": "proceed_once", "text": []},
-    {"outcome": "proceed_once", "hunk_ids": [[]]}, {"outcome": "modify", "text": "x", "hunk_ids": {}},
+    {"outcome": "modify", "text": 3}, {"outcome": "proceed_once", "text": []},
+    {"outcome": []}, {"outcome": {}}, {"outcome": "proceed_once", "text": {}}, {"outcome": "modify", "text": [[]]},
 ]  # fmt: skip
 
 
@@ -159,22 +157,6 @@ async def test_modified_text_equal_to_the_proposal_is_no_modification(tmp_path: 
         assert result.details["modified_by_user"] is False
         assert "User modified" not in result.output
         assert path.read_bytes() == b"1\r\n2\r\n3 three\r\n"
-
-
-@pytest.mark.parametrize("outcome", ["proceed_once", "proceed_always", "modify"])
-async def test_only_the_chosen_hunks_are_written(tmp_path: Path, file: Path, outcome: str):
-    async with editor_client(tmp_path, CONFIRM) as editor:
-
-        async def second(params: Any) -> Any:
-            return {"outcome": outcome, "hunk_ids": [params["hunks"][1]["id"]]}
-
-        editor.confirm = second
-        await editor.client.read(file)
-        result = await editor.client.request("fileops/multiEdit", both(editor, file))
-        assert (result["status"], result["details"]["modified_by_user"]) == ("success", True)
-        assert file.read_text() == f"one\n{FILLER}TWO\n"
-        assert "-one" not in result["ui_extra"]["diff"]
-        assert await editor.client.approval_mode() == ("auto_edit" if outcome == "proceed_always" else "default")
 
 
 async def test_always_keeps_a_mode_that_was_set_during_the_question(tmp_path: Path, file: Path):

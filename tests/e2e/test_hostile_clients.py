@@ -34,7 +34,7 @@ REPLIES: dict[str, tuple[list[Message], str | None]] = {
     "a list of yes": ([{"result": [YES]}], "undecided"),
     "yes in words": ([{"result": "proceed_once"}], "undecided"),
     "a text that no file can hold": ([{"result": {"outcome": "modify", "text": "\udce9"}}], "not_encodable"),
-    "everything at once": ([{"result": {**YES, "text": "x", "hunk_ids": ["0"]}}], "undecided"),
+    "everything at once": ([{"result": {**YES, "text": ["x"]}}], "undecided"),
 }
 
 

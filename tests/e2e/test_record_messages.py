@@ -22,7 +22,7 @@ from support.patience import PATIENCE_S
 
 pytestmark = SUITE
 HEARS = types.ClientCapabilities(experimental={"fileops": {"record": True, "unkept": True}})
-CONFIRMS = types.ClientCapabilities(experimental={"fileops": {"confirm_edit": True, "confirm_changes": True}})
+CONFIRMS = types.ClientCapabilities(experimental={"fileops": {"confirm_edit": True}})
 
 
 def code_of(result: Any) -> str | None:
@@ -188,10 +188,10 @@ async def test_change_set_is_confirmed_and_applied(folder: Path) -> None:
 
     new = {"kind": "create", "file_path": str(folder / "new.txt"), "content": "new\n"}
     async with serving() as client:
-        client.answer("fileops/confirmChanges", accept)
+        client.answer("fileops/confirmEdit", accept)
         await client.start_session(capabilities=CONFIRMS)
         assert code_of(await client.call("applyChanges", changes=[new])) is None
-        assert [file["operation"] for file in asked[0]["files"]] == ["create"]
+        assert [question["operation"] for question in asked] == ["create"]
         folder_itself = {"kind": "delete", "file_path": str(folder)}
         assert code_of(await client.call("applyChanges", changes=[folder_itself])) == "set_unsupported"
     assert (folder / "new.txt").read_text() == "new\n"

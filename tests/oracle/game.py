@@ -44,12 +44,9 @@ NAMES = (("p", "q"), ("p", "q"), ("buffer", "external"), (f"{LONG}1", f"{LONG}2"
 OBSERVER = "observer"
 CHANGED = {"modified_externally", "not_read"}
 NO_ANSWERS = (  # JSON
-    'null', '[]', '5', '"proceed_once"', '{}', '{"outcome": "yes"}', '{"outcome": []}',
-    '{"outcome": [], "hunk_ids": []}', '{"outcome": {}, "hunk_ids": ["1"]}', '{"outcome": "modify"}',
-    '{"outcome": "modify", "text": 5}', '{"outcome": "proceed_once", "hunk_ids": []}',
-    '{"outcome": "proceed_once", "hunk_ids": "1"}', '{"outcome": "proceed_once", "hunk_ids": [["1"]]}',
-    '{"outcome": "proceed_always", "hunk_ids": ["no such"]}',
-    '{"outcome": "modify", "text": "x", "hunk_ids": [{}]}', '{"outcome": null, "text": "x"}',
+    'null', '[]', '5', '"proceed_once"', '{}', '{"outcome": "yes"}', '{"outcome": []}', '{"outcome": {}}',
+    '{"outcome": "modify"}', '{"outcome": "modify", "text": 5}', '{"outcome": "proceed_once", "text": []}',
+    '{"outcome": "proceed_always", "text": {}}', '{"outcome": null, "text": "x"}',
 )  # fmt: skip
 EMPTY_PATTERNS = ("x*", "q?", "|zz", r"\B", "(?:)", "(?m)^|x*")
 STEPS: dict[str, float] = {  # and how often, beside each other
@@ -809,10 +806,6 @@ class Game:
             case "modify":
                 turn.decided[path] = text = f"{proposed}by_hand_{turn.msg_id}\n"
                 peer.reply(msg_id, result={"outcome": "modify", "text": text})
-            case "hunks":
-                chosen = params["hunks"][:: 1 + (turn.msg_id % 2)]
-                turn.decided[path] = _with_hunks(_told(params["original_text"]), chosen)
-                peer.reply(msg_id, result={"outcome": "proceed_once", "hunk_ids": [hunk["id"] for hunk in chosen]})
             case "malformed":
                 turn.refuse(path, "undecided")
                 peer.reply(msg_id, result=json.loads(NO_ANSWERS[turn.msg_id % len(NO_ANSWERS)]))
@@ -868,7 +861,6 @@ class Game:
             "always": 1,
             "reject": 1,
             "modify": 2,
-            "hunks": 2,
             "malformed": 2,
             "fail": 1,
             "cancel": 1,
@@ -997,16 +989,3 @@ def _told(text: str | None) -> str:
 
 def _weighed(dice: random.Random, weights: dict[str, int]) -> str:
     return dice.choices(list(weights), list(weights.values()))[0]
-
-
-def _with_hunks(text: str, hunks: list[Any]) -> str:
-    """The text with these hunks of the diff applied, and no other."""
-    lines = text.splitlines(keepends=True)
-    for hunk in reversed(hunks):
-        start = hunk["old_start"] - 1 if hunk["old_lines"] else hunk["old_start"]
-        lines[start : start + hunk["old_lines"]] = [
-            line["text"].removeprefix("\ufeff").rstrip("\r") + ("" if line.get("no_newline") else "\n")
-            for line in hunk["lines"]
-            if line["kind"] != "-"
-        ]
-    return "".join(lines)

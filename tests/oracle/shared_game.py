@@ -68,7 +68,7 @@ REJECTIONS: tuple[object, ...] = (
 )  # fmt: skip
 MALFORMED: tuple[object, ...] = (
     None, [], "proceed_always", {}, {"outcome": True}, {"outcome": ["proceed_once"]},
-    {"outcome": "proceed_once", "hunk_ids": []},
+    {"outcome": "proceed_once", "text": []},
 )  # fmt: skip
 BAD_ROOTS: tuple[object, ...] = (None, {"roots": "/"}, {"roots": [{"uri": 5}]}, [])
 CONTENT_CODES = {"not_read", "modified_externally", "not_found", "no_match", "multiple_matches", "already_exists"}

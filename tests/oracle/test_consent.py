@@ -121,7 +121,7 @@ def test_form_is_consent_if_each_of_its_fields_is(answer: object, allows: bool |
         ([{"outcome": "proceed_always"}, {}], None),
         ([{"outcome": "cancel"}], "rejected"),
         ([None, {"outcome": "cancel", "text": "x"}], "rejected"),
-        ([{"outcome": "proceed_once", "hunk_ids": ["1"]}], "undecided"),
+        ([{"outcome": "proceed_once", "text": ["1"]}], "undecided"),
         ([None, "proceed_always"], "undecided"),
         ([], "undecided"),
     ],

@@ -51,19 +51,16 @@ class CommandQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A decision. `text` is written instead (`modify`); `hunk_ids` are the only accepted hunks."""
+    """A decision. `text` is written instead (`modify`)."""
 
     outcome: Literal["proceed_once", "proceed_always", "cancel", "modify"]
     text: str | None = None
-    hunk_ids: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the answer as the protocol has it."""
         fields: dict[str, Any] = {"outcome": self.outcome}
         if self.text is not None:
             fields["text"] = self.text
-        if self.hunk_ids is not None:
-            fields["hunk_ids"] = list(self.hunk_ids)
         return fields
 
 

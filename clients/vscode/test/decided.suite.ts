@@ -126,7 +126,7 @@ export function decidedSuite(): void {
       await review.toggle('2');
       assert.equal(review.proposed, text({ 20: 'agent 20' }));
       await insides.reviews.decide(review, 'accept');
-      assert.deepEqual(await some, { outcome: 'proceed_once', hunk_ids: ['20'] });
+      assert.deepEqual(await some, { outcome: 'cancel' });
       const own = insides.reviews.ask(question, token);
       await typeInto(await shown(), new vscode.Position(0, 0), 'typed\n');
       await insides.reviews.decide(await shown(), 'accept');

@@ -55,7 +55,7 @@ export function hunksSuite(): void {
       }, 'asked-1');
       assert.deepEqual(question.changes.map(c => [c.id, c.old_start, c.old_lines, c.new_start, c.new_lines]), [['1', 2, 1, 2, 2], ['2', 9, 1, 9, 0]]);
       assert.equal(compose(BEFORE, AFTER, question.changes, id => id === '1').text, 'one\nTWO\n2.5\nthree\n4\n5\n6\n7\neight\nnine');
-      assert.deepEqual(answerOf({ outcome: 'accept', change_ids: ['1'] }), { outcome: 'proceed_once', hunk_ids: ['1'] });
+      assert.deepEqual(answerOf({ outcome: 'accept', change_ids: ['1'] }), { outcome: 'cancel' });
       assert.deepEqual(parseUnified(question.changes[0]!.diff)[0]!.lines, hunks[0]!.lines);
     });
     it('moves places with typing and forgets those that were typed into', () => {

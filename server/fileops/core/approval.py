@@ -5,7 +5,7 @@ from fileops.core.ignore import FILE_NAME
 from fileops.core.review.changes import changes_of
 from fileops.core.roots import Roots, is_inside
 from fileops.core.splices import apply
-from fileops.model.approval import Decision, Modify, Once, SomeChanges, SomeHunks
+from fileops.model.approval import Decision, Modify, Once, SomeChanges
 from fileops.model.edits import Plan
 from fileops.model.files import Snapshot
 from fileops.model.settings import ApprovalMode
@@ -94,8 +94,6 @@ def simplified(decision: Decision, plan: Plan) -> Decision:
         case Modify(user_text):
             proposed = text.decode(apply(plan.snapshot.data, plan.splices), plan.format)
             is_whole = _as_read(user_text) == _as_read(proposed)
-        case SomeHunks(hunk_ids):
-            is_whole = not plan.change.truncated and set(hunk_ids) == {hunk.id for hunk in plan.change.hunks}
         case SomeChanges(change_ids):
             is_whole = set(change_ids) == {change.id for change in changes_of(plan)}
         case _:

@@ -1,22 +1,17 @@
 """Applies a user's decision to a plan.
 
-Pure: knows no client. A text that the user has modified and a choice of hunks both become splices over the same
+Pure: knows no client. A text that the user has modified and a choice of changes both become splices over the same
 snapshot, so that the bytes outside them survive here too.
 """
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from msgspec.structs import replace
 
-from fileops.core import text
 from fileops.core.approval import simplified
-from fileops.core.diff.contents import Line, line_spans
-from fileops.core.diff.lines import changed_ranges
 from fileops.core.diff.unified import change_of
 from fileops.core.legacy_text import require_encodable
 from fileops.core.review.changes import changes_of
-from fileops.core.splices import apply
 from fileops.core.whole_text import splices_to_text
 from fileops.model.approval import (
     Always,
@@ -28,26 +23,20 @@ from fileops.model.approval import (
     Reject,
     SomeChanges,
     SomeFiles,
-    SomeHunks,
     TimedOut,
     TooMany,
     Undecided,
 )
-from fileops.model.edits import Plan, Splice
+from fileops.model.edits import Plan
 from fileops.model.errors import ApprovalTimedOut, ConsentUnavailable, NobodyDecided, Rejected, TooManyReviews
-from fileops.model.files import Text, TextFormat
+from fileops.model.files import Text
 from fileops.model.settings import Limits
 
 
-def decision_about(
-    decided: FileDecision, plan: Plan, *, removes: bool = False
-) -> Once | Modify | SomeHunks | SomeChanges:
+def decision_about(decided: FileDecision, plan: Plan) -> Once | Modify | SomeChanges:
     """What was decided about one file of several that is not left out."""
     if decided.text is not None:
         return Modify(decided.text)
-    if decided.hunk_ids is not None:
-        is_whole = {hunk.id for hunk in plan.change.hunks} <= set(decided.hunk_ids)
-        return Once() if is_whole or removes else SomeHunks(decided.hunk_ids)
     if decided.change_ids is None:
         return Once()
     is_whole = {change.id for change in changes_of(plan)} <= set(decided.change_ids)
@@ -75,14 +64,12 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
             raise TooManyReviews(n_waiting=limit)
         case TimedOut(timeout_s):
             raise ApprovalTimedOut(timeout_s=timeout_s)
-        case Modify() | SomeHunks() | SomeChanges() if removes:
+        case Modify() | SomeChanges() if removes:
             raise Rejected
         case Modify(modified_text):
             content = Text(data=plan.snapshot.data, format=plan.format)
             wanted = splices_to_text(content, modified_text)
             require_encodable(content, wanted, plan.snapshot.encoding)
-        case SomeHunks(hunk_ids):
-            wanted = hunk_splices(plan, hunk_ids)
         case SomeChanges(change_ids):
             wanted = tuple(change.splice for change in changes_of(plan) if change.id in change_ids)
         case SomeFiles():
@@ -109,7 +96,7 @@ def always_of(decision: Decision) -> Always | None:
     match decision:
         case Always():
             return decision
-        case SomeHunks(always=always) | SomeChanges(always=always) | SomeFiles(always=always):
+        case SomeChanges(always=always) | SomeFiles(always=always):
             return always
         case _:
             return None
@@ -129,52 +116,7 @@ def with_always(decision: Decision, always: Always) -> Decision:
     match decision:
         case Always():
             return always
-        case SomeHunks(always=Always()) | SomeChanges(always=Always()) | SomeFiles(always=Always()):
+        case SomeChanges(always=Always()) | SomeFiles(always=Always()):
             return replace(decision, always=always)
         case _:
             return decision
-
-
-def hunk_splices(plan: Plan, hunk_ids: Sequence[str]) -> tuple[Splice, ...]:
-    """Return splices over the plan's snapshot that apply exactly the chosen hunks.
-
-    Raises: Rejected, if the proposal has no hunk of that id.
-    """
-    wanted = set(hunk_ids)
-    if not wanted <= {hunk.id for hunk in plan.change.hunks}:
-        raise Rejected
-    if not plan.change.truncated and len(wanted) == len(plan.change.hunks):
-        return plan.splices
-    before, fmt = plan.snapshot.data, plan.format
-    after = apply(before, plan.splices)
-    after_format = text.detect_format(after)
-    old, new = line_spans(before, fmt), line_spans(after, after_format)
-    chosen: list[Splice] = []
-    for hunk in plan.change.hunks:
-        if hunk.id in wanted:
-            start, stop = _extent(old, hunk.old_start, hunk.old_lines)
-            new_start, new_stop = _extent(new, hunk.new_start, hunk.new_lines)
-            chosen.extend(_by_lines(before[start:stop], after[new_start:new_stop], start, fmt))
-    return tuple(chosen)
-
-
-def _extent(lines: Sequence[Line], first_line: int, n_lines: int) -> tuple[int, int]:
-    """Return the bytes of `n_lines` lines; for no lines, the place after line `first_line`."""
-    if not n_lines:
-        at = lines[first_line - 1].stop if first_line else lines[0].start
-        return at, at
-    return lines[first_line - 1].start, lines[first_line + n_lines - 2].stop
-
-
-def _by_lines(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splice]:
-    bare = TextFormat(encoding=fmt.encoding)
-    old_lines, new_lines = line_spans(old, bare), line_spans(new, bare)
-    old_parts = [old[line.start : line.stop] for line in old_lines]
-    new_parts = [new[line.start : line.stop] for line in new_lines]
-    result: list[Splice] = []
-    stop, at = offset, 0
-    for i, i_stop, j, j_stop in changed_ranges(old_parts, new_parts):
-        start = stop + sum(map(len, old_parts[at:i]))
-        stop, at = start + sum(map(len, old_parts[i:i_stop])), i_stop
-        result.append(Splice(start, stop, b"".join(new_parts[j:j_stop])))
-    return result

@@ -5,7 +5,7 @@ shape are none.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import cast
 
 import msgspec
@@ -21,8 +21,8 @@ from fileops.model.approval import (
     Modify,
     Once,
     Reject,
+    SomeChanges,
     SomeFiles,
-    SomeHunks,
     TimedOut,
     Undecided,
 )
@@ -30,14 +30,11 @@ from fileops.model.requests import CommandRequest
 from fileops.service.hub.names import SessionNames
 from fileops.service.review.queue import Review
 from fileops.wire.commands import ConfirmCommandParams
-from fileops.wire.convert import confirm_changes_params, confirm_params
+from fileops.wire.convert import confirm_params
 from fileops.wire.types import AskingSession
 
-CONFIRM_EDIT, CONFIRM_CHANGES, CONFIRM_COMMAND = (
-    "fileops/confirmEdit",
-    "fileops/confirmChanges",
-    "fileops/confirmCommand",
-)
+CONFIRM_EDIT = "fileops/confirmEdit"
+CONFIRM_COMMAND = "fileops/confirmCommand"
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +105,7 @@ class EditPrompt:
 
     @property
     def confirms(self) -> bool:
-        """Whether the client handles `fileops/confirmEdit`, or `fileops/confirmChanges`."""
+        """Whether the client handles `fileops/confirmEdit`."""
         return self._prompt.confirms
 
     async def ask(self, review: Review) -> Decision | None:
@@ -119,11 +116,6 @@ class EditPrompt:
             return await self._prompt.ask_by_message(_message(review, is_own=is_own), APPLY, None)
         about = AskingSession(session_id=session.session_id, host=session.host, label=session.label)
         asking = msgspec.UNSET if is_own else about
-        if question.files and self._confirms_changes:
-            params = confirm_changes_params(question, asking)
-            return await self._prompt.ask(
-                CONFIRM_CHANGES, params, lambda answer: set_decision_of(answer, question), None
-            )
         if question.files:
             return await decide_each(question, lambda file: self._ask_about_edit(file, asking))
         return await self._ask_about_edit(question, asking)
@@ -133,10 +125,6 @@ class EditPrompt:
     ) -> Decision | None:
         params = confirm_params(question, asking)
         return await self._prompt.ask(CONFIRM_EDIT, params, lambda answer: edit_decision_of(answer, question), None)
-
-    @property
-    def _confirms_changes(self) -> bool:
-        return self._client.capability("experimental.fileops.confirm_changes") is True
 
 
 def _message(review: Review, *, is_own: bool) -> str:
@@ -159,9 +147,9 @@ async def decide_each(
                 pass
             case Always():
                 always = decision
-            case SomeHunks(hunk_ids, always_too):
+            case SomeChanges(change_ids, always_too):  # of an approver that is embedded
                 always = always_too or always
-                files.append(FileDecision(file_path=file.file_path, hunk_ids=hunk_ids))
+                files.append(FileDecision(file_path=file.file_path, change_ids=change_ids))
             case Modify(modified_text):
                 files.append(FileDecision(file_path=file.file_path, text=modified_text))
             case _:
@@ -171,64 +159,16 @@ async def decide_each(
     return SomeFiles(tuple(files), always)
 
 
-def set_decision_of(answer: object, question: ApprovalRequest) -> Decision | None:
-    """Decode an answer to confirmChanges; None if it is no decision."""
-    if not isinstance(answer, dict):
-        return None
-    fields = cast("dict[str, object]", answer)
-    outcome, given = fields.get("outcome"), fields.get("files")
-    if outcome == "cancel":
-        return Reject()
-    if outcome not in {"proceed_once", "proceed_always", "modify"} or not question.is_approvable:
-        return None
-    always = Always() if outcome == "proceed_always" else None
-    if given is None:
-        return None if outcome == "modify" else (always or Once())
-    if not isinstance(given, list):
-        return None
-    asked = {file.file_path: file for file in question.files}
-    decided: list[FileDecision] = []
-    for entry in cast("list[object]", given):
-        file = _file_decision_of(entry, asked, may_change=outcome == "modify")
-        if file is None:
-            return None
-        del asked[file.file_path]  # each is named once
-        decided.append(file)
-    return SomeFiles(tuple(decided), always) if decided else (always or Once())
-
-
-def _file_decision_of(entry: object, asked: dict[str, ApprovalRequest], *, may_change: bool) -> FileDecision | None:
-    """None if it is no decision about one of these files. may_change: whether it may be left out, or have a text."""
-    fields = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
-    path, text, hunk_ids = fields.get("file_path"), fields.get("text"), fields.get("hunk_ids")
-    if not isinstance(path, str) or path not in asked or (text is not None and hunk_ids is not None):
-        return None
-    if text is not None:
-        if not isinstance(text, str) or not may_change or asked[path].change.operation == "delete":
-            return None
-        return FileDecision(file_path=path, text=text)
-    if hunk_ids is None:
-        return FileDecision(file_path=path)
-    if hunk_ids == []:
-        return FileDecision(file_path=path, hunk_ids=()) if may_change else None
-    selected = _some_hunks(hunk_ids, [hunk.id for hunk in asked[path].change.hunks], None)
-    return FileDecision(file_path=path, hunk_ids=selected.hunk_ids) if isinstance(selected, SomeHunks) else None
-
-
 def edit_decision_of(answer: object, question: ApprovalRequest) -> Decision | None:
     """Decode an answer to confirmEdit, see docs/PROTOCOL.md, "Approval"; None if it is no decision."""
     if not isinstance(answer, dict):
         return None
     fields = cast("dict[str, object]", answer)
-    outcome, text, hunk_ids = fields.get("outcome"), fields.get("text"), fields.get("hunk_ids")
-    if not isinstance(text, str | None) or (text is not None and hunk_ids is not None):
+    outcome, text = fields.get("outcome"), fields.get("text")
+    if not isinstance(text, str | None):
         return None
     if outcome == "cancel":
         return Reject()
-    if hunk_ids is not None:
-        always = Always() if outcome == "proceed_always" else None
-        is_approval = outcome in {"proceed_once", "proceed_always", "modify"} if isinstance(outcome, str) else False
-        return _some_hunks(hunk_ids, [hunk.id for hunk in question.change.hunks], always) if is_approval else None
     if outcome == "modify":
         return None if text is None else Modify(text)
     if not question.is_approvable:
@@ -246,18 +186,6 @@ def _simple_decision(outcome: object) -> Decision | None:
             return Reject()
         case _:
             return None
-
-
-def _some_hunks(selected: object, hunk_ids: Sequence[str], always: Always | None) -> Decision | None:
-    """Return the selected hunks in the order of the proposal; None for a selection that names any other or none."""
-    if not isinstance(selected, list):
-        return None
-    ids = cast("list[object]", selected)
-    unique_ids = {hunk_id for hunk_id in ids if isinstance(hunk_id, str)}
-    accepted = tuple(hunk_id for hunk_id in hunk_ids if hunk_id in unique_ids)
-    if not accepted or len(accepted) != len(unique_ids) or not all(isinstance(hunk_id, str) for hunk_id in ids):
-        return None
-    return SomeHunks(accepted, always)
 
 
 # --- commands ----------------------------------------------------------------------------------------------------

@@ -45,13 +45,6 @@ class Modify(Struct, frozen=True):
     reason: str = ""
 
 
-class SomeHunks(Struct, frozen=True):
-    """Apply only the hunks with these ids. always: this also approves later edits of the session."""
-
-    hunk_ids: tuple[str, ...]
-    always: Always | None = None
-
-
 class SomeChanges(Struct, frozen=True):
     """Apply only the changes with these ids. always: this also approves later edits of the session.
 
@@ -66,18 +59,17 @@ class SomeChanges(Struct, frozen=True):
 class FileDecision(Struct, frozen=True, kw_only=True):
     """What a user wants of one file of a change set.
 
-    change_ids: of its changes; empty: the file is left as it is. hunk_ids: the same by hunks, for older clients. text:
-    what they want written instead. None for all: as proposed. file_path: as the question has it.
+    change_ids: of its changes; empty: the file is left as it is. text: what they want written instead. None for both:
+    as proposed. file_path: as the question has it.
     """
 
     file_path: str
     change_ids: tuple[str, ...] | None = None
-    hunk_ids: tuple[str, ...] | None = None
     text: str | None = None
 
     @property
     def is_left_out(self) -> bool:
-        return () in (self.change_ids, self.hunk_ids)
+        return self.change_ids == ()
 
 
 class SomeFiles(Struct, frozen=True):
@@ -109,9 +101,7 @@ class TooMany(Struct, frozen=True):
     limit: int
 
 
-Decision = (
-    Once | Always | Reject | TimedOut | Modify | SomeHunks | SomeChanges | SomeFiles | Undecided | NoConsent | TooMany
-)
+Decision = Once | Always | Reject | TimedOut | Modify | SomeChanges | SomeFiles | Undecided | NoConsent | TooMany
 
 
 class ApprovalRequest(Struct, frozen=True, kw_only=True):

@@ -42,7 +42,6 @@ REFINED: dict[tuple[str, str], Any] = {
     ("InitializeParams", "initializationOptions"): wire.Options | None,
     ("HistoryEntry", "rebased"): details.RebasedEntry,
     ("ConfirmEditParams", "rebased"): details.RebasedDetails,
-    ("ConfirmedFile", "rebased"): details.RebasedDetails,
 }
 # Keys with a default in the server's code that are always sent nevertheless.
 ALWAYS_SENT = {"Attachment": "type", "DidEditParams": "source"}

@@ -13,14 +13,13 @@ from fileops.api.requests import DID_CHANGE_SESSIONS, DID_CHANGE_UNKEPT, DID_REC
 from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.lsp.corrector import CORRECT_EDIT
 from fileops.lsp.params import STANDARD_PARAMS, CancelParams, InitializeParams
-from fileops.lsp.prompts import CONFIRM_CHANGES, CONFIRM_COMMAND, CONFIRM_EDIT
+from fileops.lsp.prompts import CONFIRM_COMMAND, CONFIRM_EDIT
 from fileops.model.approval import CorrectionRequest
 from fileops.model.statistics import StatsResult
 from fileops.schema import standard
 from fileops.wire import commands, details, record, reviews, rewinds, sessions
 from fileops.wire import types as wire
-from fileops.wire.answers import ConfirmChangesResult, ConfirmCommandResult, ConfirmEditResult, Correction
-from fileops.wire.changes import ConfirmChangesParams
+from fileops.wire.answers import ConfirmCommandResult, ConfirmEditResult, Correction
 from fileops.wire.events import EVENT_METHODS
 
 Shape: TypeAlias = Any  # a type that msgspec knows
@@ -166,14 +165,6 @@ def _questions() -> list[Message]:
             params=wire.ConfirmEditParams,
             result=ConfirmEditResult,
             needs=f"{capability}confirm_edit`",
-        ),
-        Message(
-            method=CONFIRM_CHANGES,
-            sender="server",
-            kind="request",
-            params=ConfirmChangesParams,
-            result=ConfirmChangesResult,
-            needs=f"{capability}confirm_changes`",
         ),
         Message(
             method=CONFIRM_COMMAND,

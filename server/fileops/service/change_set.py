@@ -549,7 +549,7 @@ def _decided_file(file: SetFile, decided: FileDecision | None) -> tuple[SetFile,
         return file, Once()
     if decided.is_left_out:
         return replace(file, is_left_out=True), Once()
-    return file, decision_about(decided, file.plan, removes=file.removes)
+    return file, decision_about(decided, file.plan)
 
 
 def _result_of(

@@ -28,7 +28,7 @@ from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
 from fileops.core.review.merge import Decided, Reopened, merge
 from fileops.core.roots import Roots
-from fileops.model.approval import Always, ApprovalRequest, Decision, Once, SomeChanges, SomeHunks
+from fileops.model.approval import Always, ApprovalRequest, Decision, Once, SomeChanges
 from fileops.model.commits import Commit
 from fileops.model.edits import Plan, Rebased, Relevance, Splice
 from fileops.model.errors import (
@@ -122,7 +122,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """
         attempts, asked = Attempts(token), proposal.plan
         try:
-            if not proposal.question.is_approvable and isinstance(decision, Once | Always | SomeChanges | SomeHunks):
+            if not proposal.question.is_approvable and isinstance(decision, Once | Always | SomeChanges):
                 # Through a host, or where the user allows what needs consent: a view cannot approve it.
                 raise ModifiedExternally(changed_by="external" if asked.rebased is None else asked.rebased.changed_by)
             decided = apply_decision(asked, decision, file_path=request.file_path, limits=self.settings.limits)

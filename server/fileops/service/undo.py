@@ -171,7 +171,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
             file = pending.work.files[at]
             decided = by_path.get(file.file_path, FileDecision(file_path=file.file_path))
             is_left_out = decided.is_left_out
-            decisions[at] = None if is_left_out else decision_about(decided, file.plan, removes=file.removes)
+            decisions[at] = None if is_left_out else decision_about(decided, file.plan)
         return decisions
 
     def _decided(self, asked: Restoration, decision: Decision | None, *, n_files: int) -> Restoration:

@@ -14,28 +14,6 @@ class ConfirmEditResult(TypedDict):
     """The decision."""
     text: NotRequired[str | None]
     """With `modify`: what the user wants written instead."""
-    hunk_ids: NotRequired[list[str] | None]
-    """Only these hunks are accepted."""
-
-
-class ConfirmedFileResult(TypedDict):
-    """A user's decision about a file of a change set: these hunks of it, or this text. Without hunks it is left out."""
-
-    file_path: str
-    """As the question has it."""
-    text: NotRequired[str | None]
-    """The whole result. With the outcome `modify` only."""
-    hunk_ids: NotRequired[list[str] | None]
-    """Only these hunks are applied. Empty with the outcome `modify` only: the file is left as it is."""
-
-
-class ConfirmChangesResult(TypedDict):
-    """A user's decision about a change set. Files that are not in `files` are decided as proposed."""
-
-    outcome: Literal["proceed_once", "proceed_always", "cancel", "modify"]
-    """The decision."""
-    files: NotRequired[list[ConfirmedFileResult] | None]
-    """What is wanted of single files."""
 
 
 class ConfirmCommandResult(TypedDict):

@@ -1,13 +1,12 @@
 """Wire types of change sets: the request, and the question for clients that keep no list of reviews."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from fileops.model.changes import ChangeKind
-from fileops.model.edits import Hunk, Operation
-from fileops.wire.types import AskingSession, EditStep, JsonObject, SessionParams
+from fileops.wire.types import EditStep, SessionParams
 
 EditSteps = Annotated[list[EditStep], Meta(min_length=1, description="At least one edit operation is required")]
 
@@ -49,45 +48,3 @@ class ApplyPatchParams(SessionParams, frozen=True, kw_only=True):
     """What the patch is for, as a person who is asked reads it."""
     dry_run: bool | None = None
     """Check and preview, and write nothing."""
-
-
-class ConfirmedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a change set that a user is asked about."""
-
-    file_path: str
-    """As the session gave it."""
-    operation: Operation
-    """What happens to the file."""
-    diff: str
-    """Unified."""
-    hunks: tuple[Hunk, ...]
-    """The hunks of the diff."""
-    original_text: str | None
-    """Null over 1 MB."""
-    proposed_text: str | None
-    """Null over 1 MB."""
-    new_path: str | msgspec.UnsetType = msgspec.UNSET
-    """Of a rename: the path afterwards, as the session gave it."""
-    rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET
-    """What others changed since the agent read the file, as RebasedDetails. Absent if they did not."""
-
-
-class ConfirmChangesParams(msgspec.Struct, frozen=True, kw_only=True):
-    """Params of the request that asks the user about a change set."""
-
-    type: Literal["changes"]
-    """For a client that shows questions of several kinds in one place."""
-    title: str
-    """One line."""
-    description: str
-    """What the set does, in a sentence."""
-    session_id: str
-    """The session that asks."""
-    files: list[ConfirmedFile]
-    """In the order of the request."""
-    original_label: str
-    """Of the present texts."""
-    proposed_label: str
-    """Of the proposed texts."""
-    session: AskingSession | msgspec.UnsetType = msgspec.UNSET
-    """Absent for a session of this connection."""

@@ -19,7 +19,6 @@ from fileops.model.results import EditResult, ImageContent, ReadResult
 from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
-from fileops.wire.changes import ConfirmChangesParams, ConfirmedFile
 from fileops.wire.failures import failure_details, rebased_details
 from fileops.wire.hints import advice_details, syntax_details
 
@@ -269,33 +268,6 @@ def confirm_params(
         proposed_label=PROPOSED_LABEL,
         session=session,
         rebased=msgspec.UNSET if question.rebased is None else {**rebased_details(question.rebased)},
-    )
-
-
-def confirm_changes_params(
-    question: ApprovalRequest, session: wire.AskingSession | msgspec.UnsetType
-) -> ConfirmChangesParams:
-    return ConfirmChangesParams(
-        type="changes",
-        title=question.title,
-        description=question.description,
-        session_id=question.session_id,
-        files=[
-            ConfirmedFile(
-                file_path=file.file_path,
-                operation=file.change.operation,
-                diff=file.change.unified,
-                hunks=file.change.hunks,
-                original_text=file.original_text,
-                proposed_text=file.proposed_text,
-                new_path=msgspec.UNSET if file.new_path is None else file.new_path,
-                rebased=msgspec.UNSET if file.rebased is None else {**rebased_details(file.rebased)},
-            )
-            for file in question.files
-        ],
-        original_label=ORIGINAL_LABEL,
-        proposed_label=PROPOSED_LABEL,
-        session=session,
     )
 
 

@@ -287,11 +287,11 @@ async def test_question_is_answered_by_the_confirm_handler() -> None:
 
     async def confirm(question: Question) -> Answer:
         asked.append(question)
-        return Answer(outcome="proceed_once", hunk_ids=("1",))
+        return Answer(outcome="modify", text="x")
 
     async with FileOpsClient.start(TOY, confirm_edit=confirm) as client:
         told = await client.request("toy/ask", {"method": "fileops/confirmEdit", "params": QUESTION})
-    assert told == {"result": {"outcome": "proceed_once", "hunk_ids": ["1"]}, "error": None}
+    assert told == {"result": {"outcome": "modify", "text": "x"}, "error": None}
     assert asked[0].file_path == "/p/a"
 
 

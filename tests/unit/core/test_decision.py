@@ -5,16 +5,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fileops.core.approval import needs_decision
-from fileops.core.decision import hunk_splices
-from fileops.core.plan import plan
 from fileops.core.roots import Roots
 from fileops.core.splices import apply
 from fileops.core.text import decode, detect_format
 from fileops.core.whole_text import splices_to_text
-from fileops.model.edits import Edit, Plan
-from fileops.model.errors import NotEncodable, Rejected
+from fileops.model.errors import NotEncodable
 from fileops.model.files import Snapshot, Stamp, Text
-from fileops.model.settings import ApprovalMode, Limits
+from fileops.model.settings import ApprovalMode
 
 ROOTS = Roots(("/home/u/project",))
 
@@ -147,63 +144,3 @@ def test_modified_text_reads_back_as_written(lines: list[bytes], ends: list[byte
 def test_modified_text_equal_to_the_shown_one_changes_nothing(lines: list[bytes], ends: list[bytes]):
     data = b"".join(part for pair in zip(lines, ends, strict=False) for part in pair)
     assert splices_to_text(Text(data=data, format=detect_format(data)), decode(data, detect_format(data))) == ()
-
-
-# --- a choice of hunks ------------------------------------------------------------------------------------
-
-
-def planned(data: bytes, *edits: tuple[str, str]) -> Plan:
-    snapshot = Snapshot(path="/f", stamp=STAMP, data=data, taken_ns=0)
-    wishes = [Edit(old_string=old, new_string=new, replace_all=True) for old, new in edits]
-    return plan(snapshot, detect_format(data), wishes, limits=Limits())
-
-
-STAMP = Stamp(dev=1, ino=1, size_bytes=0, mtime_ns=0, ctime_ns=0, mode=0o100644, uid=0, gid=0, n_links=1)
-FILLER = "".join(f"{n}\n" for n in range(20))
-
-
-def test_one_chosen_hunk_of_two_is_applied():
-    data = f"a\n{FILLER}a\n".encode()
-    proposal = planned(data, ("a", "b"))
-    first, second = proposal.change.hunks
-    assert apply(data, hunk_splices(proposal, [first.id])) == f"b\n{FILLER}a\n".encode()
-    assert apply(data, hunk_splices(proposal, [second.id])) == f"a\n{FILLER}b\n".encode()
-
-
-def test_all_chosen_hunks_equal_the_proposal():
-    proposal = planned(f"a\n{FILLER}a\n".encode(), ("a", "b"))
-    assert hunk_splices(proposal, [hunk.id for hunk in proposal.change.hunks]) == proposal.splices
-
-
-def test_one_splice_shown_as_two_hunks_can_be_accepted_in_part():
-    old, new = f"one\n{FILLER}two\n", f"ONE\n{FILLER}TWO\nmore\n"
-    proposal = planned(old.encode(), (old, new))
-    first, second = proposal.change.hunks
-    assert apply(old.encode(), hunk_splices(proposal, [second.id])) == f"one\n{FILLER}TWO\nmore\n".encode()
-    assert apply(old.encode(), hunk_splices(proposal, [first.id])) == f"ONE\n{FILLER}two\n".encode()
-
-
-def test_bytes_around_a_chosen_hunk_are_kept():
-    data = b"\xef\xbb\xbfa\r\n" + FILLER.encode() + b"x\xff\na\r\nz\xfe"
-    proposal = planned(data, ("a", "b"))
-    _, second = proposal.change.hunks
-    assert apply(data, hunk_splices(proposal, [second.id])) == data[:-5] + b"b\r\nz\xfe"
-
-
-def test_unknown_hunk_is_a_refusal():
-    with pytest.raises(Rejected):
-        hunk_splices(planned(b"a\n", ("a", "b")), ["other"])
-
-
-NUMBERS = st.lists(st.sampled_from(["a", "b", "c", "", "a a"]), max_size=30)
-
-
-@given(NUMBERS, st.sets(st.integers(0, 5)), st.booleans())
-def test_chosen_and_remaining_hunks_make_the_whole(lines: list[str], chosen: set[int], ends: bool):
-    data = ("\n".join(lines) + "\n" * ends + "a").encode()
-    proposal = planned(data, ("a", "A"))
-    ids = [hunk.id for hunk in proposal.change.hunks]
-    some = [one for at, one in enumerate(ids) if at in chosen]
-    rest = [one for one in ids if one not in some]
-    splices = sorted((*hunk_splices(proposal, some), *hunk_splices(proposal, rest)), key=lambda one: one.start)
-    assert apply(data, splices) == apply(data, proposal.splices)

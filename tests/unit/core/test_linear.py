@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from fileops.core import plan as core_edit
-from fileops.core.decision import hunk_splices
 from fileops.core.diff.lines import changed_ranges
 from fileops.core.diff.unified import change_of
 from fileops.core.globs import Glob
@@ -118,14 +117,6 @@ def shown(data: bytes, changes: list[Splice]) -> Work:
     return lambda: change_of(
         data, detect_format(data), changes, file_path="/f", operation="modify", limits=LIMITS, with_snippet=False
     )
-
-
-def hunks_chosen(data: bytes, old: str, new: str) -> Work:
-    plan = core_edit.plan(
-        snapshot_of(data), detect_format(data), [Edit(old_string=old, new_string=new, replace_all=True)], limits=LIMITS
-    )
-    ids = [hunk.id for hunk in plan.change.hunks][::2]
-    return lambda: hunk_splices(plan, ids)
 
 
 def for_an_editor(text: str, changes: Callable[[bytes], list[Splice]]) -> Work:
@@ -259,9 +250,6 @@ CASES: dict[str, tuple[int, Case]] = {
         10_000, lambda n: decided(b"caf\xe9 x\n" * (n // 7), "  caf\ufffd y\n" * (n // 7)),
     ),
     "person: a line of invalid bytes": (10_000, lambda n: decided(b"\xff" * n, "a" + "\ufffd" * n)),
-    "person: half of the hunks": (
-        60_000, lambda n: hunks_chosen(b"".join(b"%d\n" % i for i in range(n // 6)), "7\n", "seven\n"),
-    ),
     # a glob
     "glob: many stars before what is missing": (2_000, lambda n: matched("*a" * 6 + "*b", "/" + "a" * n)),
     "glob: choices of stars before what is missing": (2_000, lambda n: matched("{*a,a*}{a*,**}{**/a*,*}b", "/a" * (n // 2))),

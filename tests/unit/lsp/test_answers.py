@@ -12,14 +12,13 @@ from fileops.lsp.client import Client
 from fileops.lsp.corrector import correction_of
 from fileops.lsp.prompts import LspCommandApprover, UserPrompt, edit_decision_of
 from fileops.lsp.protocol import withdrawal
-from fileops.model.approval import Always, Modify, Once, Reject, SomeHunks, Undecided
+from fileops.model.approval import Always, Modify, Once, Reject, Undecided
 from fileops.model.requests import CommandRequest
 from fileops.rpc.outgoing import ClientRefused, OutgoingRequests
 from fileops.service.hub.names import SessionNames
 from unit.core.review.plans import question_of
 
 QUESTION = question_of(b"".join(b"%d\n" % n for n in range(30)), b"x\n" + b"".join(b"%d\n" % n for n in range(29)))
-HUNKS = [hunk.id for hunk in QUESTION.change.hunks]
 ODD: list[Any] = [0, 1.5, True, [], [[]], {}, {"a": []}, ["proceed_once"], {"title": "Apply"}]  # null means absent
 YES = ["proceed_once", "proceed_always", "modify"]
 
@@ -36,38 +35,26 @@ def test_answer_other_than_an_object_is_no_decision(answer: Any) -> None:
 
 
 @pytest.mark.parametrize("odd", [None, *ODD], ids=json.dumps)
-@pytest.mark.parametrize("rest", [{}, {"hunk_ids": []}, {"hunk_ids": HUNKS}, {"text": "x"}], ids=json.dumps)
+@pytest.mark.parametrize("rest", [{}, {"text": "x"}], ids=json.dumps)
 def test_unknown_outcome_is_no_decision(odd: Any, rest: dict[str, Any]) -> None:
     assert edit_decision_of({"outcome": odd, **rest}, QUESTION) is None
 
 
 @pytest.mark.parametrize("outcome", YES)
-@pytest.mark.parametrize(
-    "odd", [HUNKS[0], *ODD, [HUNKS[0], []], [HUNKS[0], {}], [HUNKS[0], 1], [HUNKS[0], None], [None]], ids=json.dumps
-)
-def test_malformed_hunk_ids_are_no_decision(outcome: str, odd: Any) -> None:
-    assert edit_decision_of({"outcome": outcome, "hunk_ids": odd}, QUESTION) is None
-
-
-@pytest.mark.parametrize("outcome", YES)
-@pytest.mark.parametrize("rest", [{}, {"hunk_ids": HUNKS}, {"hunk_ids": None}], ids=json.dumps)
 @pytest.mark.parametrize("odd", ODD, ids=json.dumps)
-def test_malformed_text_is_no_decision(outcome: str, rest: dict[str, Any], odd: Any) -> None:
-    assert edit_decision_of({"outcome": outcome, "text": odd, **rest}, QUESTION) is None
+def test_malformed_text_is_no_decision(outcome: str, odd: Any) -> None:
+    assert edit_decision_of({"outcome": outcome, "text": odd}, QUESTION) is None
 
 
 @pytest.mark.parametrize(
     ("answer", "decision"),
     [
         ({"outcome": "proceed_once"}, Once()),
-        ({"outcome": "proceed_once", "text": None, "hunk_ids": None}, Once()),
+        ({"outcome": "proceed_once", "text": None}, Once()),
         ({"outcome": "proceed_always", "remark": []}, Always()),
         ({"outcome": "modify", "text": ""}, Modify("")),
-        ({"outcome": "modify", "hunk_ids": [HUNKS[1], HUNKS[0], HUNKS[1]]}, SomeHunks(tuple(HUNKS))),
-        ({"outcome": "proceed_always", "hunk_ids": HUNKS[1:]}, SomeHunks((HUNKS[1],), Always())),
-        ({"outcome": "proceed_once", "hunk_ids": [HUNKS[1], "3-c"]}, None),
-        ({"outcome": "proceed_once", "hunk_ids": HUNKS[:1], "text": "x"}, None),
-        ({"outcome": "cancel", "hunk_ids": HUNKS[:1]}, Reject()),
+        ({"outcome": "modify"}, None),
+        ({"outcome": "cancel", "text": "x"}, Reject()),
     ],
     ids=str,
 )
@@ -75,11 +62,7 @@ def test_valid_answer_is_its_decision(answer: Any, decision: Any) -> None:
     assert edit_decision_of(answer, QUESTION) == decision
 
 
-@given(
-    st.fixed_dictionaries(
-        {}, optional={"outcome": anything | st.sampled_from(YES), "text": anything, "hunk_ids": anything}
-    )
-)
+@given(st.fixed_dictionaries({}, optional={"outcome": anything | st.sampled_from(YES), "text": anything}))
 def test_answer_decides_only_with_a_known_outcome(answer: dict[str, Any]) -> None:
     if edit_decision_of(answer, QUESTION) is not None:
         assert answer["outcome"] in (*YES, "cancel")

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 import pytest
 
 from fileops.core.uris import uri_of
-from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Reject, SomeHunks
+from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Reject, SomeChanges
 from fileops.model.edits import LineRange
 from fileops.model.errors import (
     ApplyRefused,
@@ -435,27 +435,27 @@ async def test_removal_is_made_for_an_empty_text_and_rejected_for_the_present_on
     assert bench.on_disk("/w/new") == left
 
 
-async def test_hunks_of_an_undo_can_be_chosen(bench: Workbench):
+async def test_changes_of_an_undo_can_be_chosen(bench: Workbench):
     filler = "".join(f"{n}\n" for n in range(20))
     bench.disk.put(PATH, f"x\n{filler}x\n".encode())
     await bench.read(PATH)
     edit_id = (await bench.edit(PATH, "x", "y", replace_all=True)).edit_id
     bench.person.can_ask = True
-    bench.person.answer = lambda question: SomeHunks((question.change.hunks[0].id,))
+    bench.person.answer = lambda question: SomeChanges((question.changes[0].id,))
     assert (await bench.undo(edit_id)).error is None
     assert bench.on_disk(PATH) == f"x\n{filler}y\n".encode()
 
 
-def every_hunk(question: ApprovalRequest) -> Decision:
-    return SomeHunks(tuple(hunk.id for hunk in question.change.hunks))
+def every_change(question: ApprovalRequest) -> Decision:
+    return SomeChanges(tuple(change.id for change in question.changes))
 
 
 def text_as_proposed(question: ApprovalRequest) -> Decision:
     return Modify(question.proposed_text or "")
 
 
-@pytest.mark.parametrize("answer", [every_hunk, text_as_proposed])
-async def test_removal_with_all_hunks_chosen_is_a_removal(
+@pytest.mark.parametrize("answer", [every_change, text_as_proposed])
+async def test_removal_with_all_changes_chosen_is_a_removal(
     bench: Workbench, answer: Callable[[ApprovalRequest], Decision]
 ):
     edit_id = await bench.applied("/w/new", "", "x\n")

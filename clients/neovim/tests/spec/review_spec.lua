@@ -38,7 +38,7 @@ t.it('hunks are rejected one by one', function()
   keys(']c<Space>')
   t.eq(vim.api.nvim_get_current_line(), '✗ change 2/2 · lines 9–10')
   keys('a')
-  t.eq(asked.answers[1].value, { outcome = 'modify', hunk_ids = { '1' } })
+  t.eq(asked.answers[1].value, { outcome = 'cancel' })
 end)
 
 t.it('rejecting every hunk rejects the edit, and a rejection can be undone', function()

@@ -465,32 +465,6 @@ export interface CommitDetails {
   /** Why less is promised than usual. */
   reason: string | null;
 }
-/** Params of the request that asks the user about a change set. */
-export interface ConfirmChangesParams {
-  /** For a client that shows questions of several kinds in one place. */
-  type: 'changes';
-  /** One line. */
-  title: string;
-  /** What the set does, in a sentence. */
-  description: string;
-  /** The session that asks. */
-  session_id: string;
-  /** In the order of the request. */
-  files: ConfirmedFile[];
-  /** Of the present texts. */
-  original_label: string;
-  /** Of the proposed texts. */
-  proposed_label: string;
-  /** Absent for a session of this connection. */
-  session?: AskingSession;
-}
-/** A user's decision about a change set. Files that are not in `files` are decided as proposed. */
-export interface ConfirmChangesResult {
-  /** What is wanted of single files. */
-  files?: ConfirmedFileResult[] | null;
-  /** The decision. */
-  outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
-}
 /** Asks the user about a command. */
 export interface ConfirmCommandParams {
   /** What is to run. */
@@ -540,39 +514,9 @@ export interface ConfirmEditParams {
 }
 /** The user's decision about an edit. */
 export interface ConfirmEditResult {
-  /** Only these hunks are accepted. */
-  hunk_ids?: string[] | null;
   /** The decision. */
   outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
   /** With `modify`: what the user wants written instead. */
-  text?: string | null;
-}
-/** A file of a change set that a user is asked about. */
-export interface ConfirmedFile {
-  /** As the session gave it. */
-  file_path: string;
-  /** What happens to the file. */
-  operation: 'create' | 'delete' | 'modify' | 'rename';
-  /** Unified. */
-  diff: string;
-  /** The hunks of the diff. */
-  hunks: Hunk[];
-  /** Null over 1 MB. */
-  original_text: string | null;
-  /** Null over 1 MB. */
-  proposed_text: string | null;
-  /** Of a rename: the path afterwards, as the session gave it. */
-  new_path?: string;
-  /** What others changed since the agent read the file, as RebasedDetails. Absent if they did not. */
-  rebased?: RebasedDetails;
-}
-/** A user's decision about a file of a change set: these hunks of it, or this text. Without hunks it is left out. */
-export interface ConfirmedFileResult {
-  /** As the question has it. */
-  file_path: string;
-  /** Only these hunks are applied. Empty with the outcome `modify` only: the file is left as it is. */
-  hunk_ids?: string[] | null;
-  /** The whole result. With the outcome `modify` only. */
   text?: string | null;
 }
 /** A file that changed since the session read it. `last_*` are as the session read it. */
@@ -3067,10 +3011,6 @@ export interface DaemonRequests {
   'fileops/confirmEdit': {
     params: ConfirmEditParams;
     result: ConfirmEditResult;
-  };
-  'fileops/confirmChanges': {
-    params: ConfirmChangesParams;
-    result: ConfirmChangesResult;
   };
   'fileops/confirmCommand': {
     params: ConfirmCommandParams;

@@ -16,8 +16,10 @@ export function questionOf(params: ConfirmEditParams, id: string): Question {
 
 const ANSWERS = { accept: 'proceed_once', accept_always: 'proceed_always', modify: 'modify', reject: 'cancel' } as const;
 
+/** Parts of an edit cannot be accepted in such an answer: it rejects all. */
 export function answerOf({ outcome, text, change_ids }: Decision): ConfirmEditResult {
-  return { outcome: ANSWERS[outcome], ...(text == null ? {} : { text }), ...(change_ids ? { hunk_ids: change_ids } : {}) };
+  if (change_ids) return { outcome: 'cancel' };
+  return { outcome: ANSWERS[outcome], ...(text == null ? {} : { text }) };
 }
 
 /** A hunk without the unchanged lines at its ends. */

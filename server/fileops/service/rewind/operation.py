@@ -28,7 +28,7 @@ from fileops.core.presentation.failures import failure_text
 from fileops.core.presentation.outputs import with_permissions
 from fileops.core.presentation.rewinds import rewind_question_texts, rewind_text
 from fileops.history.journal import History
-from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, SomeChanges, SomeHunks
+from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, SomeChanges
 from fileops.model.changes import Permissions, is_executable
 from fileops.model.edits import Change, Splice
 from fileops.model.errors import (
@@ -341,7 +341,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
 
     def decided(self, pending: PendingRewind, decision: Decision, policy: Policy, token: CancelToken) -> RewindWork:
         match decision:
-            case Modify() | SomeHunks() | SomeChanges():
+            case Modify() | SomeChanges():
                 raise Rejected
             case Once() | Always():
                 pass

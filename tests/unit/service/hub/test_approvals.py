@@ -131,7 +131,7 @@ async def test_first_decision_counts_and_the_other_question_is_withdrawn(daemon:
     assert "two" in file.read_text()
 
 
-@pytest.mark.parametrize("malformed", [{}, {"outcome": "yes"}, {"outcome": "proceed_once", "hunk_ids": ["no"]}, None])
+@pytest.mark.parametrize("malformed", [{}, {"outcome": "yes"}, {"outcome": "proceed_once", "text": ["no"]}, None])
 async def test_malformed_decision_excludes_its_editor_and_decides_nothing(
     daemon: SharedDaemon, file: Path, malformed: object
 ) -> None:
@@ -366,15 +366,14 @@ async def test_always_in_the_host_silences_no_editor(
     assert len(host.asked) == 1
 
 
-@pytest.mark.parametrize("is_by_hunks", [False, True])
 async def test_always_in_an_editor_holds_in_its_folders_only(
-    daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory, is_by_hunks: bool
+    daemon: SharedDaemon, file: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """R-ROUTE-7."""
 
     async def always(params: Any) -> Any:
-        chosen = {"hunk_ids": [hunk["id"] for hunk in params["hunks"]]} if is_by_hunks else {}
-        return {"outcome": "proceed_always", **chosen}
+        del params
+        return {"outcome": "proceed_always"}
 
     there = tmp_path_factory.mktemp("elsewhere") / "notes.txt"
     there.write_text("one\ntwo\nthree\n")

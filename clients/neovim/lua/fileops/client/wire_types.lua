@@ -174,20 +174,6 @@
 ---@field method string `swap`, `in_place`, `create`, `delete`, `buffer`, `remote` or `none`.
 ---@field reason? string Why less is promised than usual.
 
----@class (exact) fileops.wire.ConfirmChangesParams Params of the request that asks the user about a change set.
----@field type 'changes' For a client that shows questions of several kinds in one place.
----@field title string One line.
----@field description string What the set does, in a sentence.
----@field session_id string The session that asks.
----@field files fileops.wire.ConfirmedFile[] In the order of the request.
----@field original_label string Of the present texts.
----@field proposed_label string Of the proposed texts.
----@field session? fileops.wire.AskingSession Absent for a session of this connection.
-
----@class (exact) fileops.wire.ConfirmChangesResult A user's decision about a change set. Files that are not in `files` are decided as proposed.
----@field files? fileops.wire.ConfirmedFileResult[] What is wanted of single files.
----@field outcome 'cancel'|'modify'|'proceed_always'|'proceed_once' The decision.
-
 ---@class (exact) fileops.wire.ConfirmCommandParams Asks the user about a command.
 ---@field command string What is to run.
 ---@field cwd string Where.
@@ -214,24 +200,8 @@
 ---@field session? fileops.wire.AskingSession Whose edit it is, if it is of another client of a shared daemon.
 
 ---@class (exact) fileops.wire.ConfirmEditResult The user's decision about an edit.
----@field hunk_ids? string[] Only these hunks are accepted.
 ---@field outcome 'cancel'|'modify'|'proceed_always'|'proceed_once' The decision.
 ---@field text? string With `modify`: what the user wants written instead.
-
----@class (exact) fileops.wire.ConfirmedFile A file of a change set that a user is asked about.
----@field file_path string As the session gave it.
----@field operation 'create'|'delete'|'modify'|'rename' What happens to the file.
----@field diff string Unified.
----@field hunks fileops.wire.Hunk[] The hunks of the diff.
----@field original_text? string Null over 1 MB.
----@field proposed_text? string Null over 1 MB.
----@field new_path? string Of a rename: the path afterwards, as the session gave it.
----@field rebased? fileops.wire.RebasedDetails What others changed since the agent read the file, as RebasedDetails. Absent if they did not.
-
----@class (exact) fileops.wire.ConfirmedFileResult A user's decision about a file of a change set: these hunks of it, or this text. Without hunks it is left out.
----@field file_path string As the question has it.
----@field hunk_ids? string[] Only these hunks are applied. Empty with the outcome `modify` only: the file is left as it is.
----@field text? string The whole result. With the outcome `modify` only.
 
 ---@class (exact) fileops.wire.Conflict A file that changed since the session read it. `last_*` are as the session read it.
 ---@field file_path string As the session gave it.

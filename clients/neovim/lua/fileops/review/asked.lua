@@ -30,7 +30,8 @@ local outcomes = {
 ---@param decision fileops.Decision
 ---@return fileops.wire.ConfirmEditResult
 local function answer_of(decision)
-  if decision.change_ids then return { outcome = 'modify', hunk_ids = decision.change_ids } end
+  -- Parts of an edit cannot be accepted in such an answer: it rejects all.
+  if decision.change_ids then return { outcome = 'cancel' } end
   return { outcome = outcomes[decision.outcome], text = decision.text }
 end
 
