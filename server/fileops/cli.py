@@ -4,6 +4,7 @@ Imports are deferred until they are needed, so `--version` and `--help` answer i
 """
 
 import errno
+import gc
 import io
 import os
 import sys
@@ -163,6 +164,7 @@ def _run_daemon(options: "argparse.Namespace") -> int:
     from fileops.daemon.process import DaemonOptions
 
     _log_to(options.log_file, options.log_level, is_bounded=options.detached)
+    gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
     from fileops.compose.daemon import serve_daemon
 
     return serve_daemon(

@@ -74,9 +74,7 @@ def require_text(client: RawClient, file: Path, text: str) -> None:
 # --- an installation that changes -------------------------------------------------------------------------------
 
 
-def test_editors_first_document_is_kept_after_removal_of_the_installation(
-    client: RawClient, package: Path, file: Path
-) -> None:
+def test_first_document_is_kept_after_removal_of_the_installation(client: RawClient, package: Path, file: Path) -> None:
     """R-DOC-1. An upgrade removes what runs before it brings the new one."""
     client.initialize(EDITOR)
     client.read(file)
@@ -89,39 +87,6 @@ def test_editors_first_document_is_kept_after_removal_of_the_installation(
     client.reply(question["id"], {"applied": True})
     assert client.answer(editing)["result"]["details"]["applied_to"] == "buffer"
     assert file.read_text() == "one\ntwo\n"
-
-
-@pytest.mark.parametrize("missing", ["documents.py", "editor_commit.py", "text_document.py"])
-def test_document_that_could_not_be_kept_is_refused_until_its_text_is_known(
-    client: RawClient, package: Path, file: Path, missing: str
-) -> None:
-    """R-DOC-12. A client that did not say that it is an editor."""
-    module, aside = package / "fs" / "overlay" / missing, package.parent / missing
-    client.initialize(NO_EDITOR)
-    client.read(file)
-    module.rename(aside)
-    opened(client, file)
-    require_refused(client, file)
-    changed(client, file, {"range": None, "text": "typed\ntwo\n"})
-    require_refused(client, file)
-    aside.rename(module)
-    changed(client, file, {"range": {"start": at(0, 0), "end": at(0, 0)}, "text": "x"}, version=3)
-    require_refused(client, file)
-    changed(client, file, {"text": "typed more\ntwo\n"}, version=4)
-    require_text(client, file, "typed more")
-
-
-def test_document_that_could_not_be_kept_is_free_once_it_is_closed(
-    client: RawClient, package: Path, file: Path
-) -> None:
-    client.initialize(NO_EDITOR)
-    client.read(file)
-    (package / "fs" / "overlay" / "documents.py").unlink()
-    opened(client, file)
-    require_refused(client, file)
-    client.notify("textDocument/didClose", {"textDocument": {"uri": file.as_uri()}})
-    assert client.result("fileops/edit", edit_of(file))["status"] == "success"
-    assert file.read_text() == "one\n2\n"
 
 
 # --- no descriptors ---------------------------------------------------------------------------------------------
@@ -139,10 +104,7 @@ def test_document_opened_without_free_descriptors_is_not_treated_as_closed(
         with Starved(client.process.pid):
             opened(client, file)
             client.call("fileops/approvalMode")  # by then it was taken
-        if capabilities == EDITOR:
-            require_text(client, file, "unsaved")
-        else:
-            require_refused(client, file)
+        require_text(client, file, "unsaved")
         changed(client, file, {"text": "typed\ntwo\n"})
         require_text(client, file, "typed")
         assert file.read_text() == "one\ntwo\n"

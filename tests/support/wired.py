@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Literal
 
-from fileops.compose.client_adapters import NoEvents
+from fileops.compose.mcp_connection import NoEvents
 from fileops.fs.memory import MemoryFileSystem
 from fileops.lsp.server import ClientContext, LspServer
 from fileops.mcp.elicitation import McpApprover

@@ -1,13 +1,21 @@
-"""Adapters of one client, as the composition root puts them together. Imports are deferred."""
+"""Adapters of one LSP client, as the composition root puts them together."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from fileops.core.text import decode, detect_format
+from fileops.lsp.corrector import LspCorrector
+from fileops.lsp.prompts import LspCommandApprover
+from fileops.model.errors import CommandNotStarted
+from fileops.rpc.decode import InvalidParams
+from fileops.service.plugins.catalog import processor_names, validator_names
+from fileops.service.plugins.registry import register_installed
+from fileops.shell.process import ShellExecutor
 
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.lsp.server import ClientContext
-    from fileops.model.events import Event
     from fileops.model.files import Snapshot
     from fileops.model.settings import Settings
     from fileops.ports import CommandApprover, Corrector, Executor, ExecutorChoice
@@ -16,7 +24,6 @@ if TYPE_CHECKING:
 
 def version_of(files: "OverlayFileSystem", editor: str) -> "Callable[[str, Snapshot], int | None]":
     """What finds the version of an editor's document at a path, if the document has the text of a snapshot."""
-    from fileops.core.text import decode, detect_format
 
     def find(path: str, snapshot: "Snapshot") -> int | None:
         for document in files.last_open_at(path):
@@ -37,9 +44,6 @@ def check_plugins(settings: "Settings") -> None:
     """Check the processors and validators that the client names. Raises: InvalidParams, if one is not installed."""
     if not (settings.processors or settings.validators):
         return
-    from fileops.rpc.decode import InvalidParams
-    from fileops.service.plugins.catalog import processor_names, validator_names
-    from fileops.service.plugins.registry import register_installed
 
     register_installed()
     for kind, names, there in (
@@ -55,7 +59,6 @@ def check_plugins(settings: "Settings") -> None:
 def corrector_of(context: "ClientContext", names: "SessionNames") -> "Corrector | None":
     if not context.settings.correction:
         return None
-    from fileops.lsp.corrector import LspCorrector
 
     return LspCorrector(context.client, names, timeout_s=context.settings.correction_timeout_s)
 
@@ -64,7 +67,6 @@ def command_approver_of(context: "ClientContext", names: "SessionNames") -> "Com
     """None if the client does not ask for commands."""
     if not context.options.bash:
         return None
-    from fileops.lsp.prompts import LspCommandApprover
 
     return LspCommandApprover(
         context.client,
@@ -79,8 +81,6 @@ def executors(remote: "RouterFileSystem | None", own: "Executor | None" = None) 
 
     Args: own: takes the place of this host's shell.
     """
-    from fileops.model.errors import CommandNotStarted
-    from fileops.shell.process import ShellExecutor
 
     def executor_at(cwd: str) -> "tuple[Executor, str]":
         if remote is None or not remote.is_remote(cwd):
@@ -106,10 +106,3 @@ def warner_of(context: "ClientContext") -> "Callable[[str], None]":
             loop.call_soon_threadsafe(client.warn, sentence)
 
     return warn
-
-
-class NoEvents:
-    """See ports.EventSink: the client is notified of nothing, since no host shows notifications to its model."""
-
-    def publish(self, event: "Event") -> None:
-        pass

@@ -1,22 +1,26 @@
 """Base of the connections of a daemon: what they all do, in LSP and in MCP, in a private daemon and in a shared one.
 
-Part of the composition root. Belongs to the event loop, except where a comment names a thread. Imports are deferred.
+Part of the composition root. Belongs to the event loop, except where a comment names a thread.
 """
 
 import os
 from typing import TYPE_CHECKING
 
 from fileops import __version__
+from fileops.attach.handshake import Attachment
 from fileops.compose.state import DaemonState, Hub
+from fileops.core.presentation.notices import notice_text
+from fileops.model.review import SessionInfo
 from fileops.model.sessions import SessionName
+from fileops.service.hub.names import program_name
+from fileops.service.hub.sessions import ConnectionEvents
+from fileops.service.review.client import ReviewAsker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fileops.attach.handshake import Attachment
     from fileops.ports import EventSink
     from fileops.service.fileops import FileOps
-    from fileops.service.review.client import ReviewAsker
     from fileops.service.review.queue import HostApprover
 
 MAX_UNREAD_BYTES = 64 << 20  # for one client of several: twice what stops its requests
@@ -24,8 +28,6 @@ MAX_UNREAD_BYTES = 64 << 20  # for one client of several: twice what stops its r
 
 def attachment_of_only_client() -> "Attachment":
     """What the LSP client of a private daemon would have said to attach to a shared one: it has a user."""
-    from fileops.attach.handshake import Attachment
-
     return Attachment(version=__version__, protocol="lsp", role="editor", host="", cwd="", pid=os.getppid())
 
 
@@ -58,8 +60,6 @@ class ClientConnection:
     @property
     def program(self) -> str:
         """The name of the client's program as people write it."""
-        from fileops.service.hub.names import program_name
-
         return program_name(self.host)
 
     def describe(self) -> dict[str, object]:
@@ -85,8 +85,6 @@ class ClientConnection:
 
     async def notices(self, session_id: SessionName) -> list[str]:
         """See state.Connection. They count as reported, as with a tool's result."""
-        from fileops.core.presentation.notices import notice_text
-
         service = self._service
         if service is None or not self._has_notices:
             return []
@@ -119,15 +117,11 @@ class ClientConnection:
         return () if self._service is None else self._service.folders
 
     def _events(self, hub: Hub) -> "EventSink":
-        from fileops.service.hub.sessions import ConnectionEvents
 
         return ConnectionEvents(hub.sessions, hub.router, self._name, lambda: (self.host, self.program))
 
     def _asker(self, host: "HostApprover", can_ask: "Callable[[], bool]", timeout_s: float) -> "ReviewAsker":
         """What asks about the edits of this client's sessions. Args: host: who is asked if no view is left."""
-        from fileops.model.review import SessionInfo
-        from fileops.service.review.client import ReviewAsker
-
         hub = self._state.hub
 
         def info_of(full_name: SessionName) -> SessionInfo:

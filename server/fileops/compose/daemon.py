@@ -7,25 +7,29 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from fileops.attach.handshake import BadRequest
 from fileops.compose.lsp_connection import LspConnection
 from fileops.compose.mcp_connection import McpConnection
-from fileops.compose.private import OF_A_SERVICE, OF_AN_LSP_CLIENT
 from fileops.compose.state import Connection, DaemonState, Hub
+from fileops.daemon import process
 from fileops.daemon.peer import ancestors_of, parent_of
+from fileops.fs.spelling import real_path
+from fileops.model.sessions import SessionName
+from fileops.rpc.decode import InvalidParams
+from fileops.service.hub.hooks import HookReport, note_report
+from fileops.service.hub.names import base_of, program_name
+from fileops.service.session_work import WorkingSession
 
 if TYPE_CHECKING:
     from fileops.attach.handshake import Attachment, Hook
     from fileops.daemon.process import DaemonOptions
-    from fileops.model.sessions import SessionName
     from fileops.rpc.session import StreamSession
-    from fileops.service.session_work import WorkingSession
 
 MAX_STRAYS = 64  # sessions of hooks that wait for their client
 # What the hosts of hooks call themselves as clients of MCP, where `mcp hook` calls them otherwise.
 CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
 
-# Imported before the loop runs, and while the garbage collector is off. The first client waits in the socket until
-# then; on the loop the same imports would take longer, and everything else would wait for them.
+# Imported before the loop runs, where everything else would wait for them.
 OF_A_RECORD = ("fileops.record.recorder", "fileops.record.migration", "fileops.record.history")
 
 
@@ -37,12 +41,7 @@ class HookedSession(NamedTuple):
 
 
 def serve_daemon(options: "DaemonOptions") -> int:
-    """Serve the clients that attach; returns the exit status."""
-    gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
-    from fileops.daemon import process
-
-    for module in (*OF_A_SERVICE, *OF_AN_LSP_CLIENT):
-        import_module(module)
+    """Serve the clients that attach; returns the exit status. Call it with the garbage collector off, see `cli`."""
     with suppress(ImportError):  # Python may have been built without sqlite3: the first client gets a message then
         for module in OF_A_RECORD:
             import_module(module)
@@ -77,9 +76,6 @@ class SharedDaemonState(DaemonState):
     def open_session(self, attachment: "Attachment", name: str, for_reading: int, for_writing: int) -> "StreamSession":
         """See SharedService. Args: name: of the connection, never used twice."""
         import msgspec
-
-        from fileops.attach.handshake import BadRequest
-        from fileops.rpc.decode import InvalidParams
 
         connection = (LspConnection if attachment.protocol == "lsp" else McpConnection)(self, attachment, name)
         try:
@@ -126,10 +122,6 @@ class SharedDaemonState(DaemonState):
     async def record(self, hook: "Hook", report: Mapping[str, object]) -> None:
         import msgspec
 
-        from fileops.attach.handshake import BadRequest
-        from fileops.fs.spelling import real_path
-        from fileops.service.hub.hooks import HookReport, note_report
-
         try:
             checked = msgspec.convert(report, HookReport)
         except msgspec.ValidationError as fault:
@@ -153,8 +145,6 @@ class SharedDaemonState(DaemonState):
 
     def _working_session(self, found: "HookedSession", cwd: str | None) -> "WorkingSession":
         """Describe a hook's session. It works in the folder of the hook, too."""
-        from fileops.service.session_work import WorkingSession
-
         label, roots = found.connection.describe_session(found.session_id)
         roots = tuple(dict.fromkeys((*roots, *(() if cwd is None else (cwd,)))))
         return WorkingSession(session_id=found.session_id, label=label, roots=roots)
@@ -201,10 +191,6 @@ def _agent_of_process(agents: "list[McpConnection]", ancestors: Sequence[int]) -
 
 def _stray_of(hook: "Hook", ancestors: Sequence[int], cwd: str | None) -> "Stray":
     """Describe a hook's session as long as no client has it. It works in the folder of the hook."""
-    from fileops.model.sessions import SessionName
-    from fileops.service.hub.names import base_of, program_name
-    from fileops.service.session_work import WorkingSession
-
     host = CLIENT_NAMES.get(hook.host, hook.host)
     session = WorkingSession(
         session_id=SessionName(base_of(host, hook.own_id)),

@@ -1,10 +1,21 @@
-"""Files, trackers and history, as the composition root puts them together. Imports are deferred."""
+"""Files, trackers and history, as the composition root puts them together. Remote filesystems are imported late."""
 
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+
+from fileops.core.ignore import FILE_NAME
+from fileops.fs.encoded.filesystem import EncodedFileSystem
+from fileops.fs.local.rule_files import LocalRuleFiles
+from fileops.fs.rule_files import KEPT_NS, RoutedRuleFiles, StatRuleFiles
+from fileops.rpc.decode import InvalidParams
+from fileops.service.client.unreadable import RuleBook
+from fileops.service.plugins.registry import register_plugins
+from fileops.service.workspace import Workspace
+from fileops.tracking.freshness import Freshness
+from fileops.watch import factory, stat_scan
 
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
@@ -15,7 +26,6 @@ if TYPE_CHECKING:
     from fileops.model.settings import EncodingRule, FreshnessRule
     from fileops.ports import EventSink, FileSystem, RuleFiles
     from fileops.record.recorder import Recorder
-    from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
     from fileops.wire.types import FilesystemOptions
 
@@ -40,12 +50,6 @@ def build_workspace(
     another filesystem are not watched, but checked by its `stat`. has_stamp_at_once: see Freshness. saved: the files
     without open documents. recorder, label_of: see Workspace.
     """
-    from fileops.service.client.unreadable import RuleBook
-    from fileops.service.plugins.registry import register_plugins
-    from fileops.service.workspace import Workspace
-    from fileops.tracking.freshness import Freshness
-    from fileops.watch import factory, stat_scan
-
     changed_paths = stat_scan.changed_paths if is_on_disk else None
     if remote is not None and changed_paths is not None:
         from fileops.fs.remote.router import scan_with_poll
@@ -81,18 +85,12 @@ def build_workspace(
 
 def rule_files(saved: "FileSystem", remote: "RouterFileSystem | None", *, is_on_disk: bool) -> "RuleFiles":
     """Find the files that say what agents must not read."""
-    from fileops.core.ignore import FILE_NAME
-
     if not is_on_disk:
-        from fileops.fs.rule_files import StatRuleFiles
-
         return StatRuleFiles(saved, FILE_NAME, SystemClock())
-    from fileops.fs.local.rule_files import LocalRuleFiles
 
     local = LocalRuleFiles(FILE_NAME)
     if remote is None:
         return local
-    from fileops.fs.rule_files import KEPT_NS, RoutedRuleFiles, StatRuleFiles
 
     mapped = StatRuleFiles(saved, FILE_NAME, SystemClock(), kept_ns=KEPT_NS)
     return RoutedRuleFiles(local, mapped, remote.is_remote, FILE_NAME)
@@ -102,7 +100,6 @@ def encoded_files(files: "FileSystem", rules: "Sequence[EncodingRule]") -> "File
     """Show files in the encodings that the client has named, if any."""
     if not rules:
         return files
-    from fileops.fs.encoded.filesystem import EncodedFileSystem
 
     return EncodedFileSystem(files, rules)
 
@@ -110,7 +107,6 @@ def encoded_files(files: "FileSystem", rules: "Sequence[EncodingRule]") -> "File
 def mapped_filesystems(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "RouterFileSystem":
     """Map remote filesystems into the disk. Raises: InvalidParams, if one of them is not supported."""
     from fileops.fs.remote.mounts import Mount, mounted, unsupported_reason
-    from fileops.rpc.decode import InvalidParams
 
     for index, entry in enumerate(filesystems):
         if (reason := unsupported_reason(entry.url)) is not None:

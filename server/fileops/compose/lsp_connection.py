@@ -1,6 +1,6 @@
 """A client that speaks LSP: an editor, or an agent. Part of the composition root.
 
-Belongs to the event loop, except where a comment names a thread. Imports are deferred until they are needed.
+Belongs to the event loop, except where a comment names a thread.
 """
 
 import asyncio
@@ -13,20 +13,31 @@ from fileops import __version__
 from fileops.attach.handshake import HOST_MARKERS
 from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
+from fileops.compose.mcp_connection import McpConnection
 from fileops.compose.recording import record_folders
 from fileops.compose.state import DaemonState, Hub, SharedParts
+from fileops.core.roots import is_inside
 from fileops.daemon.peer import ancestors_of, parent_of, variables_of
-from fileops.model.sessions import SessionName
+from fileops.lsp.reviews import ReviewingClient
+from fileops.lsp.server import LspServer
+from fileops.lsp.stdio import LspSession
+from fileops.lsp.text_sync import DocumentSync, ignore_documents
+from fileops.lsp.undo_actions import LensRefresh, UndoActions
+from fileops.lsp.workspace_edit import LspEditor
+from fileops.model.approval import Always
+from fileops.model.review import Decider
+from fileops.model.sessions import SessionName, host_name
+from fileops.service.client.adapters import ClientAdapters, ignore
+from fileops.service.fileops import FileOps
+from fileops.service.hub.approvals import AgentRouting, AskedEditor
+from fileops.service.hub.names import SessionNames, SharedSessionNames, base_of, program_name
+from fileops.service.hub.routing import EventView
+from fileops.service.review.client import NoHost, PersonReviews
 
 if TYPE_CHECKING:
     from fileops.attach.handshake import Attachment
-    from fileops.lsp.reviews import ReviewingClient
     from fileops.lsp.server import ClientContext
     from fileops.rpc.session import StreamSession
-    from fileops.service.client.adapters import ClientAdapters
-    from fileops.service.fileops import FileOps
-    from fileops.service.hub.names import SessionNames
-    from fileops.service.review.client import PersonReviews
     from fileops.service.review.queue import Review
 
 
@@ -47,9 +58,6 @@ class LspConnection(ClientConnection):
         self, for_reading: int, for_writing: int, *, notice: str | None = None, is_embedded: bool = False
     ) -> "StreamSession":
         """What serves the client. notice: a sentence for its user. is_embedded: in a process of another program."""
-        from fileops.lsp.server import LspServer
-        from fileops.lsp.stdio import LspSession
-
         self._server = LspServer(self._build, notice)
         max_unread_bytes: int | None = None
         if (hub := self._state.hub) is not None:
@@ -70,11 +78,6 @@ class LspConnection(ClientConnection):
 
     def _build(self, context: "ClientContext") -> "FileOps":
         """Build this client's view. Called at its `initialize`. Raises: InvalidParams."""
-        from fileops.service.client.adapters import ClientAdapters, ignore
-        from fileops.service.fileops import FileOps
-        from fileops.service.hub.approvals import AgentRouting
-        from fileops.service.review.client import NoHost
-
         state, hub, settings, options = self._state, self._state.hub, context.settings, context.options
         if (own := state.own) is not None:
             settings = own.added_to(settings)
@@ -135,8 +138,6 @@ class LspConnection(ClientConnection):
         """
         if not self.is_editor or self._state.hub is None:
             return None
-        from fileops.compose.mcp_connection import McpConnection
-        from fileops.service.hub.names import program_name
 
         is_command = self._attachment.host == TERMINAL
         if is_command and self._markers:
@@ -146,7 +147,6 @@ class LspConnection(ClientConnection):
         return next((agent.program for agent in agents if parent_of(agent.pid) in above), None)
 
     def _names(self, hub: "Hub | None", context: "ClientContext") -> "SessionNames":
-        from fileops.service.hub.names import SessionNames, SharedSessionNames
 
         if hub is None:
             return SessionNames()
@@ -158,8 +158,6 @@ class LspConnection(ClientConnection):
         return SharedSessionNames(self._session_base(hub, context.client_name), is_other)
 
     def _session_base(self, hub: Hub, client_name: str | None) -> str:
-        from fileops.model.sessions import host_name
-        from fileops.service.hub.names import base_of
 
         of = self._attachment
         self._host = of.host if client_name is None else host_name(client_name) or of.host
@@ -172,18 +170,10 @@ class LspConnection(ClientConnection):
         self, adapters: "ClientAdapters", context: "ClientContext", shared: SharedParts
     ) -> "ClientAdapters":
         """Connect the client as an editor: its documents, its user, and its commands."""
-        from fileops.lsp.client import is_editor
-        from fileops.lsp.reviews import ReviewingClient
-        from fileops.lsp.text_sync import DocumentSync
-        from fileops.lsp.workspace_edit import LspEditor
-        from fileops.service.review.client import NoHost
-
         client, own = context.client, self._state.own
         editor = LspEditor(client, asyncio.get_running_loop())
         documents = shared.files.connect(editor, lambda: client.position_encoding, self._name)
         DocumentSync(documents, lambda: self._state.reviews.update(self._name)).register(context.server)
-        if is_editor(client.capabilities):
-            shared.files.load()
         view = ReviewingClient(client, context.options, adapters.names, None if own is None else own.approver)
         if (hub := self._state.hub) is not None:
             self._concern_agents(hub, context, shared, view)
@@ -202,8 +192,6 @@ class LspConnection(ClientConnection):
 
     def _concern_agents(self, hub: Hub, context: "ClientContext", shared: SharedParts, view: "ReviewingClient") -> None:
         """Let the edits of agents in this editor's folders and documents be decided here."""
-        from fileops.service.hub.approvals import AskedEditor
-
         settings = context.settings
         asked = AskedEditor(
             can_ask=view.can_ask(is_own=False) and self._agent_above() is None,
@@ -216,11 +204,6 @@ class LspConnection(ClientConnection):
 
     def _reviews(self, context: "ClientContext", view: "ReviewingClient") -> "PersonReviews":
         """What this client's user decides about: edits of its sessions, and of others in its folders and documents."""
-        from fileops.model.approval import Always
-        from fileops.model.review import Decider
-        from fileops.service.hub.names import program_name
-        from fileops.service.review.client import PersonReviews
-
         hub, name = self._state.hub, self._name
 
         def concerns(review: "Review") -> bool:
@@ -261,7 +244,6 @@ class LspConnection(ClientConnection):
 
     def _join(self, hub: Hub, context: "ClientContext", names: "SessionNames", shared: SharedParts) -> None:
         """Send the client the events that concern it, and no others."""
-        from fileops.service.hub.routing import EventView
 
         def is_open(path: str) -> bool:
             return self.is_editor and shared.files.is_open_in(self._name, path)
@@ -283,7 +265,6 @@ class LspConnection(ClientConnection):
 
     def _concerns(self, shared: SharedParts) -> "Callable[[str], bool]":
         """Whether a path is in the editor's folders, or open in it."""
-        from fileops.core.roots import is_inside
 
         def concerns(path: str) -> bool:
             inside = any(is_inside(folder, path) for folder in self._folders())
@@ -292,7 +273,6 @@ class LspConnection(ClientConnection):
         return concerns
 
     def _add_undo_actions(self, service: "FileOps", context: "ClientContext") -> None:
-        from fileops.lsp.undo_actions import LensRefresh, UndoActions
 
         has_lenses = context.options.code_lens or False
         UndoActions(service, context.client).register(context.server, code_lens=has_lenses)
@@ -301,6 +281,4 @@ class LspConnection(ClientConnection):
 
     def _ignore_documents(self, context: "ClientContext") -> None:
         """An agent opens no documents: its text would count as a person's unsaved text."""
-        from fileops.lsp.text_sync import ignore_documents
-
         ignore_documents(context.server)

@@ -1,6 +1,6 @@
 """An agent's host that speaks MCP. Part of the composition root.
 
-Belongs to the event loop, except where a comment names a thread. Imports are deferred until they are needed.
+Belongs to the event loop, except where a comment names a thread.
 """
 
 import asyncio
@@ -11,24 +11,34 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fileops.compose import client_adapters
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 from fileops.compose.recording import record_folders
+from fileops.mcp.options import McpOptions
+from fileops.mcp.server import McpServer
+from fileops.rpc.line_framing import LineParser, line_frame
+from fileops.rpc.session import StreamSession
+from fileops.service.client.adapters import ClientAdapters
+from fileops.service.fileops import FileOps
+from fileops.service.hub.approvals import AgentRouting
+from fileops.wire.types import EncodingOptions, Options
 
 if TYPE_CHECKING:
     from fileops.mcp.elicitation import McpApprover
     from fileops.mcp.host_sessions import HostSessions
-    from fileops.mcp.options import McpOptions
-    from fileops.mcp.server import McpServer
+    from fileops.model.events import Event
     from fileops.model.sessions import SessionName
-    from fileops.rpc.session import StreamSession
-    from fileops.service.fileops import FileOps
-    from fileops.wire.types import Options
 
 log = logging.getLogger(__name__)
 
 NAMED_S = 5.0  # from the start of a server to its first message, at which some hosts call hooks already
 NAMES_THREADS = {"codex"}  # hosts, as `mcp hook` calls them, whose calls have the id of their session
+
+
+class NoEvents:
+    """See ports.EventSink: the client is notified of nothing, since no host shows notifications to its model."""
+
+    def publish(self, event: "Event") -> None:
+        pass
 
 
 class McpConnection(ClientConnection):
@@ -71,11 +81,6 @@ class McpConnection(ClientConnection):
         """What serves the client. notice: a sentence for its model. Raises: msgspec.ValidationError (its options)."""
         import msgspec
 
-        from fileops.mcp.options import McpOptions
-        from fileops.mcp.server import McpServer
-        from fileops.rpc.line_framing import LineParser, line_frame
-        from fileops.rpc.session import StreamSession
-
         of, hub = self._attachment, self._state.hub
         given = {"session": of.session, "roots": of.roots, **of.options}
         self._options = options = msgspec.convert(given, McpOptions)
@@ -107,11 +112,8 @@ class McpConnection(ClientConnection):
         )
 
     def _build(self, options: "McpOptions", approver: "McpApprover", names: "HostSessions") -> "FileOps":
-        from fileops.service.client.adapters import ClientAdapters
-        from fileops.service.fileops import FileOps
-        from fileops.service.hub.approvals import AgentRouting
 
-        hub, common, no_events = self._state.hub, _common_options(options), client_adapters.NoEvents()
+        hub, common, no_events = self._state.hub, _common_options(options), NoEvents()
         if hub is None:
             shared = self._state.parts(common, log.warning, options.freshness, no_events)
         else:
@@ -139,7 +141,6 @@ def _common_options(options: "McpOptions") -> "Options | None":
     keeps_titles = None if options.record_titles == "on" else False
     if not options.encodings and options.record is None and keeps_titles is None:
         return None
-    from fileops.wire.types import EncodingOptions, Options
 
     encodings = [EncodingOptions(glob=rule.glob, encoding=rule.encoding) for rule in options.encodings]
     return Options(encodings=encodings or None, record=options.record, record_titles=keeps_titles)

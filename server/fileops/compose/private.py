@@ -1,33 +1,11 @@
-"""Serves one client on stdin and stdout, in a private daemon: a state with one connection. Imports are deferred."""
+"""Serves one client on stdin and stdout, in a private daemon: a state with one connection."""
 
 import gc
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fileops.attach.handshake import Attachment
     from fileops.rpc.standard_io import Session
-
-# Imported while the garbage collector is off; the first connection would import them while it is on.
-OF_A_SERVICE = (
-    "fileops.fs.overlay.filesystem",
-    "fileops.fs.local.filesystem",
-    "fileops.history.journal",
-    "fileops.service.fileops",
-    "fileops.service.plugins.registry",
-    "fileops.tracking.freshness",
-    "fileops.watch.factory",
-)
-OF_AN_LSP_CLIENT = (
-    "fileops.lsp.prompts",
-    "fileops.lsp.reviews",
-    "fileops.lsp.server",  # with pygls and lsprotocol
-    "fileops.lsp.stdio",
-    "fileops.lsp.text_sync",
-    "fileops.lsp.undo_actions",
-    "fileops.lsp.workspace_edit",
-    "pygls.progress",  # pygls imports it with its first server
-)
 
 
 def serve(notice: str | None = None) -> int:
@@ -38,8 +16,6 @@ def serve(notice: str | None = None) -> int:
     from fileops.compose.state import DaemonState
     from fileops.rpc.standard_io import serve_standard_io
 
-    for module in (*OF_A_SERVICE, *OF_AN_LSP_CLIENT):
-        import_module(module)
     gc.freeze()
     gc.enable()
 
@@ -56,8 +32,6 @@ def serve_mcp(attachment: "Attachment", notice: str | None = None) -> int:
     from fileops.compose.state import DaemonState
     from fileops.rpc.standard_io import serve_standard_io
 
-    for module in OF_A_SERVICE:
-        import_module(module)
     gc.freeze()
     gc.enable()
 

@@ -1,12 +1,15 @@
 """The record of a shared daemon, as the composition root puts it together: the store, the recorder, its sources.
 
-Imports are deferred: a private daemon records nothing.
+Imports of the record are deferred: a private daemon records nothing.
 """
 
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+
+from fileops.fs.spelling import real_path
+from fileops.model.sessions import has_host_id
 
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
@@ -33,7 +36,6 @@ def start_recorder(
     Args: person_of: the user of an editor, by the name of its connection. warn: gets a sentence if the record cannot be
     kept. watches: see Recorder.
     """
-    from fileops.model.sessions import has_host_id
     from fileops.record.brackets import Brackets
     from fileops.record.recorder import Recorder
     from fileops.record.turns import TurnRegistry
@@ -65,7 +67,6 @@ def start_recorder(
 
 def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> None:
     """Record the folders of a client from now on, also those that it opens later."""
-    from fileops.fs.spelling import real_path
 
     def record(folders: Sequence[str]) -> None:
         for folder in dict.fromkeys(map(real_path, folders)):

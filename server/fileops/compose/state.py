@@ -1,7 +1,6 @@
 """What the connections of a daemon share. Part of the composition root.
 
 A private daemon is this state with one connection. Belongs to the event loop, except where a comment names a thread.
-Imports are deferred until they are needed.
 """
 
 import asyncio
@@ -12,12 +11,25 @@ from typing import TYPE_CHECKING, Protocol
 
 from fileops.compose import files, recording
 from fileops.concurrency import shares
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.fs.overlay.filesystem import OverlayFileSystem
+from fileops.history.journal import History
+from fileops.model.record import ByPerson
 from fileops.model.sessions import SessionName
+from fileops.model.settings import EncodingRule
+from fileops.rpc.decode import InvalidParams
+from fileops.service.client.unreadable import EditorGlobs
+from fileops.service.hub.approvals import AskedEditors
+from fileops.service.hub.record_feed import RecordFeed
+from fileops.service.hub.routing import EventRouter
+from fileops.service.hub.sessions import SessionRegistry, Throttle
+from fileops.service.hub.unkept_feed import UnkeptFeed
+from fileops.service.review.queue import ReviewQueue
+from fileops.telemetry.calls import BorrowedSink
 
 if TYPE_CHECKING:
     from fileops.compose.embedding import OwnParts
     from fileops.fs.remote.router import RouterFileSystem
-    from fileops.model.record import ByPerson
     from fileops.model.settings import FreshnessRule
     from fileops.ports import EventSink, FileSystem
     from fileops.record.recorder import Recorder
@@ -70,9 +82,6 @@ class DaemonState:
 
     def __init__(self, own: "OwnParts | None" = None) -> None:
         """Args: own: parts of the program that the server is embedded in, in place of the server's."""
-        from fileops.fs.local.filesystem import LocalFileSystem
-        from fileops.service.review.queue import ReviewQueue
-
         self.own = own
         self.reviews = ReviewQueue()
         self._loop = asyncio.get_running_loop()
@@ -145,13 +154,6 @@ class Hub:
 
     def __init__(self, socket: str, end_session: "Callable[[SessionName], None]") -> None:
         """Args: socket: where the daemon listens."""
-        from fileops.service.client.unreadable import EditorGlobs
-        from fileops.service.hub.approvals import AskedEditors
-        from fileops.service.hub.record_feed import RecordFeed
-        from fileops.service.hub.routing import EventRouter
-        from fileops.service.hub.sessions import SessionRegistry, Throttle
-        from fileops.service.hub.unkept_feed import UnkeptFeed
-
         self.router = EventRouter()
         self.editors = AskedEditors()
         self.editor_globs = EditorGlobs()
@@ -186,8 +188,6 @@ class Hub:
 
     def person_of(self, editor: str) -> "ByPerson":
         """The user of an editor, by the name of its connection."""
-        from fileops.model.record import ByPerson
-
         connection = self.connections.get(editor)
         return ByPerson(session_id=editor, label="a person" if connection is None else connection.program)
 
@@ -220,10 +220,6 @@ class SharedParts:
         freshness: "FreshnessRule",
         events: "EventSink",
     ) -> None:
-        from fileops.fs.overlay.filesystem import OverlayFileSystem
-        from fileops.history.journal import History
-        from fileops.model.settings import EncodingRule
-        from fileops.telemetry.calls import BorrowedSink
 
         self._telemetry = files.telemetry()
         self.sinks: tuple[Sink, ...] = tuple(map(BorrowedSink, self._telemetry))  # for each client
@@ -288,8 +284,6 @@ class SharedParts:
 
     def require_same(self, options: "Options | None") -> None:
         """Raises: InvalidParams."""
-        from fileops.rpc.decode import InvalidParams
-
         if options is None:
             return
         advice = "differs from what the shared daemon began with; end it with `fileops-server stop`, or leave this out"

@@ -80,9 +80,3 @@ def value_at(capabilities: object, dotted: str) -> object:
     for key in dotted.split("."):
         capabilities = cast("dict[str, object]", capabilities).get(key) if isinstance(capabilities, dict) else None
     return capabilities
-
-
-def is_editor(client_capabilities: object) -> bool:
-    """Whether documents are likely to be opened: then the modules for them are loaded before the first one is."""
-    keeps_documents = isinstance(value_at(client_capabilities, "textDocument"), dict)
-    return keeps_documents or value_at(client_capabilities, "workspace.applyEdit") is True

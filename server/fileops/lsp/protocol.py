@@ -20,6 +20,7 @@ from cattrs import Converter
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
+from pygls.progress import Progress
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from fileops.lsp.converter import to_json
@@ -74,6 +75,8 @@ class Protocol(LanguageServerProtocol):
     own_params: the types of the params of `fileops/*` requests. on_lost: called with the params of a notification that
     could not be handled, and the reason. on_exit: gets the exit status when the client sends `exit`.
     """
+
+    progress: Progress  # of pygls, which would import it with its first server; the server's own is in progress.py
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         self._host = cast("Host", server)

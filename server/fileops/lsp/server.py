@@ -43,6 +43,8 @@ from fileops.rpc.errors import REQUEST_FAILED, RequestRefused, RpcError
 from fileops.service.plugins.catalog import processor_names, strategy_names, validator_names
 from fileops.wire.events import message_of, notification_of
 from fileops.wire.options import DecodedOptions, decode_options
+from fileops.wire.record import did_record
+from fileops.wire.rewinds import DidChangeUnkeptParams
 from fileops.wire.types import Options, Params
 
 if TYPE_CHECKING:
@@ -257,14 +259,10 @@ class LspServer(LanguageServer):
 
     def notify_recorded(self, entries: "Sequence[Entry]", n_more: int) -> None:
         """Send entries of the record to an editor that asked for them."""
-        from fileops.wire.record import did_record
-
         self.client.notify(DID_RECORD, did_record(entries, n_more))
 
     def notify_unkept(self, file_path: str | None) -> None:
         """Notify an editor that what is not kept of a file (None: of many) may be different."""
-        from fileops.wire.rewinds import DidChangeUnkeptParams
-
         self.client.notify(DID_CHANGE_UNKEPT, DidChangeUnkeptParams(file_path=file_path))
 
     @property

@@ -16,6 +16,8 @@ from fileops.model.requests import HistoryRequest
 from fileops.model.results import EditResult, ReadResult, UndoResult
 from fileops.model.sessions import SessionName
 from fileops.rpc.decode import decode
+from fileops.wire.changes import ApplyChangesParams, ApplyPatchParams, FileChange
+from fileops.wire.rewinds import RewindParams
 from fileops.wire.tools import tool_definitions
 from fileops.wire.types import AtLeastOne, EditParams, EditStep, MultiEditParams, ReadParams, UndoParams, WriteParams
 
@@ -283,15 +285,12 @@ async def _undo(service: "FileOps", call: ToolCall) -> Answer:
 
 async def _undo_turn(service: "FileOps", session: SessionName, file_path: str | None) -> Answer:
     """Undo all that the session did since its last prompt, by tools and by commands."""
-    from fileops.wire.rewinds import RewindParams
-
     turn_id = await service.rewinds.newest_turn(session)
     paths = None if file_path is None else [file_path]
     return await tools.rewind(service, RewindParams(turn_id=turn_id or "", paths=paths, by_session=session))
 
 
 async def _apply_changes(service: "FileOps", call: ToolCall) -> Answer:
-    from fileops.wire.changes import ApplyChangesParams, FileChange
 
     arguments = call.arguments
     assert isinstance(arguments, ApplyChangesArguments)
@@ -309,7 +308,6 @@ async def _apply_changes(service: "FileOps", call: ToolCall) -> Answer:
 
 
 async def _apply_patch(service: "FileOps", call: ToolCall) -> Answer:
-    from fileops.wire.changes import ApplyPatchParams
 
     arguments = call.arguments
     assert isinstance(arguments, ApplyPatchArguments)

@@ -24,6 +24,9 @@ from fileops.core import plan as planning
 from fileops.core import processing, splices, text, validation
 from fileops.core.decision import apply_decision, reason_of
 from fileops.core.diff.unified import change_of
+from fileops.core.merge import relevance
+from fileops.core.merge.relevance import foreign_ranges, shown_after
+from fileops.core.patch.hunks import plan_hunks
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
 from fileops.core.review.merge import Decided, Reopened, merge
@@ -53,6 +56,7 @@ from fileops.service.correction import NeedsCorrection, original_error, unmatche
 from fileops.service.edit_history import EditHistory
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about, texts_of
+from fileops.tracking.content_cache import diff_between
 from fileops.tracking.freshness import Freshness
 
 if TYPE_CHECKING:
@@ -234,9 +238,6 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
     def _replan(self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken) -> Plan:
         """Raises: ModifiedExternally, Stale, Cancelled."""
-        from fileops.core.merge import relevance
-        from fileops.tracking.content_cache import diff_between
-
         changed_by = self.freshness.changed_by(request.session_id, snapshot)
         if request.content is None:
             outcome = relevance.replan(base, snapshot, lambda content: self._plan_on(request, content, token))
@@ -257,8 +258,6 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken
     ) -> "Replanned | Relevance":
         """The new text was made of what the session was shown, so its changes are those to that."""
-        from fileops.core.merge import relevance
-
         if base.shown is None:
             return Relevance(reason="no_base")
         then = self._plan_on(request, with_data(snapshot, data=base.shown), token)
@@ -296,8 +295,6 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 check=token.check,
             )
         if request.hunks:
-            from fileops.core.patch.hunks import plan_hunks
-
             return plan_hunks(
                 snapshot,
                 fmt,
@@ -424,9 +421,6 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
     def _merged_over(self, request: EditRequest, snapshot: Snapshot, asked: Plan) -> Rebased:
         """What others have changed since the session was shown the file, of which it knows nothing yet."""
-        from fileops.core.merge.relevance import foreign_ranges
-        from fileops.tracking.content_cache import diff_between
-
         shown = asked.snapshot.data if asked.rebased is None else asked.rebased.shown
         is_tracked = self.freshness.is_tracked(request.session_id, snapshot.path)
         return Rebased(
@@ -463,8 +457,6 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         is_known_whole = plan.creates or request.content is not None
         rebased, shown, changed_by = plan.rebased, None, "external"
         if rebased is not None:
-            from fileops.core.merge.relevance import shown_after
-
             changed_by = rebased.changed_by
             shown = shown_after(rebased.shown, plan.snapshot.data, plan.splices)
 

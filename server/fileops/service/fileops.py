@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.delivery import when_delivered
+from fileops.core.patch.changes import to_changes
+from fileops.core.patch.parser import parse_patch
 from fileops.core.presentation.failures import failure_text
 from fileops.core.roots import Roots
 from fileops.model.changes import ChangeSetRequest, ChangeSetResult, PatchRequest, paths_of
@@ -26,6 +28,7 @@ from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import FileSystem
 from fileops.service.answers.shell_views import sightings_in
+from fileops.service.change_set import ChangeSetOperation
 from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import Asking, ClientApproval
 from fileops.service.client.edits import ClientEdits
@@ -34,8 +37,10 @@ from fileops.service.client.record import ClientRecord
 from fileops.service.client.rewinds import ClientRewinds
 from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
 from fileops.service.client.work import ClientWork
+from fileops.service.commands import CommandRunner
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.edit import EditOperation, Proposal
+from fileops.service.notices import NoticeBoard
 from fileops.service.reading.read import ReadOperation
 from fileops.service.session_files import SessionFiles, read_unshown
 from fileops.service.sessions import OpenSession
@@ -44,9 +49,7 @@ from fileops.telemetry.calls import Calls, excluded, note_outcome
 from fileops.telemetry.stats import Statistics
 
 if TYPE_CHECKING:
-    from fileops.service.commands import CommandRunner
     from fileops.service.hub.sessions import SessionRecord
-    from fileops.service.notices import NoticeBoard
 
 
 T = TypeVar("T")
@@ -158,7 +161,6 @@ class FileOps:
         client = self._client
         if client.executor_at is None or client.command_approver is None:
             return None
-        from fileops.service.commands import CommandRunner
 
         return CommandRunner(
             executor_at=client.executor_at,
@@ -289,9 +291,6 @@ class FileOps:
 
     async def apply_patch(self, request: PatchRequest) -> ChangeSetResult:
         """Make the changes that a patch says, together, or none of them."""
-        from fileops.core.patch.changes import to_changes
-        from fileops.core.patch.parser import parse_patch
-
         folder = request.cwd or next(iter(self.folders), None)
         try:
             if folder is not None and not folder.startswith("/"):
@@ -314,8 +313,6 @@ class FileOps:
 
     async def apply_changes(self, request: ChangeSetRequest) -> ChangeSetResult:
         """Make several changes together, or none of them."""
-        from fileops.service.change_set import ChangeSetOperation
-
         session_id = request.session_id
         session = self._sessions.get(session_id)
         paths = sorted({path for change in request.changes for path in paths_of(change)})
@@ -399,8 +396,6 @@ class FileOps:
         """
         board = self._notices
         if board is None:
-            from fileops.service.notices import NoticeBoard
-
             moves_base = self.settings.freshness == "relevant"
             board = self._notices = NoticeBoard(self._workspace.freshness, self._in_flight, moves_base=moves_base)
         roots = self._read_roots

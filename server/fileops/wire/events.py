@@ -3,6 +3,7 @@
 A module for itself: events are sent without the translation of requests and results.
 """
 
+from fileops.core.presentation.notices import recovered_text
 from fileops.model.events import (
     ApprovalModeChanged,
     BecameStale,
@@ -34,6 +35,5 @@ def message_of(event: Event) -> str | None:
     """Return the sentence that the client's user is shown beside the notification, None if there is none."""
     if not isinstance(event, DidRecover):
         return None
-    from fileops.core.presentation.notices import recovered_text
 
     return recovered_text(event)

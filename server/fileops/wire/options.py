@@ -8,6 +8,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
+from fileops.core.globs import Glob, fault_of_glob
+from fileops.core.legacy_text import fault_of_encoding
 from fileops.model.settings import EncodingRule, Limits, Settings, Texts
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.wire.types import EncodingOptions, FilesystemOptions, LimitOptions, Options, TextOptions
@@ -63,8 +65,6 @@ def _settings(options: Options) -> Settings:
     if options.processors is not None:
         values["processors"] = tuple(options.processors)
     for index, glob in enumerate(options.unreadable or ()):
-        from fileops.core.globs import fault_of_glob
-
         if (fault := fault_of_glob(glob)) is not None:
             raise InvalidParams(fault, f".unreadable[{index}]")
     if options.unreadable is not None:
@@ -80,8 +80,6 @@ def _settings(options: Options) -> Settings:
 
 
 def _encoding_rule(entry: EncodingOptions, index: int) -> EncodingRule:
-    from fileops.core.globs import Glob
-    from fileops.core.legacy_text import fault_of_encoding
 
     try:
         Glob(entry.glob)

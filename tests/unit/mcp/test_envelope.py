@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fileops.compose.client_adapters import NoEvents
+from fileops.compose.mcp_connection import NoEvents
 from fileops.fs.memory import MemoryFileSystem
 from fileops.mcp.elicitation import McpApprover
 from fileops.mcp.host_sessions import HostSessions

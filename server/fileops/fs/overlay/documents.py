@@ -196,7 +196,11 @@ class DocumentStore:
 
     def wrote(self, disk: Snapshot) -> None:
         """Note that the daemon wrote the file: documents that show this text later were reloaded. Must not raise."""
-        facts = facts_of(disk)
+        with self._state:
+            is_open = bool(self._table.at(disk.path))
+        if not is_open:
+            return
+        facts = facts_of(disk)  # reads the whole text, so not under the lock
         with self._state:
             for document in self._table.at(disk.path):
                 self._table.update(document.key, document.serial, lambda now: with_file_text(now, facts.digest))

@@ -1,8 +1,6 @@
 """OverlayFileSystem: the files as the user sees them, open documents overlaid on another filesystem.
 
-`documents.py` decides which text is effective, `editor_commit.py` changes unsaved text. Both are loaded at `initialize`
-for an editor, else with the first document, because an agent without an editor never opens one. A document that was
-opened while they could not be loaded is not forgotten: its file is refused until they are.
+`documents.py` decides which text is effective, `editor_commit.py` changes unsaved text.
 """
 
 import logging
@@ -15,6 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace as with_changes
 
 from fileops.fs.os_errors import at_path
+from fileops.fs.overlay.documents import DocumentStore
+from fileops.fs.overlay.editor_commit import EditorCommit
 from fileops.fs.streams import BytesStream
 from fileops.model.changes import PlannedFile
 from fileops.model.documents import DocumentKey
@@ -24,15 +24,12 @@ from fileops.model.errors import (
     ApplyRefused,
     DocumentUnknown,
     FileMissing,
-    FileOpsError,
     SetConflict,
 )
 from fileops.model.files import Committed, Snapshot, Stamp
 from fileops.ports import CommitHooks, ContentStream, DocumentSink, Editor, FileSystem, SetHooks
 
 if TYPE_CHECKING:
-    from fileops.fs.overlay.documents import DocumentStore
-    from fileops.fs.overlay.editor_commit import EditorCommit
     from fileops.fs.overlay.state import DocumentState, EffectiveDocument, OpenDocument
     from fileops.model.documents import DocumentChange, PositionEncoding
 
@@ -49,15 +46,13 @@ class OverlayFileSystem:
 
     def __init__(self, delegate: FileSystem, *, verify_s: float = VERIFY_S) -> None:
         self._delegate = delegate
-        self._verify_s = verify_s
         self.on_change: Callable[[str], None] = lambda _path: None
         # Called with the editor's name, the path, and what was saved; on_closed also when an editor is gone.
         self.on_saved: Callable[[str, str, str], None] = lambda _editor, _path, _text: None
         self.on_closed: Callable[[str, str], None] = lambda _editor, _path: None
-        self._documents: DocumentStore | None = None  # until `load`, on the event loop
-        self._editor_commit: EditorCommit | None = None  # with them
-        self._unloaded: Mapping[DocumentKey, str] = {}  # until then: path of what was opened; never mutated
         self._editors: dict[str, _ConnectedEditor] = {}  # changed on the event loop only
+        self._documents = DocumentStore(delegate, lambda name: self._editors[name].encoding())
+        self._editor_commit = EditorCommit(documents=self._documents, find_editor=self._find_editor, verify_s=verify_s)
 
     def connect(self, editor: Editor, encoding: "Callable[[], PositionEncoding]", name: str = "") -> DocumentSink:
         """Add an editor and return the sink of its messages. `encoding` returns what it negotiated for positions."""
@@ -67,27 +62,10 @@ class OverlayFileSystem:
     def disconnect(self, name: str) -> None:
         """Forget an editor and its documents. Called on any thread."""
         self._editors.pop(name, None)
-        self._unloaded = {key: path for key, path in self._unloaded.items() if key.editor != name}
-        if self._documents is not None:
-            paths = self._documents.dropped(name)
-            self._report_all(paths)
-            for path in paths:
-                self.on_closed(name, path)
-
-    def load(self) -> "DocumentStore":
-        """Raises: ImportError, OSError."""
-        if self._documents is None:
-            from fileops.fs.overlay.documents import DocumentStore
-            from fileops.fs.overlay.editor_commit import EditorCommit
-
-            documents = DocumentStore(self._delegate, lambda name: self._editors[name].encoding())
-            for key, path in self._unloaded.items():
-                documents.opened_unknown(key, path, _NOT_KEPT)
-            self._editor_commit = EditorCommit(
-                documents=documents, find_editor=self._find_editor, verify_s=self._verify_s
-            )
-            self._documents = documents
-        return self._documents
+        paths = self._documents.dropped(name)
+        self._report_all(paths)
+        for path in paths:
+            self.on_closed(name, path)
 
     def _find_editor(self, name: str) -> "tuple[Editor, PositionEncoding] | None":
         connected = self._editors.get(name)
@@ -96,25 +74,18 @@ class OverlayFileSystem:
     # --- what editors say (event loop): see ports.DocumentSink --------------------------------------------------
 
     def opened(self, key: DocumentKey, path: str, version: int, text: str) -> None:
-        if (documents := self._loaded({key: path})) is not None:
-            documents.opened(key, path, version, text)
+        self._documents.opened(key, path, version, text)
 
     def opened_unknown(self, key: DocumentKey, path: str, reason: str) -> None:
-        if (documents := self._loaded({key: path})) is not None:
-            documents.opened_unknown(key, path, reason)
+        self._documents.opened_unknown(key, path, reason)
 
     def changed(self, key: DocumentKey, version: int, changes: "Sequence[DocumentChange]") -> bool:
-        if (documents := self._loaded({})) is None:
-            return key in self._unloaded
-        return self._report(documents.changed(key, version, changes))
+        return self._report(self._documents.changed(key, version, changes))
 
     def mark_unknown(self, editor: str, uri: str | None, reason: str) -> None:
-        if self._documents is not None:
-            self._report_all(self._documents.mark_unknown(editor, uri, reason))
+        self._report_all(self._documents.mark_unknown(editor, uri, reason))
 
     def saved(self, key: DocumentKey) -> None:
-        if self._documents is None:
-            return
         path = self._documents.saved(key)
         self._report(path)
         document = self._documents.named(key)
@@ -122,23 +93,10 @@ class OverlayFileSystem:
             self.on_saved(key.editor, path, document.text.text)
 
     def closed(self, key: DocumentKey) -> None:
-        self._unloaded = {opened: path for opened, path in self._unloaded.items() if opened != key}
-        if self._documents is not None:
-            path = self._documents.closed(key)
-            self._report(path)
-            if path is not None:
-                self.on_closed(key.editor, path)
-
-    def _loaded(self, opened: Mapping[DocumentKey, str]) -> "DocumentStore | None":
-        """Load the documents. None if that fails; then what is opened is remembered."""
-        if self._documents is None and not opened and not self._unloaded:
-            return None  # a change of nothing
-        try:
-            return self.load()
-        except (ImportError, OSError) as fault:
-            self._unloaded = {**self._unloaded, **opened}
-            log.error("open documents cannot be kept, and their files are refused: %s", fault)
-            return None
+        path = self._documents.closed(key)
+        self._report(path)
+        if path is not None:
+            self.on_closed(key.editor, path)
 
     def _report(self, path: str | None) -> bool:
         if path is not None:
@@ -150,25 +108,20 @@ class OverlayFileSystem:
             self.on_change(path)
 
     def classify_pending(self, editor: str = "") -> None:
-        if self._documents is not None:
-            self._report_all(self._documents.classify_pending(editor))
+        self._report_all(self._documents.classify_pending(editor))
 
     def has_unclassified(self, editor: str) -> bool:
-        return self._documents is not None and self._documents.has_unclassified(editor)
+        return self._documents.has_unclassified(editor)
 
     def is_open_in(self, editor: str, path: str) -> bool:
         """Whether the editor has a document open there, as last resolved or as given. Waits for nothing."""
-        if self._documents is None:
-            return any(key.editor == editor and given == path for key, given in self._unloaded.items())
         return self._documents.is_open_in(editor, path)
 
     def last_open_at(self, canonical_path: str) -> "Sequence[OpenDocument]":
         """The documents that are open there, as last resolved or as given. Waits for nothing."""
-        return () if self._documents is None else self._documents.last_at(canonical_path)
+        return self._documents.last_at(canonical_path)
 
     def is_open(self, canonical_path: str) -> bool:
-        if self._documents is None:
-            return self._is_unloaded(canonical_path)
         return bool(self._documents.at(canonical_path))
 
     # --- FileSystem --------------------------------------------------------------------------------------------
@@ -195,8 +148,7 @@ class OverlayFileSystem:
 
     def try_open_cached(self, path: str) -> ContentStream | None:
         """Return a stream only if no document can be open on the file: classifying one would read the disk."""
-        may_be_open = bool(self._unloaded) if self._documents is None else self._documents.may_be_open(path)
-        return None if may_be_open else self._delegate.try_open_cached(path)
+        return None if self._documents.may_be_open(path) else self._delegate.try_open_cached(path)
 
     def read(self, path: str) -> Snapshot:
         while True:
@@ -215,7 +167,7 @@ class OverlayFileSystem:
         path = snapshot.path
         effective, state = self._effective(path)
         is_unsaved = snapshot.is_left or (state is not None and state.kind == "dirty")
-        if is_unsaved and self._editor_commit is not None:
+        if is_unsaved:
             if not snapshot.exists:
                 raise AlreadyExists
             with self._delegate.lock(path):
@@ -269,16 +221,15 @@ class OverlayFileSystem:
         editor_commit = self._editor_commit
         in_documents = [file for file in files if file.snapshot.path in unsaved]
         on_disk = [file for file in files if file.snapshot.path not in unsaved]
-        assert editor_commit is not None or not in_documents
         by_editor: list[tuple[Snapshot, Committed]] = []
-        writes = () if editor_commit is None else editor_commit.planned(in_documents)
+        writes = editor_commit.planned(in_documents)
 
         def before() -> None:
             for path, effective in known.items():
                 with at_path(path):
                     self._require_same(path, effective)
             hooks.before()
-            if editor_commit is not None and writes:
+            if writes:
                 made = editor_commit.commit(writes, hooks.on_cancel)
                 by_editor.extend(zip((file.snapshot for file in in_documents), made, strict=True))
 
@@ -304,7 +255,7 @@ class OverlayFileSystem:
         try:
             return in_order(self._delegate.replace_set(set_id, disk_forms, guarded, is_strict=is_strict))
         except BaseException as error:
-            left = editor_commit.put_back(by_editor) if editor_commit is not None else ()
+            left = editor_commit.put_back(by_editor)
             if left:
                 raise _with_left(error, left) from error
             raise
@@ -319,9 +270,6 @@ class OverlayFileSystem:
 
     def _effective(self, path: str) -> "tuple[EffectiveDocument, DocumentState] | tuple[None, None]":
         """Return the document that counts and its state. Raises: DocumentUnknown, and as `read`."""
-        if self._documents is None:
-            self._require_loaded(path)
-            return None, None
         effective = self._documents.effective(path)
         if effective is None:
             return None, None
@@ -330,30 +278,12 @@ class OverlayFileSystem:
             raise DocumentUnknown(reason="" if doubt is None else doubt.reason)
         return effective, effective.state
 
-    def _require_loaded(self, path: str) -> None:
-        if self._is_unloaded(path):
-            raise DocumentUnknown(reason=_NOT_KEPT)
-
-    def _is_unloaded(self, path: str) -> bool:
-        unloaded = self._unloaded
-        return bool(unloaded) and any(self._may_be_at(given_path, path) for given_path in unloaded.values())
-
-    def _may_be_at(self, given_path: str, path: str) -> bool:
-        try:
-            return self._delegate.resolve(given_path) == path
-        except FileOpsError:
-            return given_path == path
-
     def _wrote(self, committed: Committed) -> None:
-        if self._documents is not None:
-            self._documents.wrote(committed.snapshot)
+        self._documents.wrote(committed.snapshot)
 
     def _require_same(self, path: str, effective: "EffectiveDocument | None") -> None:
         """Raises: Stale, DocumentUnknown."""
-        if self._documents is not None:  # it may have been loaded since
-            self._documents.require_same(path, effective)
-        else:
-            self._require_loaded(path)
+        self._documents.require_same(path, effective)
 
 
 class _ConnectedEditor(Struct, frozen=True):
@@ -457,9 +387,6 @@ def _with_left(error: BaseException, left: tuple[str, ...]) -> SetConflict:
         return SetConflict(files=(*error.files, *left), reason=error.reason, kept=error.kept)
     reason = "a file could not be written, and an editor did not take its part of the changes back"
     return SetConflict(files=left, reason=reason)
-
-
-_NOT_KEPT = "a part of the server could not be loaded when the editor opened it"
 
 
 def _disk_form(snapshot: Snapshot) -> Snapshot:
