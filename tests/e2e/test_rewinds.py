@@ -67,7 +67,7 @@ async def by_line(editor: LspClient, file: Path) -> dict[int, str]:
         number: part["by"]["kind"]
         for part in parts
         if part["by"] is not None
-        for number in range(part["start_line"], part["end_line"] + 1)
+        for number in range(part["first_line"], part["first_line"] + part["n_lines"])
     }
 
 
@@ -127,3 +127,34 @@ async def test_undo_of_a_session_writes_hard_linked_files_too(editor: LspClient,
     assert code_of(await undone(editor, session_id="agent")) is None
     assert (file.read_text(), other.read_text(), twin.read_text()) == (OLD, OLD, OLD)
     assert other.samefile(twin)
+
+
+async def test_rewind_of_many_edits_of_a_long_file_undoes_all(editor: LspClient, file: Path) -> None:
+    """As an undo of the session does: the work is bounded by what is changed, not by the contents together."""
+    n_edits, lines = 60, [f"line {n} of a file of more than a megabyte\n" for n in range(30_000)]
+    file.write_text("".join(lines))
+    for n in range(n_edits):
+        at = n * 400
+        params = {"file_path": str(file), "offset": at + 1, "limit": 2, "session_id": "agent"}
+        await editor.call("fileops/read", params)
+        result = await editor.edit(file, lines[at], f"LINE {n}\n", "agent")
+        assert code_of(result) is None, result
+    result = await rewound(editor, session_id="agent")
+    assert (result["details"]["n_undone"], result["details"]["n_left"]) == (n_edits, 0)
+    assert file.read_text() == "".join(lines)
+
+
+async def test_redo_of_a_part_of_a_rewind_is_the_agents_again(editor: LspClient, file: Path) -> None:
+    """R-REW-7. Blame, the list of what is not kept, and the next rewind agree."""
+    await edited(editor, file, "four", "4")
+    await edited(editor, file, "nine", "9")
+    first = await rewound(editor, session_id="agent")
+    await edited(editor, file, "four", "vier")
+    redo = await rewound(editor, rewind_id=first["details"]["rewind_id"])
+    assert (code_of(redo), file.read_text()) == (None, OLD.replace("four", "vier").replace("nine", "9"))
+    assert await by_line(editor, file) == {4: "session", 9: "session"}
+    unkept = await editor.call("fileops/unkept", {"file_path": str(file)})
+    assert [change["start_line"] for change in unkept["files"][0]["changes"]] == [4, 9]
+    again = await rewound(editor, session_id="agent")
+    assert (code_of(again), file.read_text()) == (None, OLD)
+    assert await by_line(editor, file) == {}

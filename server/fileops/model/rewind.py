@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fileops.model.edits import Change, LineRange
+from fileops.model.edits import Change, LineRange, Splice
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Source
 from fileops.model.record import By, Command, CountedTurn, Entry
@@ -21,14 +21,26 @@ LeftReason = Literal["overlaps", "unknown_before", "recreated", "unsure", "not_k
 
 PlaceKind = Literal["added", "changed", "removed", "file"]
 FileOperation = Literal["create", "modify", "delete"]
+StepKind = Literal["create", "modify", "delete"]
 
 
 class FileStep(Struct, frozen=True):
-    """One recorded change of a file; a content is None where no file was."""
+    """One change of a file, as undos and blame take it.
 
-    entry_id: str
+    step_id: of an entry. before, after: digests of the contents, None where no file was. reverse: splices over the
+    content after it (after a deletion: over b""); None of a change that was only observed: the contents are compared.
+    """
+
+    step_id: str
     before: bytes | None
     after: bytes | None
+    reverse: tuple[Splice, ...] | None = None
+
+    @property
+    def kind(self) -> StepKind:
+        if self.before is None:
+            return "create"
+        return "delete" if self.after is None else "modify"
 
 
 class RewindTarget(Struct, frozen=True):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from fileops.core import text
 from fileops.core.merge.undo import current_ranges
 from fileops.history.journal import History
+from fileops.model.edits import Span
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Snapshot, TextFormat
 from fileops.model.history import AppliedEdit
@@ -74,7 +75,8 @@ def _ranges_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[Agent
     """Top to bottom. Ranges that share a line, or are on neighbouring lines, are one range."""
     fmt = text.detect_format(present)
     lines: list[tuple[int, int]] = []
-    for span in sorted(current_ranges(edit, base, present), key=lambda span: span.start):
+    spans = [Span(0, len(present))] if edit.kind == "create" else current_ranges(edit.reverse, base, present)
+    for span in sorted(spans, key=lambda span: span.start):
         first = _editor_line(present, fmt, span.start)
         last = _editor_line(present, fmt, max(span.start, span.end - fmt.unit_bytes))
         if lines and first <= lines[-1][1] + 1:

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
 from fileops.core.decision import apply_decision, decision_about, reason_of
-from fileops.core.merge.undo import undo_edits
+from fileops.core.merge.texts import StepTexts
+from fileops.core.merge.undo import Undone, undo_edits
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
 from fileops.history.journal import History
@@ -27,6 +28,7 @@ from fileops.model.internal_errors import PathMoved
 from fileops.model.record import ByPerson
 from fileops.model.requests import UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
+from fileops.model.rewind import FileStep
 from fileops.model.sessions import NO_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
@@ -243,7 +245,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         if snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
             raise BinaryFile
         present = snapshot.data if snapshot.exists else None
-        undone = undo_edits(edits, present, self.op.history.contents(path).after, self.op.history.edits(path=path))
+        undone = undo_in_file(self.op.history, edits, present)
         change = planned_restoration(snapshot, undone, file_path=given, limits=self.op.settings.limits)
         newest = edits[0]
         old_path = newest.renamed_from
@@ -258,6 +260,19 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         if permissions is not None:
             plan = replace(plan, change=outputs.with_permissions(plan.change, permissions))
         return replace(change, plan=plan, new_path=old_path, permissions=permissions)
+
+
+def undo_in_file(history: History, edits: Sequence[AppliedEdit], present: bytes | None) -> Undone:
+    """What an undo of edits of one file, newest first, makes of its present content. Raises: UndoConflict."""
+    path = edits[0].path
+    known, contents = history.edits(path=path), history.contents(path)
+    after = {edit.after: edit.edit_id for edit in reversed(known) if edit.after is not None}
+    texts = StepTexts(lambda digest: contents.after(after[digest]) if digest in after else None)
+    return undo_edits(list(map(_step_of, edits)), present, texts, list(map(_step_of, known)))
+
+
+def _step_of(edit: AppliedEdit) -> FileStep:
+    return FileStep(edit.edit_id, edit.before, edit.after, edit.reverse)
 
 
 def _permissions_to_restore(edits: Sequence[AppliedEdit], snapshot: Snapshot) -> Permissions | None:

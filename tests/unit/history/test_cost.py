@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from contract.recording import RecordingHooks
-from fileops.core.merge.undo import undo_edits
 from fileops.core.plan import plan
 from fileops.core.text import detect_format
 from fileops.fs.memory import MemoryFileSystem
@@ -18,6 +17,7 @@ from fileops.model.edits import Edit
 from fileops.model.errors import UndoConflict
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
+from fileops.service.undo import undo_in_file
 from support.commits import commit_of
 
 PATH = "/w/f"
@@ -72,7 +72,7 @@ def undo_steps(n_edits: int, present: Callable[[bytes], bytes], expected: Callab
     before = "".join(f"line {n} old\n" for n in range(n_edits)).encode()
     edits, there = history.edits(path=PATH), present(disk.read(PATH).data)
     undone: list[bytes | None] = []
-    steps = n_steps(lambda: undone.append(undo_edits(edits, there, history.contents(PATH).after).content))
+    steps = n_steps(lambda: undone.append(undo_in_file(history, edits, there).content))
     assert undone == [expected(before)]
     return steps
 
@@ -81,13 +81,12 @@ def undo_steps_of_one_session(n_edits: int, later: Callable[[bytes], bytes]) -> 
     """Two sessions edit every other line."""
     history, disk = edited(n_edits, n_sessions=2)
     lines = (f"line {n} new, {n * 7}\n" if n % 2 else f"line {n} old\n" for n in range(n_edits))
-    edits, known, there = (
+    edits, there = (
         history.edits(session_id=SessionName("0")),
-        history.edits(path=PATH),
         later(disk.read(PATH).data),
     )
     undone: list[bytes | None] = []
-    steps = n_steps(lambda: undone.append(undo_edits(edits, there, history.contents(PATH).after, known).content))
+    steps = n_steps(lambda: undone.append(undo_in_file(history, edits, there).content))
     assert undone == [later("".join(lines).encode())]
     return steps
 
@@ -121,7 +120,7 @@ def test_undo_of_one_edit_of_a_long_history_has_quasilinear_cost(at: int, later:
         history, disk = edited(n_edits)
         known, there = history.edits(path=PATH), later(disk.read(PATH).data)
         undone: list[bytes | None] = []
-        n = n_steps(lambda: undone.append(undo_edits([known[at]], there, history.contents(PATH).after, known).content))
+        n = n_steps(lambda: undone.append(undo_in_file(history, [known[at]], there).content))
         line = range(n_edits)[-1 - at]
         assert undone == [there.replace(b"line %d new, %d\n" % (line, line * 7), b"line %d old\n" % line)]
         return n
@@ -155,10 +154,9 @@ AT_ONE_PLACE: dict[str, tuple[Callable[[int], str], Callable[[int], tuple[str, s
 def undo_steps_beside_another(name: str, n_edits: int) -> int:
     before, edit = AT_ONE_PLACE[name]
     history, disk = made(before(n_edits), [(str(n % 2), *edit(n)) for n in range(n_edits)])
-    known = history.edits(path=PATH)
     edits = history.edits(session_id=SessionName("0"))
     there, undone = disk.read(PATH).data, list[bytes | None]()
-    steps = n_steps(lambda: undone.append(undo_edits(edits, there, history.contents(PATH).after, known).content))
+    steps = n_steps(lambda: undone.append(undo_in_file(history, edits, there).content))
     _, disk = made(before(n_edits), [("1", *edit(n)) for n in range(1, n_edits, 2)])
     assert undone == [disk.read(PATH).data]
     return steps
@@ -185,9 +183,9 @@ def test_undo_of_edits_restored_by_another_session_has_quadratic_cost_at_most():
             )
         ]
         history, disk = made("".join(f"line {n} old\nmiddle {n}\nother {n}\nend {n}\n" for n in lines), edits)
-        known, mine, there = history.edits(path=PATH), history.edits(session_id=SessionName("0")), disk.read(PATH).data
+        mine, there = history.edits(session_id=SessionName("0")), disk.read(PATH).data
         undone: list[bytes | None] = []
-        n = n_steps(lambda: undone.append(undo_edits(mine, there, history.contents(PATH).after, known).content))
+        n = n_steps(lambda: undone.append(undo_in_file(history, mine, there).content))
         assert undone == [there]
         return n
 
@@ -201,7 +199,7 @@ def test_undo_that_meets_a_conflict_costs_little_more():
 
         def work() -> None:
             with pytest.raises(UndoConflict):
-                undo_edits(history.edits(path=PATH), there, history.contents(PATH).after)
+                undo_in_file(history, history.edits(path=PATH), there)
 
         return n_steps(work)
 
@@ -212,7 +210,7 @@ def test_edits_are_marked_as_undone_without_visiting_all():
     def steps(n_edits: int) -> int:
         history, disk = edited(n_edits)
         edits, snapshot = history.edits(path=PATH), disk.read(PATH)
-        undone = undo_edits(edits, snapshot.data, history.contents(PATH).after)
+        undone = undo_in_file(history, edits, snapshot.data)
         committed = disk.replace(snapshot, undone.splices, RecordingHooks())
         planned = plan(snapshot, detect_format(b""), [Edit(old_string="line 0", new_string="x")], limits=Limits())
         planned = replace(planned, splices=undone.splices)

@@ -10,8 +10,10 @@ from itertools import accumulate, pairwise
 
 from msgspec import Struct
 
+from fileops.core import splices as splicing
 from fileops.core.diff.contents import line_spans, splices_between
 from fileops.core.diff.lines import changed_ranges
+from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.text import detect_format, newline_of, split_lines
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
@@ -49,17 +51,20 @@ class _Piece(Struct, gc=False):
 
 
 def owners_of_lines(
-    steps: Sequence[FileStep], present: bytes, undoes: Mapping[str, Sequence[str]] | None = None
+    steps: Sequence[FileStep],
+    present: bytes,
+    content_of: ContentOf,
+    undoes: Mapping[str, Collection[str]] | None = None,
 ) -> list[OwnedLines]:
     """Return who changed each line last, top to bottom. A line belongs to the newest change of a word of it.
 
-    steps: oldest first. undoes: of steps that are undos, the steps that they undid: text that one restores belongs to
-    whom it belonged to before.
+    steps: oldest first. content_of: see rewind_file. undoes: of steps that are undos, the steps that they undid: text
+    that one restores belongs to whom it belonged to before.
     """
-    pieces = _pieces(steps, present, undoes or {})
+    pieces = _pieces(steps, present, StepTexts(content_of), undoes or {})
     result: list[OwnedLines] = []
     for number, owner in enumerate(_newest_by_line(pieces, present), 1):
-        entry_id = None if owner < 0 else steps[owner].entry_id
+        entry_id = None if owner < 0 else steps[owner].step_id
         if result and result[-1].entry_id == entry_id:
             result[-1] = OwnedLines(result[-1].first_line, result[-1].n_lines + 1, entry_id)
         else:
@@ -68,21 +73,26 @@ def owners_of_lines(
 
 
 def own_places(
-    steps: Sequence[FileStep], chosen: Collection[str], present: bytes | None, rewound: bytes | None
+    steps: Sequence[FileStep],
+    chosen: Collection[str],
+    present: bytes | None,
+    rewound: bytes | None,
+    content_of: ContentOf,
 ) -> list[ChangedPlace]:
     """Return what the chosen steps still make of the present content, as the smallest runs of lines, top to bottom.
 
     rewound: the content after a rewind of them. What others wrote over or beside their text is in both contents, so it
-    is no such place.
+    is no such place. content_of: see rewind_file.
     """
     if rewound == present:
         return []
     if present is None:  # the file was deleted
-        ids = tuple(step.entry_id for step in steps if step.entry_id in chosen)
+        ids = tuple(step.step_id for step in steps if step.step_id in chosen)
         return [ChangedPlace(1, 0, 0, 0, rewound or b"", ids)]
     by_place = _splices_of_lines(rewound or b"", present, is_created=rewound is None)
-    mine = [number for number, step in enumerate(steps) if step.entry_id in chosen]
-    pieces = _pieces(steps, present, {}) if len(mine) > 1 else []  # else each place is of the only chosen step
+    mine = [number for number, step in enumerate(steps) if step.step_id in chosen]
+    # The only chosen step has all places.
+    pieces = _pieces(steps, present, StepTexts(content_of), {}) if len(mine) > 1 else []
     starts = [0, *accumulate(piece.n_bytes for piece in pieces)]
     places: list[ChangedPlace] = []
     for first_line, n_lines, start, end, removed in by_place:
@@ -90,7 +100,7 @@ def own_places(
         first, stop = max(bisect_left(starts, start) - 1, 0), bisect_right(starts, end)
         near = _between(pieces[first:stop], start, end, at=starts[first])
         owners = {piece.owner for piece in near} & set(mine)
-        ids = tuple(steps[number].entry_id for number in sorted(owners or mine))
+        ids = tuple(steps[number].step_id for number in sorted(owners or mine))
         places.append(ChangedPlace(first_line, n_lines, start, end, removed, ids))
     return places
 
@@ -105,7 +115,7 @@ def without_returns(steps: Sequence[FileStep], chosen: Collection[str]) -> list[
     for step in steps:
         kept.append(step)
         for n in range(len(kept) - 1, 0, -1):
-            if kept[n].entry_id in chosen:
+            if kept[n].step_id in chosen:
                 break
             if kept[n - 1].after == step.after:
                 del kept[n:]
@@ -142,30 +152,35 @@ def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:
 # --- pieces -----------------------------------------------------------------------------------------------------------
 
 
-def _pieces(steps: Sequence[FileStep], present: bytes, undoes: Mapping[str, Sequence[str]]) -> list[_Piece]:
-    content = steps[0].before or b"" if steps else present
+def _pieces(
+    steps: Sequence[FileStep], present: bytes, texts: StepTexts, undoes: Mapping[str, Collection[str]]
+) -> list[_Piece]:
+    content = (texts.before(steps[0]) or b"") if steps else present
+    at = steps[0].before if steps else None
     pieces = [_Piece(len(content), -1)]
     removed: dict[tuple[str, bytes], list[_Piece]] = {}
     for number, step in enumerate(steps):
-        if (step.before or b"") != content:  # something that is not recorded changed it
-            pieces = _replaced(pieces, _splices(content, step.before or b""), -1)
-        splices = _splices(step.before or b"", step.after or b"")
+        splices = texts.forward(step)
+        if splices is None:  # its content is gone: what it wrote is nobody's
+            continue
+        if step.before != at:  # something that is not recorded changed it
+            before = texts.before(step) or b""
+            pieces, content = _replaced(pieces, _splices(content, before), -1), before
         restored = {
-            text: owners for entry_id in undoes.get(step.entry_id, ()) for text, owners in _texts(removed, entry_id)
+            text: owners for step_id in undoes.get(step.step_id, ()) for text, owners in _texts(removed, step_id)
         }
         for splice in splices if undoes else ():
             if splice.start < splice.end:
-                text = (step.before or b"")[splice.start : splice.end]
-                removed[step.entry_id, text] = [
+                removed[step.step_id, content[splice.start : splice.end]] = [
                     _Piece(piece.n_bytes, piece.owner) for piece in _between(pieces, splice.start, splice.end)
                 ]
         pieces = _replaced(pieces, splices, number, restored)
-        content = step.after or b""
+        content, at = splicing.apply(content, splices), step.after
     return _replaced(pieces, _splices(content, present), -1)
 
 
-def _texts(removed: Mapping[tuple[str, bytes], list[_Piece]], entry_id: str) -> Iterator[tuple[bytes, list[_Piece]]]:
-    return ((text, owners) for (owner, text), owners in removed.items() if owner == entry_id)
+def _texts(removed: Mapping[tuple[str, bytes], list[_Piece]], step_id: str) -> Iterator[tuple[bytes, list[_Piece]]]:
+    return ((text, owners) for (owner, text), owners in removed.items() if owner == step_id)
 
 
 def _splices(before: bytes, after: bytes) -> tuple[Splice, ...]:

@@ -1,6 +1,6 @@
 """Rewind of one author's part of one file, which others changed in between. Pure.
 
-A recorded change is a pair of contents. The changes to undo are undone together (undo.py), which keeps every word
+The changes to undo are undone together (undo.py), which keeps every word
 of the changes between and after them. If that meets a conflict, their places are tried in ever smaller groups, the
 newest first: what works is undone, the rest is left alone and listed. Nothing is guessed.
 """
@@ -10,17 +10,15 @@ from itertools import chain, pairwise
 
 from msgspec import Struct
 
-from fileops.core import splices as splicing
 from fileops.core.diff.contents import is_of_word, splices_between, words_of
+from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.merge.undo import Undone, undo_edits
 from fileops.core.text import detect_format, line_end, line_start, split_lines
 from fileops.model.digest import content_digest
 from fileops.model.edits import LineRange, Splice
 from fileops.model.errors import UndoConflict
 from fileops.model.files import TextFormat
-from fileops.model.history import AppliedEdit, EditKind
 from fileops.model.rewind import FileStep
-from fileops.model.sessions import NO_SESSION
 
 # The work for one file is bounded; places that were not tried are left, as those in conflict are. In a file of forty
 # short lines that three authors rewrite 60 times, up to 30 places are in conflict. A try takes 1 to 10 ms there.
@@ -45,35 +43,48 @@ class PlaceLeft(Struct, frozen=True):
 class Rewound(Struct, frozen=True, kw_only=True):
     """The result of a rewind. content: None if no file remains.
 
-    undone: the changes that are undone whole, newest first. left: places of the others, newest first.
+    undone: the changes that are undone whole, newest first. left: places of the others, newest first. partly: those of
+    which other places are undone.
     """
 
     content: bytes | None
     undone: tuple[str, ...]
     left: tuple[PlaceLeft, ...] = ()
+    partly: frozenset[str] = frozenset()
 
 
 def rewind_file(
-    steps: Sequence[FileStep], chosen: Collection[str], present: bytes | None, cancelled: Collection[str] = ()
+    steps: Sequence[FileStep],
+    chosen: Collection[str],
+    present: bytes | None,
+    content_of: ContentOf,
+    cancelled: Collection[str] = (),
 ) -> Rewound:
     """Undo the chosen steps of one file, which are given oldest first.
 
-    cancelled: steps that cancel each other out, such as an earlier rewind and its redo. They are undone as well,
-    which changes nothing by itself, so that they do not count as changes of others to the text of the chosen ones.
+    content_of: the content with a digest, None if it is not known. cancelled: steps that cancel each other out, such as
+    an earlier rewind and its redo. They are undone as well, which changes nothing by itself, so that they do not count
+    as changes of others to the text of the chosen ones.
     """
-    ours = tuple(step.entry_id for step in reversed(steps) if step.entry_id in chosen)
+    ours = tuple(step.step_id for step in reversed(steps) if step.step_id in chosen)
     if not ours:
         return Rewound(content=present, undone=())
-    steps = _without_detours(steps, cancelled)
-    first = next(n for n, step in enumerate(steps) if step.entry_id in chosen or step.entry_id in cancelled)
-    if _is_present(steps[first:], {*chosen, *cancelled}, present):
-        return Rewound(content=steps[first].before, undone=ours)
-    parts = [_whole(step) for step in steps[first:]]
-    whole = _Trial(parts, present).without({*chosen, *cancelled})
+    steps, texts = _without_detours(steps, cancelled), StepTexts(content_of)
+    first = next(n for n, step in enumerate(steps) if step.step_id in chosen or step.step_id in cancelled)
+    steps = steps[first:]
+    if _is_present(steps, {*chosen, *cancelled}, present):
+        content = texts.before(steps[0])
+        if (content is None) == (steps[0].before is None):
+            return Rewound(content=content, undone=ours)
+    whole = _Trial([_Part(step.step_id, step) for step in steps], present, texts).without({*chosen, *cancelled})
     if isinstance(whole, Undone):
         return Rewound(content=whole.content, undone=ours)
-    parts = [part for step in steps[first:] for part in (_split(step) if step.entry_id in chosen else (_whole(step),))]
-    return _by_parts(_Trial(parts, present), chosen, cancelled, ours)
+    parts = [
+        part
+        for step in steps
+        for part in (_split(step, texts) if step.step_id in chosen else (_Part(step.step_id, step),))
+    ]
+    return _by_parts(_Trial(parts, present, texts), chosen, cancelled, ours)
 
 
 def _is_present(steps: Sequence[FileStep], undone: Collection[str], present: bytes | None) -> bool:
@@ -81,8 +92,11 @@ def _is_present(steps: Sequence[FileStep], undone: Collection[str], present: byt
 
     The content before them is the result then, without a comparison: lists of what is not kept need it of long files.
     """
-    is_ours = present == steps[-1].after and all(step.entry_id in undone for step in steps)
-    return is_ours and all(older.after == newer.before for older, newer in pairwise(steps))
+    if not all(step.step_id in undone for step in steps):
+        return False
+    if not all(older.after == newer.before for older, newer in pairwise(steps)):
+        return False
+    return steps[-1].after == (None if present is None else content_digest(present))
 
 
 def _without_detours(steps: Sequence[FileStep], cancelled: Collection[str]) -> list[FileStep]:
@@ -91,7 +105,7 @@ def _without_detours(steps: Sequence[FileStep], cancelled: Collection[str]) -> l
     for step in steps:
         kept.append(step)
         n_cancelled = len(kept)
-        while n_cancelled and kept[n_cancelled - 1].entry_id in cancelled:
+        while n_cancelled and kept[n_cancelled - 1].step_id in cancelled:
             n_cancelled -= 1
             if kept[n_cancelled].before == step.after:
                 del kept[n_cancelled:]
@@ -100,11 +114,10 @@ def _without_detours(steps: Sequence[FileStep], cancelled: Collection[str]) -> l
 
 
 class _Part(Struct, frozen=True):
-    """A step, or some places of one, as a separate edit. after: the content after it."""
+    """A step, or some places of one as a separate step."""
 
-    entry_id: str
-    edit: AppliedEdit
-    after: bytes | None
+    of_step: str
+    step: FileStep
 
 
 def _by_parts(trial: "_Trial", chosen: Collection[str], cancelled: Collection[str], ours: tuple[str, ...]) -> Rewound:
@@ -115,15 +128,15 @@ def _by_parts(trial: "_Trial", chosen: Collection[str], cancelled: Collection[st
     can depend on a newer one (the newer deleted what the older inserted), but not the other way round.
     """
     n_tries = min(MAX_TRIES, max(MIN_TRIES, MAX_TRIED_BYTES // (trial.n_bytes + 1)))
-    taken = {part.edit.edit_id for part in trial.newest_first if part.entry_id in cancelled}
+    taken = {part.step.step_id for part in trial.newest_first if part.of_step in cancelled}
     done = trial.without(taken)
     if isinstance(done, UndoConflict):  # the cancelled steps count as changes of others, then
         taken, done = set[str](), trial.without(())
     left: list[PlaceLeft] = []
-    groups = [[part for part in trial.newest_first if part.entry_id in chosen]]
+    groups = [[part for part in trial.newest_first if part.of_step in chosen]]
     while groups:
         group = groups.pop()
-        ids = {part.edit.edit_id for part in group}
+        ids = {part.step.step_id for part in group}
         result = trial.without(taken | ids) if n_tries > 0 else UndoConflict()
         n_tries -= 1
         if isinstance(result, Undone):
@@ -132,60 +145,58 @@ def _by_parts(trial: "_Trial", chosen: Collection[str], cancelled: Collection[st
             middle = len(group) // 2
             groups += (group[middle:], group[:middle])
         else:
-            left += (PlaceLeft(part.entry_id, result.ranges, _is_recreated(part, trial.present)) for part in group)
+            left += (PlaceLeft(part.of_step, result.ranges, _is_recreated(part, trial.present)) for part in group)
     left_ids = {place.entry_id for place in left}
-    content = done.content if isinstance(done, Undone) else trial.present
-    return Rewound(content=content, undone=tuple(own for own in ours if own not in left_ids), left=tuple(left))
+    return Rewound(
+        content=done.content if isinstance(done, Undone) else trial.present,
+        undone=tuple(own for own in ours if own not in left_ids),
+        left=tuple(left),
+        partly=frozenset(part.of_step for part in trial.newest_first if part.step.step_id in taken) & left_ids,
+    )
 
 
 def _is_recreated(part: _Part, present: bytes | None) -> bool:
-    return part.edit.kind == "delete" and present is not None
+    return part.step.kind == "delete" and present is not None
 
 
 class _Trial:
     """Undoes some of the parts of a file's steps, to see whether that is possible."""
 
-    def __init__(self, parts: Sequence[_Part], present: bytes | None) -> None:
+    def __init__(self, parts: Sequence[_Part], present: bytes | None, texts: StepTexts) -> None:
         self.present = present
         self.newest_first = parts[::-1]
-        self._history = [part.edit for part in self.newest_first]
-        self._contents = {part.edit.edit_id: part.after for part in parts}
+        self._texts = texts
+        self._history = [part.step for part in self.newest_first]
 
     @property
     def n_bytes(self) -> int:
-        """What one try compares at most."""
-        return sum(len(content) for content in self._contents.values() if content is not None)
+        """What one try compares at most, if the contents are as long as the present one."""
+        return len(self.present or b"") * len(self._history)
 
-    def without(self, edit_ids: Collection[str]) -> Undone | UndoConflict:
-        edits = [edit for edit in self._history if edit.edit_id in edit_ids]
-        history = self._history if len(self._history) <= MAX_STEPS else edits
+    def without(self, step_ids: Collection[str]) -> Undone | UndoConflict:
+        steps = [step for step in self._history if step.step_id in step_ids]
+        history = self._history if len(self._history) <= MAX_STEPS else steps
         try:
-            return undo_edits(edits, self.present, self._contents.get, history)
+            return undo_edits(steps, self.present, self._texts, history)
         except UndoConflict as conflict:
             return conflict
 
 
-# --- recorded changes as edits ---------------------------------------------------------------------------------------
-
-
-def _whole(step: FileStep) -> _Part:
-    return _Part(step.entry_id, _edit(step.entry_id, step.before, step.after), step.after)
-
-
-def _split(step: FileStep) -> Iterator[_Part]:
-    """Yield the places of a modification as edits that follow each other, from the top down; else the whole step."""
-    if step.before is None or step.after is None:
-        yield _whole(step)
+def _split(step: FileStep, texts: StepTexts) -> Iterator[_Part]:
+    """Yield the places of a modification as steps that follow each other, from the top down; else the whole step."""
+    before, after = texts.before(step), texts.after(step)
+    if step.before is None or before is None or after is None:
+        yield _Part(step.step_id, step)
         return
-    places = _independent_places(step.before, step.after)
+    places = _independent_places(before, after)
     n_parts = min(len(places), MAX_PLACES)
-    content, taken = step.before, tuple[Splice, ...]()
+    digest, taken = step.before, tuple[Splice, ...]()
     for n in range(n_parts):
-        group = places[len(places) * n // n_parts : len(places) * (n + 1) // n_parts]
-        taken = tuple(sorted((*taken, *chain.from_iterable(group)), key=lambda splice: splice.start))
-        after = splicing.apply(step.before, taken) if n < n_parts - 1 else step.after
-        yield _Part(step.entry_id, _edit(f"{step.entry_id}#{n}", content, after), after)
-        content = after
+        group = list(chain.from_iterable(places[len(places) * n // n_parts : len(places) * (n + 1) // n_parts]))
+        taken = tuple(sorted((*taken, *group), key=lambda splice: splice.start))
+        reached = texts.add_part(step.before, taken) if n < n_parts - 1 else step.after
+        yield _Part(step.step_id, FileStep(f"{step.step_id}#{n}", digest, reached))
+        digest = reached
 
 
 def _independent_places(before: bytes, after: bytes) -> list[list[Splice]]:
@@ -237,29 +248,3 @@ def _texts(data: bytes, fmt: TextFormat) -> Iterator[bytes]:
         bare = line.strip()
         if len(words_of(bare, fmt)) > 1:
             yield bare
-
-
-def _edit(edit_id: str, before: bytes | None, after: bytes | None) -> AppliedEdit:
-    """A pair of contents in the form that an undo takes."""
-    kind: EditKind = "create" if before is None else "modify" if after is not None else "delete"
-    if before is None:
-        reverse = tuple[Splice, ...]()
-    elif after is None:
-        reverse = (Splice(0, 0, before),)
-    else:
-        reverse = splices_between(after, before, detect_format(after))
-    return AppliedEdit(
-        edit_id=edit_id,
-        session_id=NO_SESSION,
-        file_path="",
-        path="",
-        timestamp=0.0,
-        kind=kind,
-        reverse=reverse,
-        before=None if before is None else content_digest(before),
-        after=None if after is None else content_digest(after),
-        summary="",
-        diff="",
-        n_added=0,
-        n_removed=0,
-    )

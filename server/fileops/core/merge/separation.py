@@ -22,7 +22,7 @@ from fileops.model.files import TextFormat
 Splices = tuple[Splice, ...]
 
 
-class Step(Struct, frozen=True):
+class SidedStep(Struct, frozen=True):
     """One edit. reverse: over the content after it; forward: over the content before it."""
 
     is_ours: bool
@@ -44,7 +44,7 @@ class _SharedPlaceError(Exception):
     """Both sides changed one place."""
 
 
-def undo_of_ours(steps: Sequence[Step], since: Callable[[], Splices], present: bytes) -> Splices | None:
+def undo_of_ours(steps: Sequence[SidedStep], since: Callable[[], Splices], present: bytes) -> Splices | None:
     """Return splices over `present` that undo our steps and keep the others; None if both meet somewhere.
 
     steps: oldest first, without a gap. since: called last, because it may be expensive; returns what changed the
@@ -68,7 +68,7 @@ def undo_of_ours(steps: Sequence[Step], since: Callable[[], Splices], present: b
     return None if passing.intersection(typed) else undo
 
 
-def _separated(steps: Sequence[Step]) -> _Separated:
+def _separated(steps: Sequence[SidedStep]) -> _Separated:
     """Raises: _SharedPlaceError."""
     if len(steps) == 1:
         step = steps[0]
@@ -160,7 +160,7 @@ def _may_restore_twice(group: Sequence[_Place], fmt: TextFormat) -> bool:
     return not words.isdisjoint(typed_words)
 
 
-def _words_in_passing(steps: Sequence[Step], undo: Splices, fmt: TextFormat) -> set[bytes]:
+def _words_in_passing(steps: Sequence[SidedStep], undo: Splices, fmt: TextFormat) -> set[bytes]:
     """Return what one of our edits inserted and another one removed."""
     removed = (splice.new for step in steps if step.is_ours for splice in step.reverse)
     return _words(removed, fmt) - _words((splice.new for splice in undo), fmt)

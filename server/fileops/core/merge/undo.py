@@ -8,7 +8,7 @@ So many edits cost little more than one. Edits between which others edited other
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
@@ -18,13 +18,14 @@ from fileops.core import splices as splicing
 from fileops.core.diff.contents import is_blank, is_of_word, splices_between, words_of
 from fileops.core.merge.rebase import map_spans, minimal, rebase, whole_words
 from fileops.core.merge.runs import Run, runs_of
-from fileops.core.merge.separation import Step, undo_of_ours
+from fileops.core.merge.separation import SidedStep, undo_of_ours
+from fileops.core.merge.texts import StepTexts
 from fileops.core.text import count_newlines, detect_format
 from fileops.model.digest import content_digest
 from fileops.model.edits import LineRange, Span, Splice
 from fileops.model.errors import UndoConflict
 from fileops.model.files import TextFormat
-from fileops.model.history import AppliedEdit
+from fileops.model.rewind import FileStep
 
 # More edits of others cost more than one comparison of contents, which takes as long as the steps of 100 edits.
 MAX_EDITS_FOR_ONE = 64
@@ -42,20 +43,20 @@ class Undone(Struct, frozen=True, kw_only=True):
 
 
 def undo_edits(
-    edits: Sequence[AppliedEdit],
+    edits: Sequence[FileStep],
     present: bytes | None,
-    content_after: Callable[[str], bytes | None],
-    history: Sequence[AppliedEdit] = (),
+    texts: StepTexts,
+    history: Sequence[FileStep] = (),
 ) -> Undone:
     """Undo edits of one file, which are given newest first. `present` is None if there is no file.
 
-    content_after: by edit id, None if it is no longer known. history: all edits of the file, newest first, as far as
-    they are known. Raises: UndoConflict, with lines of `present`.
+    texts: of the file. history: all edits of the file, newest first, as far as they are known.
+    Raises: UndoConflict, with lines of `present`.
     """
     current, splices = present, tuple[Splice, ...]()
     for run in runs_of(edits, history or edits):
         try:
-            current, step = _step_back(run, current, content_after)
+            current, step = _step_back(run, current, texts)
         except _Conflict as conflict:
             places, seen = conflict.places, conflict.content
             places = map_spans(places, seen, present) if seen is not None and present is not None else ()
@@ -66,7 +67,7 @@ def undo_edits(
     return Undone(
         content=current,
         splices=splices if present is not None and current is not None else (),
-        edit_ids=tuple(edit.edit_id for edit in edits),
+        edit_ids=tuple(edit.step_id for edit in edits),
     )
 
 
@@ -81,10 +82,9 @@ class _Conflict(Exception):
 
 
 _Step = tuple[bytes | None, tuple[Splice, ...]]
-_ContentAfter = Callable[[str], bytes | None]
 
 
-def _step_back(run: Run, current: bytes | None, content_after: _ContentAfter) -> _Step:
+def _step_back(run: Run, current: bytes | None, texts: StepTexts) -> _Step:
     edit = run.edits[run.ours[0]]
     match edit.kind:
         case "create":
@@ -93,13 +93,13 @@ def _step_back(run: Run, current: bytes | None, content_after: _ContentAfter) ->
             raise _Conflict("the file was changed after it was created", current, (Span(0, len(current)),))
         case "delete":
             if current is None:
-                return splicing.apply(b"", edit.reverse), ()
+                return splicing.apply(b"", _reverse(edit, texts, current)), ()
             raise _Conflict("another file exists there now", current, (Span(0, len(current)),))
         case "modify":
             if current is None:
                 raise _Conflict("the file no longer exists", None)
-            steps = _steps_of(run, content_after) if _is_worth_separating(len(run.ours), len(run.edits)) else ()
-            return _without_ours(run, steps, 0, run.ours, current, content_after)
+            steps = _steps_of(run, texts) if _is_worth_separating(len(run.ours), len(run.edits)) else ()
+            return _without_ours(run, steps, 0, run.ours, current, texts)
 
 
 # --- edits with those of others between them --------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def _is_worth_separating(n_ours: int, n_edits: int) -> bool:
 
 
 def _without_ours(
-    run: Run, steps: Sequence[Step], start: int, ours: Sequence[int], current: bytes, content_after: _ContentAfter
+    run: Run, steps: Sequence[SidedStep], start: int, ours: Sequence[int], current: bytes, texts: StepTexts
 ) -> tuple[bytes, tuple[Splice, ...]]:
     """Undo some of our edits of the run. From `start` up to them, no edit is ours.
 
@@ -118,67 +118,67 @@ def _without_ours(
     """
     first, stop = ours[0], ours[-1] + 1
     if steps and _is_worth_separating(len(ours), stop - start):
-        base = content_after(run.edits[start].edit_id)
+        base = texts.after(run.edits[start])
         if base is not None:
             since = partial(splices_between, base, current, detect_format(base))
             undo = undo_of_ours(steps[start:stop][::-1], since, current)
             if undo is not None:
                 return splicing.apply(current, undo), undo
     if len(ours) == stop - first:
-        return _unmodified(run.edits[first:stop], current, content_after)
+        return _unmodified(run.edits[first:stop], current, texts)
     middle = len(ours) // 2
-    between, newer = _without_ours(run, steps, start, ours[:middle], current, content_after)
-    content, older = _without_ours(run, steps, ours[middle], ours[middle:], between, content_after)
+    between, newer = _without_ours(run, steps, start, ours[:middle], current, texts)
+    content, older = _without_ours(run, steps, ours[middle], ours[middle:], between, texts)
     return content, splicing.compose(newer, older)
 
 
-def _steps_of(run: Run, content_after: _ContentAfter) -> Sequence[Step]:
+def _steps_of(run: Run, texts: StepTexts) -> Sequence[SidedStep]:
     """Return the steps of the run's edits, newest first; none if a content is not known or has another encoding."""
-    ours, steps = set(run.ours), list[Step]()
+    ours, steps = set(run.ours), list[SidedStep]()
     before = None
     for n, edit in enumerate(run.edits):
-        content = content_after(edit.edit_id)
+        content = texts.after(edit)
         if content is None or before not in {None, content}:
             return ()
         fmt = detect_format(content)
-        reverse = minimal(edit.reverse, content, fmt)
+        reverse = minimal(_reverse(edit, texts, content), content, fmt)
         before = splicing.apply(content, reverse)
         if detect_format(before).encoding != fmt.encoding:
             return ()
-        steps.append(Step(is_ours=n in ours, reverse=reverse, forward=splicing.invert(content, reverse)))
+        steps.append(SidedStep(is_ours=n in ours, reverse=reverse, forward=splicing.invert(content, reverse)))
     return steps if before is not None and content_digest(before) == run.edits[-1].before else ()
 
 
 # --- edits without any between them -----------------------------------------------------------------------------------
 
 
-def _unmodified(
-    run: Sequence[AppliedEdit], current: bytes, content_after: _ContentAfter
-) -> tuple[bytes, tuple[Splice, ...]]:
+def _unmodified(run: Sequence[FileStep], current: bytes, texts: StepTexts) -> tuple[bytes, tuple[Splice, ...]]:
     n_undone = _n_undone(run, content_digest(current))
     if n_undone is not None:
-        splices = splicing.compose_all([edit.reverse for edit in run[n_undone:]])
+        splices = splicing.compose_all([_reverse(edit, texts, current) for edit in run[n_undone:]])
         return _checked(current, splices, run), splices
-    base = content_after(run[0].edit_id)
+    base = texts.after(run[0])
     if base is None:
         if len(run) > 1:
-            return _in_halves(run, current, content_after)
+            return _in_halves(run, current, texts)
         raise _unknown(current)
-    splices = splicing.compose_all([edit.reverse for edit in run])
+    splices = splicing.compose_all([_reverse(edit, texts, current) for edit in run])
     before = _checked(base, splices, run)
     rebased = rebase(splices, base, current)
-    if not rebased.conflicts and not (len(run) > 1 and _goes_back(run, splices, rebased.later, base)):
+    if not rebased.conflicts and not (len(run) > 1 and _goes_back(run, splices, rebased.later, base, texts)):
         return splicing.apply(current, rebased.splices), rebased.splices
     conflict = _Conflict("later changes overlap it", current, rebased.conflicts)
     if len(run) == 1:
         raise conflict
-    content, splices = _in_halves(run, current, content_after)
+    content, splices = _in_halves(run, current, texts)
     if _doubles(before, base, current, content):
         raise conflict
     return content, splices
 
 
-def _goes_back(run: Sequence[AppliedEdit], touched: Sequence[Splice], later: Sequence[Splice], base: bytes) -> bool:
+def _goes_back(
+    run: Sequence[FileStep], touched: Sequence[Splice], later: Sequence[Splice], base: bytes, texts: StepTexts
+) -> bool:
     """Return whether later changes at the places of the run may have restored text from the middle of the run.
 
     The run as a whole does not contain text that one of its edits inserted and another deleted.
@@ -195,28 +195,34 @@ def _goes_back(run: Sequence[AppliedEdit], touched: Sequence[Splice], later: Seq
     typed = {word for word in typed if not is_blank(word, fmt)}
     if not typed:
         return False
-    removed = [words_of(splice.new, fmt) for edit in run for splice in edit.reverse if splice.new]
+    removed = [words_of(splice.new, fmt) for edit in run for splice in _reverse(edit, texts, base) if splice.new]
     parts = {word for words in removed for word in (words[0], words[-1]) if not is_blank(word, fmt)}  # of cut words
     return not typed.isdisjoint(chain.from_iterable(removed)) or any(part in word for part in parts for word in typed)
 
 
-def _in_halves(
-    run: Sequence[AppliedEdit], current: bytes, content_after: _ContentAfter
-) -> tuple[bytes, tuple[Splice, ...]]:
+def _in_halves(run: Sequence[FileStep], current: bytes, texts: StepTexts) -> tuple[bytes, tuple[Splice, ...]]:
     middle = len(run) // 2
-    between, newer = _unmodified(run[:middle], current, content_after)
-    content, older = _unmodified(run[middle:], between, content_after)
+    between, newer = _unmodified(run[:middle], current, texts)
+    content, older = _unmodified(run[middle:], between, texts)
     return content, splicing.compose(newer, older)
 
 
-def _n_undone(run: Sequence[AppliedEdit], present: bytes) -> int | None:
+def _reverse(edit: FileStep, texts: StepTexts, current: bytes | None) -> tuple[Splice, ...]:
+    """Raises: _Conflict, if a content that has to be compared is not known."""
+    reverse = texts.reverse(edit)
+    if reverse is None:
+        raise _unknown(current)
+    return reverse
+
+
+def _n_undone(run: Sequence[FileStep], present: bytes) -> int | None:
     """Return how many of the newest edits are already undone, if the file is as one of the run left or found it."""
     if run[0].after == present:
         return 0
     return next((n for n, edit in enumerate(run, 1) if edit.before == present), None)
 
 
-def _checked(content: bytes, splices: Sequence[Splice], run: Sequence[AppliedEdit]) -> bytes:
+def _checked(content: bytes, splices: Sequence[Splice], run: Sequence[FileStep]) -> bytes:
     """Return the content before the run. Raises: _Conflict, if the splices, which were kept on a disk, are wrong."""
     before = splicing.apply(content, splices)
     if content_digest(before) != run[-1].before:
@@ -224,8 +230,9 @@ def _checked(content: bytes, splices: Sequence[Splice], run: Sequence[AppliedEdi
     return before
 
 
-def _unknown(current: bytes) -> _Conflict:
-    return _Conflict("the content after the edit is no longer known", current, (Span(0, len(current)),))
+def _unknown(current: bytes | None) -> _Conflict:
+    places = () if current is None else (Span(0, len(current)),)
+    return _Conflict("the content after the edit is no longer known", current, places)
 
 
 def _doubles(before: bytes, base: bytes, present: bytes, result: bytes) -> bool:
@@ -251,11 +258,9 @@ def _brought(before: bytes, after: bytes, fmt: TextFormat) -> Counter[bytes]:
     return added - removed
 
 
-def current_ranges(edit: AppliedEdit, base: bytes, present: bytes) -> tuple[Span, ...]:
-    """Return the ranges of the edit in the present content. `base` is the content after the edit."""
-    if edit.kind == "create":
-        return (Span(0, len(present)),)
-    reverse = minimal(edit.reverse, base, detect_format(base))
+def current_ranges(reverse: Sequence[Splice], base: bytes, present: bytes) -> tuple[Span, ...]:
+    """Return the ranges of an edit in the present content. Args: reverse: over `base`, the content after the edit."""
+    reverse = minimal(reverse, base, detect_format(base))
     return map_spans([Span(splice.start, splice.end) for splice in reverse], base, present)
 
 

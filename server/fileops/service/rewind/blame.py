@@ -1,5 +1,7 @@
 """Who wrote the lines of a file, as the record explains its present content. Runs in worker threads."""
 
+from collections.abc import Collection, Sequence
+
 from fileops.core import text
 from fileops.core.merge.authorship import OwnedLines, owners_of_lines
 from fileops.model.errors import BinaryFile, FileMissing
@@ -8,7 +10,7 @@ from fileops.model.record import Entry, LogQuery
 from fileops.model.rewind import BlamedLines
 from fileops.ports import FileSystem
 from fileops.record.store import RecordStore
-from fileops.service.rewind.files import steps_of
+from fileops.service.rewind.files import StoredContents, steps_of
 
 
 def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLines]:
@@ -24,10 +26,18 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLine
         raise BinaryFile
     entries, _ = store.entries(LogQuery(path=path), is_file=True)
     entries.reverse()
-    steps = steps_of(store, entries, ())
-    undoes = {entry.entry_id: entry.undoes for entry in entries if entry.undoes}
     known = {entry.entry_id: entry for entry in entries}
-    return [_blamed(lines, known) for lines in owners_of_lines(steps, snapshot.data, undoes)]
+    owned = owners_of_lines(steps_of(entries), snapshot.data, StoredContents(store), _undone_of(entries))
+    return [_blamed(lines, known) for lines in owned]
+
+
+def _undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:
+    """The entries that each undo may have undone: all before it, if it does not name them, because it is partial."""
+    undone: dict[str, Collection[str]] = {}
+    for number, entry in enumerate(entries):
+        if entry.is_undo:
+            undone[entry.entry_id] = entry.undoes or [earlier.entry_id for earlier in entries[:number]]
+    return undone
 
 
 def _blamed(lines: OwnedLines, known: dict[str, Entry]) -> BlamedLines:

@@ -6,21 +6,19 @@ from msgspec import Struct
 
 from fileops.core.merge.rewind import rewind_file
 from fileops.model.edits import LineRange
-from fileops.model.record import By, Entry
+from fileops.model.record import By, Entry, FileVersion
 from fileops.model.rewind import FileStep, LeftReason, RewindConflict
 from fileops.record.store import RecordStore
 from fileops.service.rewind.lineage import Lineages, follows_others
 
-# Of the contents of one file that a rewind looks at. Beyond that, first the changes of others are left out, and the
-# content after each change is compared with the present one; then the oldest changes of the target are left alone.
-MAX_CONTENT_BYTES = 64 << 20
+MAX_CONTENT_BYTES = 8 << 20  # of one file, which are kept to make others from them
 
 
 class FileRewind(Struct, frozen=True, kw_only=True):
     """The plan for one file.
 
-    content: None if no file remains. undone: entries that are undone whole, newest first. authors: of each entry, or of
-    each single change, that is undone.
+    content: None if no file remains. undone: entries that are undone whole, newest first; partly: those of which some
+    places are. authors: of each entry, or of each single change, that is undone.
     """
 
     path: str
@@ -28,6 +26,7 @@ class FileRewind(Struct, frozen=True, kw_only=True):
     undone: tuple[Entry, ...]
     authors: tuple[By, ...]
     conflicts: tuple[RewindConflict, ...]
+    partly: tuple[Entry, ...] = ()
 
 
 def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], present: bytes | None) -> FileRewind:
@@ -36,9 +35,9 @@ def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], prese
     usable = {entry.entry_id: entry for entry in chosen if is_usable(entry)}
     lineage = Lineages(store, follows_others(chosen)).of(path)
     history = lineage[next((n for n, entry in enumerate(lineage) if entry.entry_id in usable), len(lineage)) :]
-    steps = steps_of(store, history, usable)
-    known = {step.entry_id for step in steps}
-    rewound = rewind_file(steps, known & usable.keys(), present, cancelled_of(history))
+    steps = steps_of(history)
+    known = {step.step_id for step in steps}
+    rewound = rewind_file(steps, known & usable.keys(), present, StoredContents(store), cancelled_of(history))
     without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry)}
     undone = (*rewound.undone, *without_effect)
     left = dict[LeftReason, dict[str, list[LineRange]]]()
@@ -64,6 +63,7 @@ def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], prese
         undone=undone_entries,
         authors=tuple(entry.by for entry in undone_entries),
         conflicts=tuple(conflicts),
+        partly=tuple(entry for entry_id, entry in usable.items() if entry_id in rewound.partly),
     )
 
 
@@ -124,29 +124,30 @@ def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
     return [RewindConflict(file_path=path, entries=tuple(ids), reason=reason) for reason, ids in unknown.items()]
 
 
-def steps_of(store: RecordStore, history: Sequence[Entry], chosen: Collection[str]) -> list[FileStep]:
-    """The changes of the file whose contents are known, oldest first, within MAX_CONTENT_BYTES."""
-    loaded: list[FileStep] = []
-    n_bytes, read = 0, dict[bytes, bytes]()
-    for entry in reversed(history):
-        if entry.kind == "mode" or entry.content != "kept" or _is_same(entry):
-            continue
-        contents = store.contents(entry, read)
-        if sum(map(len, read.values())) > MAX_CONTENT_BYTES:
-            read.clear()
-        is_known = all(
-            (version is None) == (content is None)
-            for version, content in ((entry.before, contents.before), (entry.after, contents.after))
-        )
-        n_bytes += len(contents.before or b"") + len(contents.after or b"")
-        if n_bytes > MAX_CONTENT_BYTES:
-            loaded = [step for step in loaded if step.entry_id in chosen]
-            n_bytes = sum(len(step.before or b"") + len(step.after or b"") for step in loaded)
-            if n_bytes > MAX_CONTENT_BYTES or entry.entry_id not in chosen:
-                continue
-        if is_known:
-            loaded.append(FileStep(entry.entry_id, contents.before, contents.after))
-    return loaded[::-1]
+def steps_of(history: Sequence[Entry]) -> list[FileStep]:
+    """The changes of the file whose contents are kept, oldest first."""
+    return [
+        FileStep(entry.entry_id, _digest_of(entry.before), _digest_of(entry.after))
+        for entry in history
+        if entry.kind != "mode" and entry.content == "kept" and not _is_same(entry)
+    ]
+
+
+def _digest_of(version: FileVersion | None) -> bytes | None:
+    return None if version is None else version.digest
+
+
+class StoredContents:
+    """The contents of a record by their digests, for one look at one file. The last ones are kept, within a bound."""
+
+    def __init__(self, store: RecordStore) -> None:
+        self._store = store
+        self._known: dict[bytes, bytes] = {}
+
+    def __call__(self, digest: bytes) -> bytes | None:
+        if sum(map(len, self._known.values())) > MAX_CONTENT_BYTES:
+            self._known.clear()
+        return self._store.content(digest, self._known)
 
 
 def cancelled_of(history: Sequence[Entry]) -> set[str]:

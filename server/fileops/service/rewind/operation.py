@@ -190,6 +190,9 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         else:
             rewind = rewind_of_file(self.store, path, chosen, snapshot.data if snapshot.exists else None)
         change = self._with_permissions(self._change(snapshot, rewind.content, rewind.undone), rewind, chosen)
+        # An undo that is undone in part stays in force, and so is what it undid.
+        restored = tuple(dict.fromkeys(entry_id for entry in rewind.partly for entry_id in entry.undoes))
+        change = replace(change, restored_ids=restored)
         return PlannedFile(chosen=tuple(chosen), rewind=rewind, change=change)
 
     def _plan_renames(self, groups: Mapping[str, Sequence[Entry]], plans: dict[str, PlannedFile]) -> None:

@@ -40,7 +40,15 @@ from fileops.model.rewind import (
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.record.store import RecordStore, UnknownId
-from fileops.service.rewind.files import FileRewind, cancelled_of, has_text, is_usable, steps_of, unknown_of
+from fileops.service.rewind.files import (
+    FileRewind,
+    StoredContents,
+    cancelled_of,
+    has_text,
+    is_usable,
+    steps_of,
+    unknown_of,
+)
 from fileops.service.rewind.items import is_by
 from fileops.service.rewind.lineage import Lineages
 
@@ -198,12 +206,13 @@ class UnkeptPlaces(Struct, frozen=True):
         if first is None:
             return []
         history = lineage[first:]
-        steps = without_returns(steps_of(self.store, history, chosen), chosen)
+        steps = without_returns(steps_of(history), chosen)
         present = snapshot.data if snapshot.exists else None
         if present is not None and text.is_binary(present, text.detect_format(present)):
             return []
-        rewound = rewind_file(steps, chosen, present, cancelled_of(history)).content
-        return own_places(steps, chosen, present, rewound)
+        contents = StoredContents(self.store)
+        rewound = rewind_file(steps, chosen, present, contents, cancelled_of(history)).content
+        return own_places(steps, chosen, present, rewound, contents)
 
     def _undone_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """What people undid in one file, and no later turn of its session has passed."""
@@ -340,12 +349,20 @@ class UnkeptPlaces(Struct, frozen=True):
         in_use = {entry_id for found in places if found not in with_lines for entry_id in found.change.entry_ids}
         undone = [lineage[entry_id] for entry_id in ids if entry_id not in in_use]
         bits = [entry for entry in opaque if is_usable(entry)]  # only of the executable bit
+        partly = [lineage[entry_id] for entry_id in ids if entry_id in in_use]
         undone += bits
         is_created = any(entry.kind == "create" for entry in undone)
         if (not snapshot.exists and not with_lines) or (snapshot.exists and not content and is_created):
             content = None
         authors = tuple(found.change.by for found in with_lines) + tuple(entry.by for entry in bits)
-        return FileRewind(path=path, content=content, undone=tuple(undone), authors=authors, conflicts=tuple(conflicts))
+        return FileRewind(
+            path=path,
+            content=content,
+            undone=tuple(undone),
+            authors=authors,
+            conflicts=tuple(conflicts),
+            partly=tuple(partly),
+        )
 
     def _read(self, path: str) -> Snapshot | None:
         """The present content, of the unsaved document if there is one; None if it cannot be read."""

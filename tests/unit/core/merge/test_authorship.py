@@ -7,21 +7,27 @@ import pytest
 from fileops.core.merge.authorship import ChangedPlace, own_places, owners_of_lines, without_places
 from fileops.core.merge.rewind import rewind_file
 from fileops.model.rewind import FileStep
+from support.file_steps import to_steps
 
 OLD = b"one\ntwo\nthree\nfour\nfive\n"
 
 
+KNOWN: dict[bytes, bytes] = {}
+
+
 def _steps(*contents: bytes | None) -> list[FileStep]:
-    return [FileStep(f"e{n}", before, after) for n, (before, after) in enumerate(pairwise(contents), 1)]
+    steps, known = to_steps((f"e{n}", before, after) for n, (before, after) in enumerate(pairwise(contents), 1))
+    KNOWN.update(known)
+    return steps
 
 
 def _places(steps: list[FileStep], chosen: set[str], present: bytes | None) -> list[ChangedPlace]:
-    return own_places(steps, chosen, present, rewind_file(steps, chosen, present).content)
+    return own_places(steps, chosen, present, rewind_file(steps, chosen, present, KNOWN.get).content, KNOWN.get)
 
 
 def _owners(*contents: bytes) -> list[str | None]:
     owners: list[str | None] = []
-    for lines in owners_of_lines(_steps(*contents), contents[-1]):
+    for lines in owners_of_lines(_steps(*contents), contents[-1], KNOWN.get):
         owners += [lines.entry_id] * lines.n_lines
     return owners
 
@@ -48,7 +54,7 @@ def test_line_belongs_to_the_newest_change_of_a_word(contents: tuple[bytes, ...]
 
 def test_line_of_unrecorded_text_belongs_to_none() -> None:
     steps = _steps(OLD, OLD.replace(b"two", b"2"))
-    lines = owners_of_lines(steps, b"typed\n" + OLD.replace(b"two", b"2"))
+    lines = owners_of_lines(steps, b"typed\n" + OLD.replace(b"two", b"2"), KNOWN.get)
     assert [(part.first_line, part.n_lines, part.entry_id) for part in lines] == [
         (1, 2, None), (3, 1, "e1"), (4, 3, None),
     ]  # fmt: skip
@@ -57,7 +63,7 @@ def test_line_of_unrecorded_text_belongs_to_none() -> None:
 def test_line_that_an_undo_restores_belongs_to_its_author() -> None:
     written = OLD.replace(b"two\n", b"two\nmine\n")
     steps = _steps(OLD, written, OLD, written)  # e1 wrote it, e2 deleted it, e3 undid that
-    lines = owners_of_lines(steps, written, {"e3": ("e2",)})
+    lines = owners_of_lines(steps, written, KNOWN.get, {"e3": ("e2",)})
     assert [(part.first_line, part.entry_id) for part in lines] == [(1, None), (3, "e1"), (4, None)]
 
 
@@ -86,7 +92,7 @@ def test_places_name_the_changes_that_made_them() -> None:
 
 
 def test_created_file_is_one_place() -> None:
-    (place,) = _places([FileStep("e1", None, b"x\ny\n")], {"e1"}, b"x\ny\n")
+    (place,) = _places(_steps(None, b"x\ny\n"), {"e1"}, b"x\ny\n")
     assert (place.first_line, place.start, place.end, place.removed) == (1, 0, 4, b"")
 
 

@@ -1,27 +1,43 @@
 """What a rewind makes of one file, by example. The laws are in tests/oracle/rewind_games.py."""
 
+from collections.abc import Collection
 from itertools import pairwise
 
 import pytest
 
-from fileops.core.merge.rewind import rewind_file
+from fileops.core.merge.rewind import Rewound, rewind_file
 from fileops.model.edits import LineRange
 from fileops.model.rewind import FileStep
+from support.file_steps import to_steps
 
 OLD = b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 AGENT, OTHER = "agent", "other"
 
 
+KNOWN: dict[bytes, bytes] = {}
+
+
+def _step(step_id: str, before: bytes | None, after: bytes | None) -> FileStep:
+    (step,), contents = to_steps([(step_id, before, after)])
+    KNOWN.update(contents)
+    return step
+
+
 def _steps(*contents: bytes | None) -> list[FileStep]:
     """Changes from each content to the next; the first is the agent's, then they alternate."""
     return [
-        FileStep(f"{OTHER if n % 2 else AGENT}{n}", before, after)
-        for n, (before, after) in enumerate(pairwise(contents))
+        _step(f"{OTHER if n % 2 else AGENT}{n}", before, after) for n, (before, after) in enumerate(pairwise(contents))
     ]
 
 
+def _rewound(
+    steps: list[FileStep], chosen: set[str], present: bytes | None, cancelled: Collection[str] = ()
+) -> Rewound:
+    return rewind_file(steps, chosen, present, KNOWN.get, cancelled)
+
+
 def _of_agent(steps: list[FileStep]) -> set[str]:
-    return {step.entry_id for step in steps if step.entry_id.startswith(AGENT)}
+    return {step.step_id for step in steps if step.step_id.startswith(AGENT)}
 
 
 @pytest.mark.parametrize(
@@ -41,21 +57,21 @@ def _of_agent(steps: list[FileStep]) -> set[str]:
 )
 def test_rewind_without_conflict_undoes_all(contents: tuple[bytes | None, ...], result: bytes | None) -> None:
     steps = _steps(*contents)
-    rewound = rewind_file(steps, _of_agent(steps), contents[-1])
+    rewound = _rewound(steps, _of_agent(steps), contents[-1])
     assert (rewound.content, set(rewound.undone), rewound.left) == (result, _of_agent(steps), ())
 
 
 def test_rewind_moves_no_word_that_the_turn_kept_past_what_others_typed() -> None:
     """The agent kept one word of a block that it rewrote, and the blanks of the block are not what it kept."""
     old = b"top\nkept\none two three\nfour five six seven\nend\n"
-    steps = _steps(old, b"top\nred green blue\nkept white\nend\n", b"top\nred green blue\nmine\nkept white\nend\n")
-    rewound = rewind_file(steps, {"agent0"}, steps[-1].after)
+    present = b"top\nred green blue\nmine\nkept white\nend\n"
+    rewound = _rewound(_steps(old, b"top\nred green blue\nkept white\nend\n", present), {"agent0"}, present)
     assert (rewound.content, rewound.left) == (old.replace(b"kept", b"mine\nkept"), ())
 
 
 def test_rewind_of_unsaved_text_keeps_it() -> None:
     steps = _steps(OLD, OLD.replace(b"two", b"2"))
-    rewound = rewind_file(steps, {"agent0"}, OLD.replace(b"two", b"2").replace(b"six", b"6"))
+    rewound = _rewound(steps, {"agent0"}, OLD.replace(b"two", b"2").replace(b"six", b"6"))
     assert rewound.content == OLD.replace(b"six", b"6")
 
 
@@ -63,20 +79,20 @@ def test_rewind_of_all_changes_keeps_what_was_changed_unrecorded_between_them() 
     mine = OLD.replace(b"two", b"2")
     typed = mine.replace(b"six", b"6")
     present = typed.replace(b"four", b"4")
-    steps = [FileStep("agent0", OLD, mine), FileStep("agent1", typed, present)]
-    assert rewind_file(steps, {"agent0", "agent1"}, present).content == OLD.replace(b"six", b"6")
+    steps = [_step("agent0", OLD, mine), _step("agent1", typed, present)]
+    assert _rewound(steps, {"agent0", "agent1"}, present).content == OLD.replace(b"six", b"6")
 
 
 def test_rewind_of_created_file_with_text_of_others_leaves_it() -> None:
     steps = _steps(None, b"mine\n", b"mine\nyours\n")
-    rewound = rewind_file(steps, {"agent0"}, b"mine\nyours\n")
+    rewound = _rewound(steps, {"agent0"}, b"mine\nyours\n")
     assert rewound.content == b"mine\nyours\n"
     assert [(place.entry_id, place.is_recreated) for place in rewound.left] == [("agent0", False)]
 
 
 def test_rewind_of_deleted_file_that_another_created_again_leaves_it() -> None:
     steps = _steps(OLD, None, b"another\n")
-    rewound = rewind_file(steps, {"agent0"}, b"another\n")
+    rewound = _rewound(steps, {"agent0"}, b"another\n")
     assert rewound.content == b"another\n"
     assert [(place.entry_id, place.is_recreated) for place in rewound.left] == [("agent0", True)]
 
@@ -84,7 +100,7 @@ def test_rewind_of_deleted_file_that_another_created_again_leaves_it() -> None:
 def test_rewind_with_a_conflict_undoes_the_other_places_of_the_entry() -> None:
     changed = OLD.replace(b"two", b"2").replace(b"six", b"6")
     steps = _steps(OLD, changed, changed.replace(b"2", b"mine"))
-    rewound = rewind_file(steps, {"agent0"}, changed.replace(b"2", b"mine"))
+    rewound = _rewound(steps, {"agent0"}, changed.replace(b"2", b"mine"))
     assert rewound.content == OLD.replace(b"two", b"mine")
     assert rewound.undone == ()
     assert [(place.entry_id, place.ranges) for place in rewound.left] == [
@@ -97,7 +113,7 @@ def test_rewind_of_moved_line_does_not_delete_it_at_one_place_only() -> None:
     moved = b"one\nthree\nfour\nfive\nsix\ntwo\nseven\n"
     changed = moved.replace(b"one\nthree", b"one\nTYPED\nthree")
     steps = _steps(OLD, moved, changed)
-    rewound = rewind_file(steps, {"agent0"}, changed)
+    rewound = _rewound(steps, {"agent0"}, changed)
     assert rewound.content is not None
     assert rewound.content.count(b"two") == 1
     assert b"TYPED" in rewound.content
@@ -105,8 +121,8 @@ def test_rewind_of_moved_line_does_not_delete_it_at_one_place_only() -> None:
 
 def test_rewind_after_redo_is_the_first_rewind() -> None:
     mine = OLD.replace(b"two", b"2")
-    steps = [FileStep("e1", OLD, mine), FileStep("rewind", mine, OLD), FileStep("redo", OLD, mine)]
-    rewound = rewind_file(steps, {"e1"}, mine, {"rewind", "redo"})
+    steps = [_step("e1", OLD, mine), _step("rewind", mine, OLD), _step("redo", OLD, mine)]
+    rewound = _rewound(steps, {"e1"}, mine, {"rewind", "redo"})
     assert (rewound.content, rewound.undone, rewound.left) == (OLD, ("e1",), ())
 
 
@@ -116,6 +132,6 @@ def test_rewind_of_hundreds_of_conflicts_lists_them_all() -> None:
         mine = contents[-1].replace(b"line%d\n" % n, b"agent%d\n" % n)
         contents += (mine, mine.replace(b"agent%d\n" % n, b"other%d\n" % n))
     steps = _steps(*contents)
-    rewound = rewind_file(steps, _of_agent(steps), contents[-1])
+    rewound = _rewound(steps, _of_agent(steps), contents[-1])
     assert rewound.content == contents[-1]
     assert {place.entry_id for place in rewound.left} == _of_agent(steps)

@@ -3,16 +3,16 @@
 import pytest
 
 from fileops.core import splices as splicing
-from fileops.core.merge.separation import Step, undo_of_ours
+from fileops.core.merge.separation import SidedStep, undo_of_ours
 from fileops.model.edits import Splice
 
 BEFORE = b"top\none\n}\n\nlast\n"
 
 
-def step(content: bytes, old: bytes, new: bytes, *, is_ours: bool) -> tuple[Step, bytes]:
+def step(content: bytes, old: bytes, new: bytes, *, is_ours: bool) -> tuple[SidedStep, bytes]:
     start = content.index(old)
     forward = (Splice(start, start + len(old), new),)
-    return Step(is_ours, splicing.invert(content, forward), forward), splicing.apply(content, forward)
+    return SidedStep(is_ours, splicing.invert(content, forward), forward), splicing.apply(content, forward)
 
 
 def undone(ours: tuple[bytes, bytes], others: tuple[bytes, bytes]) -> bytes | None:
