@@ -5,7 +5,7 @@ Belongs to the recorder's thread. An entry of a file that an editor has open may
 """
 
 import uuid
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -40,7 +40,8 @@ from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 
 SAME_WRITER_S = 2.0  # of an unknown writer, between two changes that are one
-_N_RECENT = 200  # entries among which the other half of a rename is searched
+MOVED_S = 60.0  # between the readings of both names of a renamed file: a folder of thousands of them is read in seconds
+MAX_HALVES = 100_000  # of renames, whose other half is expected
 
 
 class Observed(Struct, frozen=True, kw_only=True):
@@ -62,6 +63,28 @@ class Observed(Struct, frozen=True, kw_only=True):
     is_open: bool = False
     found: Found = "event"
     gap: GapKind | None = None
+
+
+class Identity(Struct, frozen=True):
+    """What a file keeps while it is renamed, and no other file has.
+
+    The number of a removed file is used again at once, and a copy may have the content and the time of its model; none
+    has all three. root: of the recorded folder.
+    """
+
+    root: str
+    inode: int
+    mtime_ns: int
+    size_bytes: int
+
+
+class _Half(Struct, frozen=True):
+    """An entry of a name that appeared or vanished, as long as the other name of the file may still be read."""
+
+    entry_id: str
+    path: str
+    kind: EntryKind
+    time: float
 
 
 class _Unsettled(Struct):
@@ -90,12 +113,12 @@ class EntryWriter:
         self._store, self._brackets, self._turns = store, brackets, turns
         self._saves: dict[str, list[Save]] = {}
         self._unsettled: deque[_Unsettled] = deque()
-        self._recent: deque[Entry] = deque(maxlen=_N_RECENT)
+        self._halves: OrderedDict[Identity, _Half] = OrderedDict()
 
     # --- observed changes --------------------------------------------------------------------------------------
 
-    def write(self, change: Observed) -> None:
-        """Make the entries of an observed change."""
+    def write(self, change: Observed, root: str) -> None:
+        """Make the entries of an observed change. Args: root: of the recorded folder."""
         saves = self._saves_near(change)
         parts = self._parts(change, saves)
         is_certain = parts[0].evidence == "save" and len(parts) == 1
@@ -103,14 +126,16 @@ class EntryWriter:
         if not is_settled:
             parts = parts[-1:]  # a save between two contents divides the change once that is certain
         with self._store.transaction():
-            kept = self._written(change, parts, is_settled=is_settled)
+            kept = self._written(change, parts, _identity(change, root), is_settled=is_settled)
         if kept is None:
             return
         if not is_settled or change.is_open:
             self._unsettled.extend(_Unsettled(entry.entry_id, change, is_settled, entry.by) for entry in kept[-1:])
         self._on_entries(kept)
 
-    def _written(self, change: Observed, parts: Sequence[Part], *, is_settled: bool) -> list[Entry] | None:
+    def _written(
+        self, change: Observed, parts: Sequence[Part], identity: Identity | None, *, is_settled: bool
+    ) -> list[Entry] | None:
         """Write a change and return its entries that remain; None if an entry of another daemon contains it."""
         newest = self._store.newest(change.path)
         if newest is not None and newest.recorder != self._store.recorder:
@@ -119,7 +144,6 @@ class EntryWriter:
                     joint = self._joined(newest, change, parts[-1])
                     joint = replace(joint, settled=joint.settled and is_settled)
                     self._store.replace(joint)
-                    self._recent.append(joint)
                     return [joint]
                 case "later":
                     return None
@@ -128,7 +152,7 @@ class EntryWriter:
                 case None:
                     pass
         entries = self._entries_of(change, parts, is_settled=is_settled)
-        written = [self._append(entry, contents) for entry, contents in entries]
+        written = [self._append(entry, contents, identity) for entry, contents in entries]
         return [entry for entry in written if entry is not None]
 
     def _relation(self, other: Entry, change: Observed) -> Relation | None:
@@ -330,15 +354,15 @@ class EntryWriter:
             entry = put_own(self._store, entry, contents)
             self._store.undo(entry.undoes, entry.entry_id)
             self._store.undo(edit.restored, None)
-        self._recent.append(entry)
         self._on_entries([entry])
         return entry
 
     # --- one entry for several changes -------------------------------------------------------------------------
 
-    def _append(self, entry: Entry, contents: Contents) -> Entry | None:
+    def _append(self, entry: Entry, contents: Contents, identity: Identity | None) -> Entry | None:
         """Add an entry, or extend the one before. Returns what changed; None if nothing is left of both."""
-        entry = self._with_other_half(entry)
+        if identity is not None and entry.kind in {"create", "delete"}:
+            entry = self._with_other_half(entry, identity)
         self._store.append(entry, contents)
         if not entry.settled:
             return entry
@@ -350,11 +374,9 @@ class EntryWriter:
         if previous is not None and _is_save_by_rename(previous, entry):
             previous = replace(previous, by=entry.by, evidence=entry.evidence, turn_id=entry.turn_id, kept=entry.kept)
         elif previous is None or not _is_same_writer(previous, entry):
-            self._recent.append(entry)
             return entry
         if previous.before == entry.after:
             self._store.remove([previous.entry_id, entry.entry_id])
-            self._recent = deque((kept for kept in self._recent if kept.entry_id != previous.entry_id), _N_RECENT)
             return None
         merged = replace(
             previous,
@@ -370,34 +392,43 @@ class EntryWriter:
         self._store.replace(merged)
         return merged
 
-    def _with_other_half(self, entry: Entry) -> Entry:
-        """The entry as a half of a rename, if the other half was a moment ago. The other half is changed, too."""
-        if entry.kind not in {"create", "delete"} or entry.content != "kept" or entry.gap is not None:
-            return entry
-        wanted: EntryKind = "delete" if entry.kind == "create" else "create"
-        version = entry.after if entry.kind == "create" else entry.before
-        for other in reversed(self._recent):
-            of_other = other.before if wanted == "delete" else other.after
-            if (
-                other.kind == wanted
-                and other.path != entry.path
-                and of_other == version
-                and entry.time - other.time < SAME_WRITER_S
-                and other.moved_to is None
-                and other.moved_from is None
-                and (stored := self._store.entry(other.entry_id)) is not None
-            ):
-                self._recent.remove(other)
-                if wanted == "delete":
-                    self._store.replace(replace(stored, moved_to=entry.path))
-                    return replace(entry, moved_from=other.path)
-                self._store.replace(replace(stored, moved_from=entry.path))
-                return replace(entry, moved_to=other.path)
+    def _with_other_half(self, entry: Entry, identity: Identity) -> Entry:
+        """The entry as a half of a rename, if the same file had the other name a moment ago, or has it now.
+
+        Both names were changed by one author then, because a rename is one act. The other half is changed, too.
+        """
+        half = self._halves.pop(identity, None)
+        stored = None if half is None or half.kind == entry.kind else self._store.entry(half.entry_id)
+        if (
+            half is not None
+            and stored is not None
+            and half.path != entry.path
+            and entry.time - half.time < MOVED_S
+            and (stored.kind, stored.by) == (half.kind, entry.by)
+            and (stored.before if half.kind == "delete" else stored.after)
+            == (entry.after if half.kind == "delete" else entry.before)
+        ):
+            if half.kind == "delete":
+                self._store.replace(replace(stored, moved_to=entry.path))
+                return replace(entry, moved_from=half.path)
+            self._store.replace(replace(stored, moved_from=entry.path))
+            return replace(entry, moved_to=half.path)
+        self._halves[identity] = _Half(entry.entry_id, entry.path, entry.kind, entry.time)
+        while len(self._halves) > MAX_HALVES:
+            self._halves.popitem(last=False)
         return entry
 
     def _counted(self, entry: Entry, before: bytes | None, after: bytes | None) -> Entry:
         added, removed = count_lines(before or b"", after or b"")
         return replace(entry, added=added, removed=removed)
+
+
+def _identity(change: Observed, root: str) -> Identity | None:
+    """Of a file that appeared or vanished with a known content; None for an empty one, which any file may be."""
+    known = change.after if change.before is None else change.before if change.after is None else None
+    if known is None or known.digest is None or not known.inode or not known.size_bytes or change.gap is not None:
+        return None
+    return Identity(root, known.inode, known.mtime_ns, known.size_bytes)
 
 
 def _is_same_writer(previous: Entry, entry: Entry) -> bool:

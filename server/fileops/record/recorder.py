@@ -731,7 +731,7 @@ class Recorder:
             for folder, observed in batch:
                 change = self._with_blob(folder, observed, blobs)
                 if change is not None:
-                    self._writer.write(change)
+                    self._writer.write(change, folder.root)
                 # It is the content before the next change, also if this one made no entry with contents.
                 if observed.after_data is not None:
                     self.store.put(observed.after_data)
@@ -813,7 +813,7 @@ class Recorder:
         )  # fmt: skip
         found = self._with_blob(folder, change, _blobs_before([(folder, change)]))
         if found is not None and (found.before is None or found.before.digest is not None):
-            self._writer.write(found)
+            self._writer.write(found, folder.root)
 
     def _drop_unsaved(self, path: str, person: ByPerson) -> None:
         folder = self._folder_of(path)

@@ -8,7 +8,7 @@ from fileops.model.digest import content_digest
 from fileops.model.record import Command, Known, LogQuery
 from fileops.model.sessions import SessionName
 from fileops.record.brackets import Brackets
-from fileops.record.entries import SAME_WRITER_S, EntryWriter, Observed
+from fileops.record.entries import MOVED_S, SAME_WRITER_S, EntryWriter, Observed
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 
@@ -19,17 +19,27 @@ MAKE = Command(
 Write = Callable[[EntryWriter, str, str | None, str | None, float], None]
 
 
-def known(content: str | None) -> Known | None:
-    return None if content is None else Known(content="kept", digest=content_digest(content.encode()))
+def known(content: str | None, inode: int = 1, mtime_ns: int = 1) -> Known | None:
+    if content is None:
+        return None
+    return Known(
+        content="kept", digest=content_digest(content.encode()), inode=inode, mtime_ns=mtime_ns, size_bytes=len(content)
+    )
 
 
-def observed(path: str, before: str | None, after: str | None, at: float, *commands: Command) -> Observed:
+def root_of(change: Observed) -> str:
+    return "/" + change.path.split("/")[1]
+
+
+def observed(
+    path: str, before: str | None, after: str | None, at: float, *commands: Command, inode: int = 1, mtime_ns: int = 1
+) -> Observed:
     def data(content: str | None) -> bytes | None:
         return None if content is None else content.encode()
 
     return Observed(
-        path=path, before=known(before), after=known(after), before_data=data(before), after_data=data(after), began=at,
-        read=at, commands=commands,
+        path=path, before=known(before, inode, mtime_ns), after=known(after, inode, mtime_ns), before_data=data(before),
+        after_data=data(after), began=at, read=at, commands=commands,
     )  # fmt: skip
 
 
@@ -38,7 +48,7 @@ def outline(changes: list[Observed]) -> list[tuple[str, str, bool]]:
     store = RecordStore(None)
     writer = EntryWriter(store, Brackets(), TurnRegistry(), lambda _entries: None)
     for change in changes:
-        writer.write(change)
+        writer.write(change, root_of(change))
     found, _ = store.entries(LogQuery())
     store.close()
     return [(entry.kind, entry.path, bool(entry.moved_from or entry.moved_to)) for entry in reversed(found)]
@@ -65,7 +75,42 @@ def test_file_that_is_made_and_removed_has_no_entries_within_the_limit(pause: fl
     assert len(outline(changes)) == n_entries
 
 
-@pytest.mark.parametrize(("pause", "is_rename"), [(SAME_WRITER_S - 0.1, True), (SAME_WRITER_S, False)])
-def test_deletion_and_creation_of_one_content_are_a_rename_within_the_limit(pause: float, *, is_rename: bool) -> None:
+@pytest.mark.parametrize(("pause", "is_rename"), [(MOVED_S - 0.1, True), (MOVED_S, False)])
+def test_two_names_of_one_file_are_a_rename_within_the_limit(pause: float, *, is_rename: bool) -> None:
     changes = [observed("/p/a", "x", None, AT), observed("/p/b", None, "x", AT + pause)]
     assert outline(changes) == [("delete", "/p/a", is_rename), ("create", "/p/b", is_rename)]
+
+
+def test_new_name_that_is_read_first_is_a_rename() -> None:
+    changes = [observed("/p/b", None, "x", AT), observed("/p/a", "x", None, AT + 0.1)]
+    assert outline(changes) == [("create", "/p/b", True), ("delete", "/p/a", True)]
+
+
+@pytest.mark.parametrize(
+    ("gone", "made"),
+    [
+        (observed("/p/a", "x", None, AT, inode=1), observed("/p/b", None, "x", AT, inode=2)),
+        (observed("/p/a", "x", None, AT, mtime_ns=1), observed("/p/b", None, "x", AT, mtime_ns=2)),
+        (observed("/p/a", "", None, AT), observed("/p/b", None, "", AT)),
+        (observed("/p/a", "x", None, AT), observed("/q/b", None, "x", AT)),
+        (observed("/p/a", "x", None, AT), observed("/p/b", None, "x", AT, MAKE)),
+        (observed("/p/a", "x", None, AT), observed("/p/b", None, "y", AT)),
+    ],
+    ids=[
+        "another file",
+        "a file with a number that was free again",
+        "empty",
+        "another project",
+        "another author",
+        "text",
+    ],
+)
+def test_equal_contents_are_no_rename(gone: Observed, made: Observed) -> None:
+    assert [is_rename for _, _, is_rename in outline([gone, made])] == [False, False]
+    assert [is_rename for _, _, is_rename in outline([made, gone])] == [False, False]
+
+
+def test_folder_of_many_files_is_renamed_with_each_of_them() -> None:
+    gone = [observed(f"/p/a/{n}", "x", None, AT, inode=n + 1) for n in range(500)]
+    made = [observed(f"/p/b/{n}", None, "x", AT + 3, inode=n + 1) for n in range(500)]
+    assert {is_rename for _, _, is_rename in outline([*gone, *made])} == {True}

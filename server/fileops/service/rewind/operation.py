@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import product
 from typing import cast
 
 import msgspec
@@ -43,9 +44,10 @@ from fileops.model.errors import (
 )
 from fileops.model.files import Committed, Snapshot
 from fileops.model.internal_errors import PathMoved
-from fileops.model.record import By, ByPerson, Entry, session_of
+from fileops.model.record import By, ByPerson, Entry, EntryKind, session_of
 from fileops.model.review import ReviewChange
 from fileops.model.rewind import (
+    LeftReason,
     RewindConflict,
     RewindOutcome,
     RewindRequest,
@@ -62,7 +64,7 @@ from fileops.service.policy import Policy, question_about
 from fileops.service.restoration import Restoration, Undoer, planned_restoration, undone_file
 from fileops.service.rewind.files import FileRewind, executable_bit_without, rewind_of_file
 from fileops.service.rewind.lineage import Lineages, follows_others
-from fileops.service.rewind.renames import Rename, renames_of
+from fileops.service.rewind.renames import Rename, may_be_one_file, renames_of
 from fileops.service.rewind.targets import MayRewind, entries_of
 from fileops.service.rewind.unkept import UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness
@@ -168,6 +170,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 raise NotDone(error=error, file_path=path, n_files=len(groups)) from error
         if request.target.kind != "change_ids":
             self._plan_renames(groups, plans)
+            self._leave_changed_renames(plans)
         conflicts += [conflict for file in plans.values() for conflict in file.rewind.conflicts]
         files = [file for file in plans.values() if file.rewind.undone or file.change.has_effect]
         if request.target.kind == "change_ids" and not files and not conflicts:
@@ -248,6 +251,24 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         plans[new.path] = PlannedFile(chosen=(rename.arrived,), rewind=removed, change=removal)
         return True
 
+    def _leave_changed_renames(self, plans: dict[str, PlannedFile]) -> None:
+        """Leave both names of what may be one file that was renamed and changed, if one of them has to be left.
+
+        The record did not see it under both names, so it has a deletion and a creation. If the first name is another
+        file now, the second one may have the last copy of the text; if others have changed the second one, the first
+        one would double it.
+        """
+        deleted = {path: file for path, file in plans.items() if _has(file.chosen, "delete")}
+        created = {path: file for path, file in plans.items() if _has(file.chosen, "create")}
+        for (old_path, old), (new_path, new) in product(deleted.items(), created.items()):
+            is_restored = _is_undone(old, "delete")
+            if old_path == new_path or is_restored == _is_undone(new, "create"):
+                continue
+            deletion = next(entry for entry in old.chosen if entry.kind == "delete")
+            text_before = self.store.contents(deletion).before
+            if text_before is not None and may_be_one_file(text_before, new.change.plan.snapshot.data):
+                self._leave_file(old_path if is_restored else new_path, plans, reason="overlaps")
+
     def _leave_rename(self, rename: Rename, plans: dict[str, PlannedFile]) -> None:
         """Plan that both names stay as they are."""
         of_others = [
@@ -255,17 +276,20 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             if file.rewind.path in {rename.old_path, rename.new_path}
         ]  # fmt: skip
         for path in {rename.old_path, rename.new_path} & plans.keys():
-            file = plans[path]
-            snapshot = file.change.plan.snapshot
-            conflict = RewindConflict(
-                file_path=path,
-                entries=tuple(entry.entry_id for entry in file.chosen),
-                reason="recreated" if path == rename.old_path and snapshot.exists else "overlaps",
-                by=tuple(dict.fromkeys(of_others)),
-            )
-            content = snapshot.data if snapshot.exists else None
-            left = FileRewind(path=path, content=content, undone=(), authors=(), conflicts=(conflict,))
-            plans[path] = replace(file, rewind=left, change=self._change(snapshot, content, ()))
+            is_recreated = path == rename.old_path and plans[path].change.plan.snapshot.exists
+            self._leave_file(path, plans, reason="recreated" if is_recreated else "overlaps", by=of_others)
+
+    def _leave_file(
+        self, path: str, plans: dict[str, PlannedFile], *, reason: LeftReason, by: Sequence[By] = ()
+    ) -> None:
+        """Plan that a file stays as it is."""
+        file = plans[path]
+        snapshot = file.change.plan.snapshot
+        entries = tuple(entry.entry_id for entry in file.chosen)
+        conflict = RewindConflict(file_path=path, entries=entries, reason=reason, by=tuple(dict.fromkeys(by)))
+        content = snapshot.data if snapshot.exists else None
+        left = FileRewind(path=path, content=content, undone=(), authors=(), conflicts=(conflict,))
+        plans[path] = replace(file, rewind=left, change=self._change(snapshot, content, ()))
 
     def _change(self, snapshot: Snapshot, content: bytes | None, undone_entries: Sequence[Entry]) -> Restoration:
         edit_ids = [entry.edit_id for entry in undone_entries]
@@ -302,6 +326,14 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 return change
         plan = replace(change.plan, change=with_permissions(change.plan.change, permissions))
         return replace(change, plan=plan, permissions=permissions)
+
+
+def _has(entries: Sequence[Entry], kind: EntryKind) -> bool:
+    return any(entry.kind == kind for entry in entries)
+
+
+def _is_undone(file: PlannedFile, kind: EntryKind) -> bool:
+    return _has(file.rewind.undone, kind)
 
 
 class RewindPlanner(Struct, frozen=True, kw_only=True):

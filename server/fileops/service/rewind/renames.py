@@ -5,6 +5,7 @@ rename, and a file that others changed since would keep the second name: its tex
 has the first name now: then the text would be nowhere. So both halves are undone, or neither.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -56,3 +57,10 @@ def _other_name(store: RecordStore, entry: Entry) -> str | None:
     undone = (store.entry(entry_id) for entry_id in entry.undoes)
     halves = (half for half in undone if half is not None and half.path == entry.path and half.kind != entry.kind)
     return name or next((of_half for half in halves if (of_half := _other_name(store, half)) is not None), None)
+
+
+def may_be_one_file(before: bytes, after: bytes) -> bool:
+    """Whether one content may be the other one, changed: half of its lines are there."""
+    lines = Counter(line for line in before.split(b"\n") if line.strip())
+    shared = lines & Counter(after.split(b"\n"))
+    return lines.total() > 0 and shared.total() * 2 >= lines.total()

@@ -1,0 +1,173 @@
+"""An undo never removes the last copy of what it cannot prove to be the target's (R-REW-3).
+
+An agent's command and a person's program change the same few names, at machine pace: they write, copy, rename and
+remove. Each line that is written has its author in it. Then the agent's session is undone.
+"""
+
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.shared_daemon import LspClient, SharedDaemon, shared_daemon, until_recorded
+
+N_GAMES = 25
+NAMES = ("a.txt", "b.txt", "c.txt", "d/a.txt")
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path.resolve() / "p"
+    (folder / "d").mkdir(parents=True)
+    (folder / "a.txt").write_text("first\nsecond\nthird\n")
+    return folder
+
+
+class Players:
+    """An agent that runs commands, and a person's editor, which undoes its session."""
+
+    def __init__(self, daemon: SharedDaemon, editor: LspClient, agent: LspClient) -> None:
+        self._daemon, self._editor, self._agent = daemon, editor, agent
+
+    @asynccontextmanager
+    async def command(self) -> AsyncIterator[None]:
+        """What is written in it is the agent's."""
+        command_id = (await self._agent.call("fileops/beginCommand", {"label": "make"}))["command_id"]
+        yield
+        await self._agent.call("fileops/endCommand", {"command_id": command_id})
+
+    async def settled(self) -> None:
+        """What was written until now is in the log."""
+        await self._editor.call("fileops/log", {})
+
+    async def undone(self) -> Any:
+        await self.settled()
+        sessions = {entry["by"].get("session_id") for entry in (await self._editor.call("fileops/log", {}))["entries"]}
+        (session_id,) = {name for name in sessions if name and name.startswith("bot")} or {None}
+        if session_id is None:
+            return None
+        return await self._editor.call("fileops/rewind", {"session_id": session_id, "approved": True})
+
+
+@asynccontextmanager
+async def players(project: Path) -> AsyncIterator[Players]:
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(project)
+        await until_recorded(editor, project)
+        yield Players(daemon, editor, await daemon.agent(project))
+
+
+def texts(project: Path) -> dict[str, str]:
+    return {str(path.relative_to(project)): path.read_text() for path in sorted(project.rglob("*")) if path.is_file()}
+
+
+async def test_file_that_a_person_made_stays_where_the_agent_removed_a_copy_of_it(project: Path) -> None:
+    async with players(project) as game:
+        (project / "p.txt").write_text("by the person\n")
+        async with game.command():
+            shutil.copy(project / "p.txt", project / "q.txt")
+        async with game.command():
+            (project / "q.txt").unlink()
+        await game.undone()
+    assert texts(project) == {"a.txt": "first\nsecond\nthird\n", "p.txt": "by the person\n"}
+
+
+async def test_file_that_a_person_removed_stays_removed_where_the_agent_made_an_equal_one(project: Path) -> None:
+    (project / "d" / "__init__.py").touch()
+    async with players(project) as game:
+        (project / "d" / "__init__.py").unlink()
+        async with game.command():
+            (project / "__init__.py").touch()
+        await game.undone()
+    assert texts(project) == {"a.txt": "first\nsecond\nthird\n"}
+
+
+@pytest.mark.parametrize("others", ["of the old name", "of the new name", "of both"])
+async def test_rename_with_an_edit_in_one_command_loses_and_doubles_nothing_of_others(
+    project: Path, others: str
+) -> None:
+    old, new = project / "a.txt", project / "b.txt"
+    async with players(project) as game:
+        async with game.command():
+            old.rename(new)
+            changed = project / "sed"  # as sed does it
+            changed.write_text(new.read_text().replace("second", "2nd by the agent"))
+            changed.rename(new)
+        await game.settled()
+        if "new" in others or "both" in others:
+            new.write_text(new.read_text() + "by the person, in b\n")
+        if "old" in others or "both" in others:
+            old.write_text("by the person, in a\n")
+        await game.undone()
+    words = Counter(line for text in texts(project).values() for line in text.splitlines())
+    if others != "of the new name":
+        assert words["by the person, in a"] == 1
+    if others != "of the old name":
+        assert words["by the person, in b"] == 1
+    assert words["first"] == words["third"] == 1, texts(project)
+
+
+async def test_games_of_an_agent_and_a_person_at_machine_pace_lose_no_text_of_the_person(tmp_path: Path) -> None:
+    for seed in range(N_GAMES):
+        await play(tmp_path.resolve() / str(seed), random.Random(seed))
+
+
+async def play(project: Path, draw: random.Random) -> None:
+    (project / "d").mkdir(parents=True)
+    for name in NAMES[:2]:
+        (project / name).write_text(f"old {name}\nsecond of {name}\n")
+    acts: list[str] = []
+    async with players(project) as game:
+        for n in range(draw.randint(3, 7)):
+            if draw.random() < 0.5:
+                async with game.command():
+                    acts += [act(project, draw, f"agent {n}.{m}") for m in range(draw.randint(1, 3))]
+            else:
+                acts.append(act(project, draw, f"person {n}"))
+                await game.settled()
+        before = texts(project)
+        result = await game.undone()
+    after = texts(project)
+    kept = "".join(after.values())
+    lost = [line for text in before.values() for line in text.splitlines() if "person" in line and line not in kept]
+    assert lost == [], f"{acts}\n{before}\n{after}\n{result and result['output']}"
+
+
+def act(project: Path, draw: random.Random, author: str) -> str:
+    """One change of a file. Returns what was done. The person removes and overwrites nothing, the agent anything."""
+    name, other = draw.sample(NAMES, 2)
+    path, target = project / name, project / other
+    is_person = author.startswith("person")
+    kind = draw.choice(("write", "append", "copy", "rename", "remove", "replace"))
+    overwrites = {"write": path, "copy": target, "rename": target, "remove": path}.get(kind)
+    if is_person and overwrites is not None and overwrites.exists():
+        return f"{author}: nothing"
+    if kind == "write":
+        path.write_text(f"{author} wrote {name}\n")
+    elif not path.exists():
+        return f"{author}: nothing"
+    elif kind == "append":
+        with path.open("a") as file:
+            file.write(f"{author} was in {name}\n")
+    elif kind == "copy":
+        shutil.copy2(path, target)
+    elif kind == "rename":
+        path.rename(target)
+    elif kind == "remove":
+        path.unlink()
+    else:
+        made = project / f".{os.getpid()}"
+        made.write_text(f"{author} replaced {name}\n" + path.read_text())
+        made.rename(path)
+    return f"{author}: {kind} {name} {other}"
