@@ -16,6 +16,7 @@ from typing import Any
 from fileops.model.record import ByCommand, ByOutside, ByPerson, BySession, ByUnsure, Command
 from fileops.model.sessions import SessionName
 from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
+from fileops.record.command_windows import LINGERING_S
 
 LENGTH_S = 8.0
 PERSON = "person"
@@ -252,8 +253,13 @@ class Game:
         if not self.rules.has_formatter_rule:
             saves = [save for save in saves if save.time >= change.began]
         later = [other.change.after_text for other in changes[changes.index(pending) + 1 :]]
-        ended = [command for command in self._commands.values() if command.ended is not None]
-        parts = attribute(change, saves=saves, ended=ended, later_texts=later)
+        lingering = [
+            command
+            for command in self._commands.values()
+            if command.is_background and command.ended is not None
+            and change.began - LINGERING_S <= command.ended <= change.read
+        ]  # fmt: skip
+        parts = attribute(change, saves=saves, lingering=lingering, later_texts=later)
         if len(parts) == 2 and parts[0].text is not None:
             between = parts[0].text.split(" ")
             self._judge(parts[0], [word for word in between if word not in pending.before])

@@ -2,12 +2,14 @@
 
 import ctypes
 import os
+import sys
 import tempfile
 
 import pytest
 
+from fileops.model.internal_errors import WatchError
 from fileops.platform import syscalls
-from fileops.platform.inotify import Inotify
+from fileops.watch.factory import FolderStreams
 
 
 def _can_exchange() -> bool:
@@ -31,11 +33,17 @@ def _has_attributes() -> bool:
 
 
 def _has_inotify() -> bool:
+    watch = FolderStreams().watch(_ignore, _ignore, _ignore)
     try:
-        Inotify().close()
-    except OSError:
+        watch.add(os.path.realpath(tempfile.gettempdir()))
+    except WatchError:
         return False
-    return True
+    finally:
+        watch.close()
+    return sys.platform == "linux"
+
+
+def _ignore(*_: object) -> None: ...
 
 
 HAS_PROC = os.path.exists("/proc/self/stat")

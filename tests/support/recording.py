@@ -8,7 +8,7 @@ from fileops.model.digest import content_digest
 from fileops.model.record import By, ByCommand, ByPerson, BySession, Contents, Entry, FileVersion, LogQuery, is_by_agent
 from fileops.model.rewind import RewindRequest, RewindResult, RewindTarget, TargetKind
 from fileops.model.sessions import SessionName
-from fileops.record.brackets import Brackets
+from fileops.record.command_windows import CommandWindows
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
@@ -31,8 +31,8 @@ class Recording:
 
     def __init__(self) -> None:
         self.store = RecordStore(None)
-        brackets, turns = Brackets(), TurnRegistry()
-        recorder = Recorder(lambda: self.store, brackets, turns, NoDocuments(), watches=False)
+        windows, turns = CommandWindows(), TurnRegistry()
+        recorder = Recorder(lambda: self.store, windows, turns, NoDocuments(), open_stream=None)
         recorder.start()
         self.bench = Workbench(recorder=recorder)
         self.settle = recorder.settle

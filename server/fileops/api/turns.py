@@ -38,13 +38,13 @@ async def list_turns(service: "FileOps", params: wire.TurnsParams) -> wire.Turns
 
 
 async def begin_command(service: "FileOps", params: wire.BeginCommandParams) -> wire.BeginCommandResult:
-    command_id = await service.work.begin_command(
+    command_id, is_recorded = await service.work.begin_command(
         service.names.full(params.session_id),
         params.command_id,
         params.label or "",
         is_background=params.background or False,
     )
-    return wire.BeginCommandResult(command_id=command_id)
+    return wire.BeginCommandResult(command_id=command_id, recorded=is_recorded)
 
 
 async def end_command(service: "FileOps", params: wire.EndCommandParams) -> wire.EndCommandResult:

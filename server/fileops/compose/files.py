@@ -15,7 +15,8 @@ from fileops.service.client.unreadable import RuleBook
 from fileops.service.plugins.registry import register_plugins
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
-from fileops.watch import factory, stat_scan
+from fileops.watch import stat_scan
+from fileops.watch.factory import FolderStreams
 
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
@@ -40,6 +41,7 @@ def build_workspace(
     is_on_disk: bool = True,
     has_stamp_at_once: "Callable[[str, Stamp], bool]" = lambda path, stamp: False,
     saved: "FileSystem",
+    streams: FolderStreams | None = None,
     has_many_clients: bool = False,
     recorder: "Recorder | None" = None,
     label_of: "Callable[[SessionName], str]" = str,
@@ -48,7 +50,7 @@ def build_workspace(
 
     Args: events: of what happens to files. is_on_disk: whether paths are those of this machine's disk; the files of
     another filesystem are not watched, but checked by its `stat`. has_stamp_at_once: see Freshness. saved: the files
-    without open documents. recorder, label_of: see Workspace.
+    without open documents. streams: of changes in folders, shared with the recorder. recorder, label_of: see Workspace.
     """
     changed_paths = stat_scan.changed_paths if is_on_disk else None
     if remote is not None and changed_paths is not None:
@@ -63,7 +65,7 @@ def build_workspace(
         events,
         SystemClock(),
         mode=freshness_mode,
-        open_watch=factory.open_directory_watch if is_on_disk else None,
+        open_watch=(streams or FolderStreams()).watch if is_on_disk else None,
         changed_paths=changed_paths,
         has_stamp_at_once=has_stamp_at_once,
         is_open=files.is_open,

@@ -14,7 +14,7 @@ from fileops.model.sessions import has_host_id
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.model.record import ByPerson, Entry
-    from fileops.ports import HistoryStore
+    from fileops.ports import EventStream, HistoryStore
     from fileops.record.recorder import Recorder, TypedDocument
     from fileops.record.store import RecordStore
     from fileops.service.fileops import FileOps
@@ -29,18 +29,18 @@ def start_recorder(
     recorded: "RecordFeed",
     unkept: "UnkeptFeed",
     *,
-    watches: bool,
+    open_stream: "Callable[[Callable[[], None]], EventStream] | None",
 ) -> "Recorder":
     """Start the record, and notify editors of what is recorded.
 
     Args: person_of: the user of an editor, by the name of its connection. warn: gets a sentence if the record cannot be
-    kept. watches: see Recorder.
+    kept. open_stream: see Recorder.
     """
-    from fileops.record.brackets import Brackets
+    from fileops.record.command_windows import CommandWindows
     from fileops.record.recorder import Recorder
     from fileops.record.turns import TurnRegistry
 
-    brackets, turns = Brackets(), TurnRegistry()
+    windows, turns = CommandWindows(), TurnRegistry()
     began = time.time()
 
     def open_store() -> "RecordStore":
@@ -56,7 +56,7 @@ def start_recorder(
         unkept.note_entries(entries)
 
     recorder = Recorder(
-        open_store, brackets, turns, _Documents(files, person_of), watches=watches, warn=warn, on_entries=publish
+        open_store, windows, turns, _Documents(files, person_of), open_stream=open_stream, warn=warn, on_entries=publish
     )
     recorder.on_turn = unkept.note_turn
     recorder.start()
@@ -68,13 +68,18 @@ def start_recorder(
 def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> None:
     """Record the folders of a client from now on, also those that it opens later."""
 
-    def record(folders: Sequence[str]) -> None:
-        for folder in dict.fromkeys(map(real_path, folders)):
-            recorder.record(folder, client)
+    def record(folders: Sequence[str], arrived: Sequence[Callable[[], None]]) -> None:
+        try:
+            for folder in dict.fromkeys(map(real_path, folders)):
+                recorder.record(folder, client)
+        finally:
+            for note in arrived:
+                note()
 
     def record_in_background() -> None:
-        thread = threading.Thread(target=record, args=(service.folders,), name="fileops-record-start", daemon=True)
-        thread.start()
+        folders = service.folders
+        arrived = [recorder.expect(folder) for folder in folders]
+        threading.Thread(target=record, args=(folders, arrived), name="fileops-record-start", daemon=True).start()
 
     service.when_folders_change(record_in_background)
     record_in_background()
@@ -149,5 +154,5 @@ def _open_store(warn: Callable[[str], None]) -> "RecordStore":
             warn(f"The record of changes is damaged: {error}. It is now {aside}, and a new one begins.")
             return RecordStore(folder)
     except (OSError, sqlite3.Error, NewerRecord) as error:
-        warn(f"The record of changes in {folder} cannot be used: {error}. Changes are recorded in memory only.")
-        return RecordStore(None)
+        warn(f"The record of changes in {folder} cannot be used: {error}. Changes are recorded in memory for now.")
+        return RecordStore(None if isinstance(error, NewerRecord) else folder, is_usable=False)

@@ -26,6 +26,7 @@ from fileops.service.hub.sessions import SessionRegistry, Throttle
 from fileops.service.hub.unkept_feed import UnkeptFeed
 from fileops.service.review.queue import ReviewQueue
 from fileops.telemetry.calls import BorrowedSink
+from fileops.watch.factory import FolderStreams
 
 if TYPE_CHECKING:
     from fileops.compose.embedding import OwnParts
@@ -233,6 +234,7 @@ class SharedParts:
         self.files = OverlayFileSystem(saved)
         self._record = "on" if options is None else options.record or "on"
         self._keeps_titles = options is None or options.record_titles is not False
+        self.streams = FolderStreams()
         self.recorder = self._start_recorder(state, warn)
         wanted = None if options is None else options.history
         self._history = wanted or ("memory" if self.recorder is None else "persistent")
@@ -245,6 +247,7 @@ class SharedParts:
             is_on_disk=state.is_on_disk,
             has_stamp_at_once=state.local.has_stamp_at_once,
             saved=saved,
+            streams=self.streams,
             has_many_clients=state.hub is not None,
             recorder=self.recorder,
             label_of=str if state.hub is None else state.hub.label_of,
@@ -271,8 +274,10 @@ class SharedParts:
         if state.hub is None or self._record == "off" or not state.is_on_disk:
             return None
         try:
-            hub, watches = state.hub, self._record == "on"
-            return recording.start_recorder(self.files, hub.person_of, warn, hub.recorded, hub.unkept, watches=watches)
+            hub, open_stream = state.hub, self.streams.events if self._record == "on" else None
+            return recording.start_recorder(
+                self.files, hub.person_of, warn, hub.recorded, hub.unkept, open_stream=open_stream
+            )
         except Exception as fault:  # the boundary of an optional part: without it everything else works
             log.exception("nothing is recorded")
             warn(f"Changes are not recorded: {fault}. Everything else works.")

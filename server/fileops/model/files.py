@@ -1,5 +1,6 @@
 """Contents of files, what identifies them, and how they are committed, as frozen values."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -136,3 +137,25 @@ class Sighting(Struct, frozen=True, kw_only=True):
     version: int | None = None
     content: bytes | None = None
     is_whole: bool = False
+
+
+class FolderEvent(Struct, frozen=True, gc=False):
+    """A change of a name in a watched folder.
+
+    is_complete: the writer has closed the file, or the name is another file now; nothing more follows at once.
+    appeared, vanished: the name is new there, or gone from there.
+    """
+
+    folder: str
+    name: str
+    is_folder: bool
+    is_complete: bool
+    appeared: bool
+    vanished: bool
+
+
+class FolderEvents(Struct, frozen=True):
+    """Events in their order. is_lost: the system has dropped some, of any folder."""
+
+    events: Sequence[FolderEvent]
+    is_lost: bool = False

@@ -177,6 +177,7 @@ class Known(Struct, frozen=True, kw_only=True, gc=False):
     inode: int = 0
     is_executable: bool = False
     is_unsaved: bool = False
+    ctime_ns: int = 0
 
     @property
     def has_content(self) -> bool:

@@ -1,7 +1,7 @@
 """Ports: the Protocols between the service and its adapters."""
 
 from fileops.ports.clients import Approver, CommandApprover, Corrector, DocumentSink, Editor, EventSink
-from fileops.ports.files import CommitHooks, ContentStream, DirectoryWatch, FileSystem, RuleFiles, SetHooks
+from fileops.ports.files import CommitHooks, ContentStream, DirectoryWatch, EventStream, FileSystem, RuleFiles, SetHooks
 from fileops.ports.history import EditRecorder, HistoryStore
 from fileops.ports.system import Clock, Executor, ExecutorChoice, ImageDetector, RunningProcess
 
@@ -17,6 +17,7 @@ __all__ = [
     "EditRecorder",
     "Editor",
     "EventSink",
+    "EventStream",
     "Executor",
     "ExecutorChoice",
     "FileSystem",

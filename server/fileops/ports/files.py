@@ -12,7 +12,7 @@ from typing import Protocol
 
 from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
-from fileops.model.files import Committed, Snapshot, Source, Stamp
+from fileops.model.files import Committed, FolderEvents, Snapshot, Source, Stamp
 
 
 class ContentStream(Protocol):
@@ -205,6 +205,31 @@ class DirectoryWatch(Protocol):
     def max_folders(self) -> int:
         """How many folders may be watched at once, as the system is configured now."""
         ...
+
+    def is_alive(self) -> bool:
+        """Whether events still arrive at all."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class EventStream(Protocol):
+    """Watches folders, not recursively, and keeps what happened in them until it is read. One thread reads."""
+
+    @property
+    def has_barrier(self) -> bool:
+        """Whether `read` returns everything that was written before it was called. If not, events come late."""
+        ...
+
+    def add(self, folder: str) -> None:
+        """Watch a folder, unless it is watched already and still the same. Raises: WatchError."""
+        ...
+
+    def remove_below(self, folder: str) -> None:
+        """Watch neither the folder nor what was in it."""
+        ...
+
+    def read(self) -> FolderEvents: ...
 
     def is_alive(self) -> bool:
         """Whether events still arrive at all."""

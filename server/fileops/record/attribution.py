@@ -1,7 +1,7 @@
 """Who wrote a change that was observed in a file: a table of rules over what is known of the time of the change.
 
-Pure: times are arguments, in seconds of one clock. Texts are compared as editors show them, without a BOM and with line
-feeds at the ends of lines, because an editor reports its text in that form.
+Pure: times are arguments, in seconds of one clock that is never set. Texts are compared as editors show them, without
+a BOM and with line feeds at the ends of lines, because an editor reports its text in that form.
 
 The rules are R-BY-1 in docs/PROTOCOL.md (Record); the number of a row is beside its rule. The first one that holds
 decides. They err on one side: text of a person is never called an agent's while the person's editor is attached. So a
@@ -16,7 +16,6 @@ from fileops.model.record import OUTSIDE, By, ByCommand, ByPerson, BySession, Co
 
 SETTLE_S = 1.0  # editors report what they saved at most this long after the change was read
 FORMATTER_S = 2.0  # after a save, the editor's formatter may write
-BACKGROUND_S = 10.0  # after its end, a command may have left a process
 EARLY_S = 0.5  # a report of a save may be handled before the event of its write is read
 
 
@@ -32,8 +31,9 @@ class Observation(Struct, frozen=True, kw_only=True):
     """A change of one file from one content to another. Texts are None where no file was, or where it is not text.
 
     began: when the content before was last known to be there, or the first event since. read: when the content after
-    was read. commands: those that were open at some time between, and whose folders contain the file. typed_by: whose
-    unsaved document had the text after before the file had it.
+    was read. commands: those that were open at some time between, and whose folders contain the file. is_certain: False
+    if at another time none of them was open, so that a program outside may have written. typed_by: whose unsaved
+    document had the text after before the file had it.
     """
 
     before_text: str | None
@@ -41,6 +41,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     began: float
     read: float
     commands: tuple[Command, ...] = ()
+    is_certain: bool = True
     typed_by: ByPerson | None = None
 
 
@@ -56,19 +57,19 @@ def attribute(
     change: Observation,
     *,
     saves: Sequence[Save] = (),
-    ended: Sequence[Command] = (),
+    lingering: Sequence[Command] = (),
     later_texts: Sequence[str | None] = (),
 ) -> tuple[Part, ...]:
     """Return one part, or two if a save lies between the two contents. Rows 2 to 8: row 1 needs no observation.
 
-    Args: saves: of this file, oldest first. ended: commands with their ends, of which a process may still write.
+    Args: saves: of this file, oldest first. lingering: commands that have ended, of which a process may still write.
     later_texts: of contents that the file had after this change. A save of such a text was observed for itself.
     """
     before, after = _shown(change.before_text), _shown(change.after_text)
     person = change.typed_by or _saved_by(change, after, saves)
     if person is not None:  # row 2
         return (Part(by=person, evidence="save"),)
-    rest = _part_of_programs(change, saves, ended)
+    rest = _part_of_programs(change, saves, lingering)
     later = {_shown(text) for text in later_texts}
     between = [
         save
@@ -90,17 +91,18 @@ def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> 
     return None
 
 
-def _part_of_programs(change: Observation, saves: Sequence[Save], ended: Sequence[Command]) -> Part:
+def _part_of_programs(change: Observation, saves: Sequence[Save], lingering: Sequence[Command]) -> Part:
     near = next(
         (save for save in reversed(saves) if change.began - FORMATTER_S <= save.time <= change.read + SETTLE_S), None
     )
     persons = () if near is None else (near.person,)
     if not change.commands:  # row 4
-        left = [_by_command(command) for command in ended if _may_still_write(command, change)]
+        left = [_by_command(command) for command in lingering]  # R-BY-4
         return Part(by=unsure(*left, *persons), evidence="none") if left else Part(by=OUTSIDE, evidence="none")
     candidates: list[KnownBy] = [_by_command(command) for command in change.commands]
-    if persons:  # row 5
-        return Part(by=unsure(*candidates, *persons), evidence="bracket")
+    others = persons if change.is_certain else (*persons, OUTSIDE)
+    if others:  # row 5
+        return Part(by=unsure(*candidates, *others), evidence="bracket")
     if len(candidates) == 1:  # row 6
         return Part(by=candidates[0], evidence="bracket")
     if len({command.session_id for command in change.commands}) == 1:  # row 7
@@ -108,12 +110,6 @@ def _part_of_programs(change: Observation, saves: Sequence[Save], ended: Sequenc
         by = BySession(session_id=command.session_id, label=command.label.partition(" · ")[0])
         return Part(by=by, evidence="bracket")
     return Part(by=unsure(*candidates), evidence="bracket")  # row 8
-
-
-def _may_still_write(command: Command, change: Observation) -> bool:
-    """R-BY-4: of a command that was started in the background, or whose end was not reported."""
-    has_process = command.is_background or command.is_lost
-    return has_process and command.ended is not None and change.began - BACKGROUND_S <= command.ended <= change.read
 
 
 def _by_command(command: Command) -> ByCommand:

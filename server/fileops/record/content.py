@@ -1,5 +1,6 @@
 """The content of one file as the record may keep it: text of at most 2 MB that is not protected."""
 
+import errno
 import os
 import re
 import stat
@@ -16,12 +17,22 @@ MAX_BYTES = 2 << 20
 _SECRETS = re.compile(r"(?:.*\.(?:pem|key)|id_.*|\.netrc|\.npmrc|\.pypirc|credentials.*)", re.IGNORECASE | re.DOTALL)
 
 
+# What open(2) says where there is no regular file. Any other error says nothing of the file.
+_NO_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.ENAMETOOLONG})
+_MAX_NS = (1 << 63) - 1  # as the database and its format can have it; some filesystems have any time
+
+
+class Unreadable(Exception):
+    """A file or folder could not be read, so nothing is known of it: it may be there, with any content."""
+
+
 class ReadFile(Struct, frozen=True, kw_only=True):
-    """A regular file as it was read. data: None unless its content is kept."""
+    """A regular file as it was read. data: None unless its content is kept. Stamps are those of Known."""
 
     content: ContentKind
     data: bytes | None
     mtime_ns: int
+    ctime_ns: int
     size_bytes: int
     inode: int
     is_executable: bool
@@ -34,29 +45,48 @@ def is_secret(path: str, root: str) -> bool:
 
 
 def read_file(path: str, root: str) -> ReadFile | None:
-    """Read a file; None if there is no regular file, or none that can be opened. Follows no link at its end."""
+    """Read a file; None if there is no regular file. Follows no link at its end. Raises: Unreadable."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return None
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            return None
+        raise Unreadable(path) from error
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             return None
         kind, data = _content_of(fd, path, root, status.st_size)
         status = os.fstat(fd)
-    except OSError:
-        return None
+    except OSError as error:
+        raise Unreadable(path) from error
     finally:
         os.close(fd)
     return ReadFile(
         content=kind,
         data=data,
-        mtime_ns=status.st_mtime_ns,
+        mtime_ns=kept_ns(status.st_mtime_ns),
+        ctime_ns=kept_ns(status.st_ctime_ns),
         size_bytes=status.st_size,
         inode=status.st_ino,
         is_executable=bool(status.st_mode & stat.S_IXUSR),
     )
+
+
+def listed_in(folder: str) -> "list[os.DirEntry[str]]":
+    """What is in a folder; nothing if it is gone. Raises: Unreadable."""
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if entry.name != ".git"]
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            return []
+        raise Unreadable(folder) from error
+
+
+def kept_ns(time_ns: int) -> int:
+    """A time of a file as the record keeps it."""
+    return min(max(time_ns, -_MAX_NS), _MAX_NS)
 
 
 def _content_of(fd: int, path: str, root: str, n_bytes: int) -> tuple[ContentKind, bytes | None]:

@@ -33,7 +33,7 @@ from fileops.model.record import (
     is_by_agent,
 )
 from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
-from fileops.record.brackets import Brackets
+from fileops.record.command_windows import CommandWindows
 from fileops.record.diffs import count_lines
 from fileops.record.other_daemons import Relation, joined, put_own, relation
 from fileops.record.store import RecordStore
@@ -47,8 +47,9 @@ MAX_HALVES = 100_000  # of renames, whose other half is expected
 class Observed(Struct, frozen=True, kw_only=True):
     """A change that was read and is not written yet. Versions are None where no file was.
 
-    before_data, after_data: the contents, None where they are not kept, or in the store already. began, read: see
-    attribution.Observation. is_open: whether an editor has the file open.
+    before_data, after_data: the contents, None where they are not kept, or in the store already. began, read,
+    is_certain: see attribution.Observation; on the steady clock. time: when it was read, in seconds since the epoch.
+    is_open: whether an editor has the file open.
     """
 
     path: str
@@ -58,11 +59,18 @@ class Observed(Struct, frozen=True, kw_only=True):
     after_data: bytes | None
     began: float
     read: float
+    time: float
     commands: tuple[Command, ...] = ()
+    is_certain: bool = True
     typed_by: ByPerson | None = None
     is_open: bool = False
     found: Found = "event"
     gap: GapKind | None = None
+
+    @property
+    def began_at(self) -> float:
+        """When it began, in seconds since the epoch."""
+        return self.time - (self.read - self.began)
 
 
 class Identity(Struct, frozen=True):
@@ -105,12 +113,12 @@ class EntryWriter:
     def __init__(
         self,
         store: RecordStore,
-        brackets: Brackets,
+        windows: CommandWindows,
         turns: TurnRegistry,
         on_entries: Callable[[Sequence[Entry]], None],
     ) -> None:
         self._on_entries = on_entries
-        self._store, self._brackets, self._turns = store, brackets, turns
+        self._store, self._windows, self._turns = store, windows, turns
         self._saves: dict[str, list[Save]] = {}
         self._unsettled: deque[_Unsettled] = deque()
         self._halves: OrderedDict[Identity, _Half] = OrderedDict()
@@ -158,12 +166,12 @@ class EntryWriter:
     def _relation(self, other: Entry, change: Observed) -> Relation | None:
         written = 0.0 if change.after is None else change.after.mtime_ns / 1e9
         after = _version(change.after, _content_kind(change.before, change.after))
-        return relation(other, after, began=change.began, read=change.read, written=written)
+        return relation(other, after, began=change.began_at, read=change.time, written=written)
 
     def _joined(self, entry: Entry, change: Observed, part: Part) -> Entry:
         """An entry with what this daemon knows of its author, beside what another daemon knows."""
         by, evidence = joined(entry.by, entry.evidence, part.by, part.evidence)
-        during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began, change.read))
+        during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began_at, change.time))
         entry = replace(entry, evidence=evidence, during=tuple(dict.fromkeys((*entry.during, *during))))
         return entry if by == entry.by else self._authored(entry, by)
 
@@ -175,6 +183,10 @@ class EntryWriter:
                 parts = self._parts(unsettled.observed, self._saves_near(unsettled.observed))
                 if len(parts) == 1 and parts[0].evidence == "save":
                     self._settle(unsettled, parts)
+
+    def is_due(self, now: float) -> bool:
+        """Whether `settle` has something to write."""
+        return bool(self._unsettled) and self._unsettled[0].observed.read + SETTLE_S <= now
 
     def settle(self, now: float) -> float | None:
         """Decide what waited for long enough. Returns when the next one is due, None if none waits."""
@@ -203,6 +215,7 @@ class EntryWriter:
             began=change.began,
             read=change.read,
             commands=change.commands,
+            is_certain=change.is_certain,
             typed_by=change.typed_by,
         )
         later = [
@@ -210,8 +223,8 @@ class EntryWriter:
             for other in self._unsettled
             if needs_text and other.observed.path == change.path and other.observed.read > change.read
         ]
-        ended = self._brackets.lingering(change.path, change.began)
-        return attribute(observation, saves=saves, ended=ended, later_texts=later)
+        lingering = self._windows.lingering(change.path, change.began, change.read)
+        return attribute(observation, saves=saves, lingering=lingering, later_texts=later)
 
     def _text(self, version: Known | None, data: bytes | None) -> str | None:
         if data is None and version is not None and version.digest is not None:
@@ -273,7 +286,7 @@ class EntryWriter:
         before = None if gap == "baseline" else _version(change.before, content)
         entry = Entry(
             entry_id=_new_id(),
-            time=change.read,
+            time=change.time,
             path=change.path,
             kind=_kind(change.before, change.after, content),
             by=parts[-1].by,
@@ -300,14 +313,14 @@ class EntryWriter:
         return [(entry, contents)]
 
     def _with_author(self, entry: Entry, by: By, change: Observed) -> Entry:
-        during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began, change.read))
+        during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began_at, change.time))
         return self._authored(replace(entry, during=during), by)
 
     def _authored(self, entry: Entry, by: By) -> Entry:
         turn_id: str | None = None
         command_id: str | None = None
         if isinstance(by, ByCommand):
-            command = self._brackets.get(by.command_id)
+            command = self._windows.get(by.command_id)
             turn_id = None if command is None else command.turn_id
             command_id = by.command_id
         if isinstance(by, BySession | ByCommand) and turn_id is None:
@@ -317,13 +330,14 @@ class EntryWriter:
     # --- the daemon's own edits --------------------------------------------------------------------------------
 
     def own(self, edit: Commit, before: Known | None, after: Known | None) -> Entry | None:
-        """Make the entry of an edit of the daemon; None if it changed and undid nothing. Args: see Observed."""
+        """Make the entry of an edit of the daemon; None if it changed and undid nothing. Writes nothing.
+
+        Call it before the next turn begins, because the edit is a part of the present one. Args: see Observed.
+        """
         content = _content_kind(before, after)
         versions = _version(before, content), _version(after, content)
         if versions[0] == versions[1] and content == "kept" and not edit.is_undo:
             return None
-        before_data = edit.before.data if edit.before.exists else None
-        after_data = edit.after.data if edit.after.exists else None
         entry = Entry(
             entry_id=_new_id(),
             time=edit.time,
@@ -341,11 +355,16 @@ class EntryWriter:
             moved_to=edit.moved_to,
         )
         during = self._turns.open_during(entry.path, edit.time, edit.time)
-        entry = self._authored(replace(entry, during=tuple(turn.turn_id for turn in during)), edit.by)
+        return self._authored(replace(entry, during=tuple(turn.turn_id for turn in during)), edit.by)
+
+    def write_own(self, entry: Entry, edit: Commit) -> Entry:
+        """Write the entry of an edit of the daemon. Returns it as it was written."""
         contents = Contents(None, None)
-        if content == "kept":
-            contents = Contents(before_data, after_data)
-            entry = self._counted(entry, before_data, after_data)
+        if entry.content == "kept":
+            contents = Contents(
+                edit.before.data if edit.before.exists else None, edit.after.data if edit.after.exists else None
+            )
+            entry = self._counted(entry, contents.before, contents.after)
         with self._store.transaction():
             undone = [found for edit_id in edit.undoes if (found := self._store.entry_of_edit(edit_id)) is not None]
             undone += [found for entry_id in edit.undone if (found := self._store.entry(entry_id)) is not None]

@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fileops.model.record import Known
-from fileops.platform.inotify import Inotify
+from fileops.model.internal_errors import WatchError
+from fileops.model.record import Found, Known
+from fileops.ports import EventStream
 from fileops.record import git, git_process
-from fileops.record.content import ReadFile, is_secret, read_file
+from fileops.record.content import ReadFile, Unreadable, is_secret, kept_ns, listed_in, read_file
 from fileops.record.ignored import IgnoreRules
 
 MAX_COPIED_FILES = 20_000
@@ -75,12 +76,19 @@ def _index_of(repository: git.Repository) -> git.Index | None:
 class RecordedFolder:
     """See the module. `touch` is called with a path that may have changed."""
 
-    def __init__(self, root: str, facts: GitFacts | None, inotify: Inotify | None) -> None:
+    def __init__(self, root: str, facts: GitFacts | None, stream: EventStream | None, edge: int = 0) -> None:
+        """Args: stream: None if no folder can be watched. edge: of the commands, as of now."""
         self.root = root
         self.repository = None if facts is None else facts.repository
         self.files: dict[str, Known] = {}
         self.is_starting = True
-        self.is_watched = inotify is not None
+        # What is known of the time of a change, see `certain_edge`:
+        self.compared_edge = edge  # at which the last whole comparison began
+        self.lost_edge: int | None = None  # the last one before events were lost; None once all files were compared
+        self._n_losses = 0
+        self._unwatched: set[str] = set()  # folders that cannot be watched
+        self._unlisted: set[str] = set()  # folders that could not be listed
+        self._unseen: set[str] = set()  # folders that could not be listed yet, so that a file in it may be an old one
         self.n_copied = 0
         self.n_copied_bytes = 0
         self.limits: set[str] = set()  # what is not covered: see RecordStatus
@@ -90,10 +98,48 @@ class RecordedFolder:
         self._index = None if facts is None else facts.index
         self._folders = _folders_of(self._listed, root)
         self._rules = IgnoreRules(root, self.repository)
-        self._inotify = inotify
+        self.stream = stream
         self._to_copy: deque[str] = deque()
+        self._not_copied: list[str] = []  # they could not be read; see `scan`
         if facts is None and git.is_top(root):
             self.limits.add("git")
+
+    @property
+    def is_watched(self) -> bool:
+        return self.stream is not None and not self._unwatched
+
+    @property
+    def has_unwatched(self) -> bool:
+        """Whether some folders cannot be watched, although others can."""
+        return bool(self._unwatched)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all folders could be listed."""
+        return not self._unlisted
+
+    @property
+    def needs_comparison(self) -> bool:
+        """Whether events do not report everything."""
+        has_barrier = self.stream is not None and self.stream.has_barrier
+        return self.lost_edge is not None or not has_barrier or bool(self._unwatched)
+
+    def certain_edge(self, path: str, read_edge: int, found: Found) -> int:
+        """The last edge of commands at which all that had been written to a file is known to have been noticed.
+
+        Args: read_edge: at which all events had been read. found: how a change of the file was noticed now.
+        """
+        has_barrier = self.stream is not None and self.stream.has_barrier
+        if not has_barrier or os.path.dirname(path) in self._unwatched:
+            return self.compared_edge
+        if self.lost_edge is not None:
+            return self.lost_edge
+        return read_edge if found == "event" else self.compared_edge
+
+    def note_loss(self, edge: int) -> None:
+        """Events were lost. Args: edge: at which all events had been read."""
+        self.lost_edge = edge if self.lost_edge is None else min(self.lost_edge, edge)
+        self._n_losses += 1
 
     @property
     def n_to_copy(self) -> int:
@@ -150,7 +196,9 @@ class RecordedFolder:
                 yield fresh
                 fresh = []
         for path, before in earlier.items():  # it was there when the folder was recorded last
-            if not self._is_elsewhere(path):
+            if self._is_in_unlisted(path):
+                self.files[path] = before
+            elif not self._is_elsewhere(path):
                 self.files[path] = before
                 changed.append(path)
         yield fresh
@@ -166,7 +214,8 @@ class RecordedFolder:
     ) -> None:
         known = Known(
             content="protected" if is_secret(path, self.root) else "kept",
-            mtime_ns=status.st_mtime_ns,
+            mtime_ns=kept_ns(status.st_mtime_ns),
+            ctime_ns=kept_ns(status.st_ctime_ns),
             size_bytes=status.st_size,
             inode=status.st_ino,
             is_executable=bool(status.st_mode & stat.S_IXUSR),
@@ -175,6 +224,7 @@ class RecordedFolder:
         is_clean = (
             entry is not None
             and (entry.mtime_ns, entry.size_bytes) == (status.st_mtime_ns, status.st_size)
+            and entry.ctime_ns in {0, status.st_ctime_ns}  # a program can set the other time, and not this one
             and entry.inode in {0, status.st_ino & 0xFFFFFFFF}
             and path not in self._converted
         )
@@ -191,17 +241,30 @@ class RecordedFolder:
         """Whether a file that was not found is in another repository now, or ignored: no change of this folder."""
         return os.path.lexists(path)
 
+    def _is_in_unlisted(self, path: str) -> bool:
+        return any(path.startswith(folder + "/") for folder in self._unlisted)
+
     def walk(self) -> Iterator[tuple[str, os.stat_result]]:
         """Watch all folders, and yield their recorded regular files."""
         waiting = [self.root]
         while waiting:
             folder = waiting.pop()
             self.watch(folder)
-            for entry in _listed_in(folder):
+            try:
+                entries = listed_in(folder)
+            except Unreadable:
+                self._unlisted.add(folder)
+                if self.is_starting:
+                    self._unseen.add(folder)
+                continue
+            self._unlisted.discard(folder)
+            for entry in entries:
                 try:
                     if entry.is_dir(follow_symlinks=False):
                         if self.enters(entry.path):
                             waiting.append(entry.path)
+                            if folder in self._unseen:
+                                self._unseen.add(entry.path)
                     elif entry.is_file(follow_symlinks=False) and self._is_listed(entry.path):
                         yield entry.path, entry.stat(follow_symlinks=False)
                 except OSError:  # it is gone
@@ -211,15 +274,15 @@ class RecordedFolder:
         return path in self._listed or self.is_recorded(path)
 
     def watch(self, folder: str) -> None:
-        if self._inotify is None or self._inotify.has(folder):
+        if self.stream is None:
             return
         try:
-            self._inotify.add(folder)
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        except OSError:  # ENOSPC: the limit of watches; EACCES
-            self.limits.add("watches")
-            self.is_watched = False
+            self.stream.add(folder)
+        except WatchError as refusal:
+            if not refusal.is_missing:  # the limit of watches, or no permission
+                self._unwatched.add(folder)
+        else:
+            self._unwatched.discard(folder)
 
     def drop_ignored(self) -> list[str]:
         """Forget the files that a later rule ignores. Returns their paths."""
@@ -251,7 +314,11 @@ class RecordedFolder:
             if self.n_copied_bytes + known.size_bytes > MAX_COPIED_BYTES:
                 self.limits.add("bytes")
                 continue
-            found = read_file(path, self.root)
+            try:
+                found = read_file(path, self.root)
+            except Unreadable:
+                self._not_copied.append(path)
+                continue
             if found is None:
                 continue
             self.n_copied += 1
@@ -274,18 +341,32 @@ class RecordedFolder:
 
     # --- comparison --------------------------------------------------------------------------------------------
 
-    def scan(self, touch: Callable[[str], None]) -> Iterator[None]:
-        """Compare all files by their stamps, and watch all folders, in short steps."""
+    def scan(self, edge: int, touch: Callable[[str], None]) -> Iterator[None]:
+        """Compare all files by their stamps, and watch all folders, in short steps.
+
+        Args: edge: of the commands, as of now. `touch` looks at each file itself, so what is missing here because its
+        folder could not be listed is not taken for gone.
+        """
         found: set[str] = set()
+        n_losses = self._n_losses
         for n, (path, status) in enumerate(self.walk()):
             found.add(path)
             known = self.files.get(path)
-            if known is None or not _is_same(known, status):
+            if known is None and os.path.dirname(path) in self._unseen:
+                self._start_file(path, status, None)
+            elif known is None or not _is_same(known, status):
                 touch(path)
             if n % _STEP_FILES == 0:
                 yield
         for path in [path for path in self.files if path not in found]:
             touch(path)
+        self._to_copy.extend(self._not_copied)
+        self._not_copied.clear()
+        if self.is_whole:
+            self._unseen.clear()
+            self.compared_edge = edge
+            if self._n_losses == n_losses:  # else events were lost again
+                self.lost_edge = None
 
     def listed_below(self, folder: str) -> Iterable[str]:
         """Watch a folder that appeared, and return the files in it, all of which may be new."""
@@ -295,7 +376,12 @@ class RecordedFolder:
             if not self.enters(at):
                 continue
             self.watch(at)
-            for entry in _listed_in(at):
+            try:
+                entries = listed_in(at)
+            except Unreadable:
+                self._unlisted.add(at)
+                continue
+            for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
                 elif entry.is_file(follow_symlinks=False) and self.is_recorded(entry.path):
@@ -306,17 +392,10 @@ class RecordedFolder:
         return [path for path in self.files if path.startswith(inside)]
 
 
-def _listed_in(folder: str) -> list["os.DirEntry[str]"]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry for entry in entries if entry.name != ".git"]
-    except OSError:
-        return []
-
-
 def _is_same(known: Known, status: os.stat_result) -> bool:
-    return (known.mtime_ns, known.size_bytes, known.inode, known.is_executable) == (
-        status.st_mtime_ns,
+    return (known.mtime_ns, known.ctime_ns, known.size_bytes, known.inode, known.is_executable) == (
+        kept_ns(status.st_mtime_ns),
+        kept_ns(status.st_ctime_ns),
         status.st_size,
         status.st_ino,
         bool(status.st_mode & stat.S_IXUSR),

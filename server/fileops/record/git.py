@@ -53,6 +53,7 @@ class IndexEntry(Struct, frozen=True, gc=False):
 
     oid: bytes
     mtime_ns: int
+    ctime_ns: int
     inode: int
     size_bytes: int
 
@@ -247,7 +248,7 @@ def _parsed(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
     at, name = 12, b""
     n_fixed = _ENTRY.size + n_oid_bytes
     for _ in range(n_entries):
-        _, _, seconds, nanoseconds, _, inode, mode, _, _, n_bytes = _ENTRY.unpack_from(data, at)
+        changed_s, changed_ns, seconds, nanoseconds, _, inode, mode, _, _, n_bytes = _ENTRY.unpack_from(data, at)
         oid = data[at + _ENTRY.size : at + n_fixed]
         (flags,) = _FLAGS.unpack_from(data, at + n_fixed)
         start = at + n_fixed + (4 if flags & _EXTENDED else 2)
@@ -265,7 +266,10 @@ def _parsed(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
         names.add(os.fsdecode(name))
         # "Racily clean": a file of the age of the index may have changed after git read it. Conflicts have stages.
         if mode >> 12 == _REGULAR and mtime < mtime_ns and not flags & 0x3000:
-            entries[os.fsdecode(name)] = IndexEntry(oid=oid, mtime_ns=mtime, inode=inode, size_bytes=n_bytes)
+            ctime = changed_s * 1_000_000_000 + changed_ns
+            entries[os.fsdecode(name)] = IndexEntry(
+                oid=oid, mtime_ns=mtime, ctime_ns=ctime, inode=inode, size_bytes=n_bytes
+            )
         at = following
     is_partial = is_sparse or not {b"link", b"sdir"}.isdisjoint(_extensions(data, at, n_oid_bytes))
     return Index(entries=entries, names=frozenset(names), mtime_ns=mtime_ns, is_partial=is_partial)

@@ -6,13 +6,18 @@ message in a queue, which takes microseconds: an edit never waits for the record
 The steps of the thread, in the order of their urgency:
 
 1. Messages: a commit of the daemon, a save of an editor, an end of a command.
-2. Events. They only mark a file as touched, with the commands that are open at this moment.
-3. Reading: of files that were closed by their writer, or touched 50 ms ago; at an end of a command, of all of them.
-4. Writing: attribution, comparison, and the database. It follows every answer.
-5. The steps of a start and of a scan.
+2. Events. They only mark a file as touched, with the last edge of a command at which it was not (see command_windows).
+3. Reading: of files that were closed by their writer, or touched 50 ms ago; at an edge of a command, of all of them.
+4. Writing: attribution, comparison, and the database. It follows every answer, in one queue, in the order of 1 and 3.
+   While another program has locked the database, the queue waits, and nothing else does.
+5. The steps of a start and of a comparison of all files.
 
-An end of a command is sharp because of 2 and 3: `drain` reads the kernel's queue until it is empty, then the files, and
-only then runs what opens or closes the command. So no clock is compared with that of another process.
+An edge of a command is sharp because of 2 and 3: `drain` reads everything that was written until then, and only then
+runs what opens or closes the command. So no clock is compared with that of another process. A slow disk, a lost event,
+a folder without a watch or a file that cannot be read make the time of a change wider than one window, and its author
+unsure; nothing is concluded from what could not be seen.
+
+A fault ends the recording of the folder that it came from, which is tried again after a while.
 """
 
 import asyncio
@@ -36,7 +41,8 @@ from fileops.core.roots import is_inside
 from fileops.core.text import decode, detect_format
 from fileops.model.commits import Commit
 from fileops.model.digest import content_digest
-from fileops.model.files import Snapshot
+from fileops.model.files import FolderEvent, Snapshot
+from fileops.model.internal_errors import WatchError
 from fileops.model.record import (
     ByPerson,
     Command,
@@ -48,15 +54,16 @@ from fileops.model.record import (
     RecordedFolder,
     Turn,
 )
-from fileops.platform.inotify import EventsLost, Inotify
+from fileops.platform.steady_clock import steady_time
+from fileops.ports import EventStream
 from fileops.record import git, git_process
 from fileops.record.attribution import Save
-from fileops.record.brackets import Brackets
-from fileops.record.content import ReadFile, is_secret, kind_of_content, read_file
+from fileops.record.command_windows import CommandWindows, OpenCommands
+from fileops.record.content import ReadFile, Unreadable, is_secret, kept_ns, kind_of_content, read_file
 from fileops.record.entries import EntryWriter, Observed
 from fileops.record.folder import GitFacts, ask_git
 from fileops.record.folder import RecordedFolder as Folder
-from fileops.record.store import RecordStore
+from fileops.record.store import NewerRecord, RecordStore, is_locked
 from fileops.record.turns import TurnRegistry
 
 log = logging.getLogger(__name__)
@@ -77,11 +84,21 @@ _WRITTEN_AT_ONCE = 8  # entries, before messages and events are looked at again
 _MAX_FOLDERS = 200
 _SETTLED_WITHIN_S = 5.0  # a recorder that is busy for longer is not waited for
 _DRAINED_WITHIN_S = 1.0  # a recorder that waits for a disk is not waited for: see drain
+_BUSY_WITHIN_S = 5.0  # one that reads what a command wrote is
+_COMPARED_WITHIN_S = 0.5  # of a drain: files whose events were lost, or are not reported
+_WATCHED_WITHIN_S = 2.0  # a command waits so long for the first look at its folder
+_READ_BYTES = 64 << 20  # of contents that wait to be written, before more are read
+_MAX_COPIES = 64  # contents that wait to be written, before more are copied
+_LOCKED_S = 3.0  # another program writes for milliseconds; after that the record continues in memory
+_RETURN_EVERY_S = 5.0  # is tried to write into the file again
+_LOCK_PAUSE_S = 0.05
+_UNREAD_PAUSES_S = (0.25, 30.0)  # the first and the longest, between two tries to read what could not be read
+FAULT_PAUSE_S = 60.0
 _CLOSED_WITHIN_S = 5.0
 
 
 class TypedDocument(Struct, frozen=True, kw_only=True):
-    """An open document. changed: seconds since the epoch; is_typed: its user has changed it since it was the file."""
+    """An open document. changed: on the steady clock; is_typed: its user has changed it since it was the file."""
 
     person: ByPerson
     text: str
@@ -100,13 +117,27 @@ class RecorderFailed(Exception):
 
 
 class _Touch(Struct):
-    """A file that may have changed. commands: open at an event of it, by id."""
+    """A file that may have changed. began: when that was noticed. since: the edge of a command before that."""
 
-    since: float
-    commands: dict[str, Command]
+    began: float
+    since: int
     found: Found = "event"
     gap: GapKind | None = None
     is_complete: bool = False
+
+
+class _Write(Struct):
+    """A transaction that waits. root: of the folder that a fault of it ends."""
+
+    root: str | None
+    work: Callable[[], None]
+
+
+class _Fault(Struct):
+    """A folder whose recording has ended by a fault."""
+
+    n_faults: int
+    retry_at: float
 
 
 class Recorder:
@@ -115,52 +146,68 @@ class Recorder:
     def __init__(
         self,
         open_store: Callable[[], RecordStore],
-        brackets: Brackets,
+        windows: CommandWindows,
         turns: TurnRegistry,
         documents: OpenDocuments,
         *,
-        watches: bool = True,
+        open_stream: Callable[[Callable[[], None]], EventStream] | None,
         kept_s: float = KEPT_S,
+        fault_pause_s: float = FAULT_PAUSE_S,
         warn: Callable[[str], None] = log.warning,
         on_entries: Callable[[Sequence[Entry]], None] = lambda _entries: None,
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] = steady_time,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         """Take what the thread needs.
 
-        Args: open_store: called in the thread, because a disk may be slow. watches: whether folders are recorded, and
-        not only the daemon's own edits. kept_s: how long a folder without clients is recorded. warn: gets a sentence,
-        once, if the record cannot be written any more. on_entries: see EntryWriter.
+        Args: open_store: called in the thread, because a disk may be slow. open_stream: opens the watch of folders,
+        given what to call when there is something to read; None: only the daemon's own edits are recorded. kept_s: how
+        long a folder without clients is recorded. warn: gets a sentence for people if something is not recorded as it
+        should be, and once it is again. on_entries: see EntryWriter. now: the order of events. wall: the times that
+        people are shown.
         """
-        self.brackets, self.turns = brackets, turns
+        self.windows, self.turns = windows, turns
         self._open_store, self._on_entries = open_store, on_entries
         self._opened: Future[RecordStore] = Future()
-        brackets.on_change, turns.on_change = self._keep_command, self._keep_turn
+        windows.on_change, turns.on_change = self._keep_command, self._keep_turn
         self.on_turn: Callable[[Turn], None] = lambda _turn: None  # called with each turn that begins or ends
-        self._documents, self._warn, self._now = documents, warn, now
+        self._documents, self._warn, self._now, self._wall = documents, warn, now, wall
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
         self._committing: dict[str, int] = {}  # guarded by _lock: commits of the daemon that are being made
         self._clients: dict[str, set[str]] = {}  # guarded by _lock: the clients of each folder
         self._left_at: dict[str, float] = {}  # guarded by _lock: monotonic
-        self._inotify = _opened_inotify() if watches else None
-        self._watches, self._kept_s = watches, kept_s
-        self._wake_fd, self._waker_fd = os.pipe()  # neither is inherited
-        for fd in (self._wake_fd, self._waker_fd):
+        self._expected: dict[object, str] = {}  # guarded by _lock: folders that are about to be recorded
+        self._watched: frozenset[str] = frozenset()  # roots of the folders that were looked at; replaced by the thread
+        self._on_watched: list[Callable[[], None]] = []  # guarded by _lock: called when one of these two has changed
+        self._open_stream, self._kept_s, self._fault_pause_s = open_stream, kept_s, fault_pause_s
+        self._wake_fd, self._waker_fd = os.pipe()  # none is inherited
+        self._event_fd, self._eventer_fd = os.pipe()
+        for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
             os.set_blocking(fd, False)
         self._is_closed = False  # guarded by _lock: no message is taken any more
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="fileops-record", daemon=True)
         # Of the recorder's thread:
         self._writer: EntryWriter
+        self._stream: EventStream | None = None
+        self._read_edge = 0  # of the commands; everything that was written before it has been read
         self._folders: dict[str, Folder] = {}
+        self._faults: dict[str, _Fault] = {}  # by folder
         self._touched: dict[str, _Touch] = {}
-        self._read: deque[tuple[Folder, Observed]] = deque()
-        self._steps: dict[str, Iterator[None]] = {}  # of starts and scans, by folder
-        self._checked_index_at = 0.0
-        self._is_writing = False
+        self._unread: dict[str, _Touch] = {}  # files that could not be read, with their first touch
+        self._unread_pause_s, self._unread_at = _UNREAD_PAUSES_S[0], 0.0
+        self._writes: deque[_Write | tuple[Folder, Observed]] = deque()
+        self._n_waiting_bytes = 0  # of contents in _writes
+        self._locked_since: float | None = None
+        self._write_at = 0.0  # not before that: the database is locked
+        self._return_at = 0.0
+        self._steps: dict[str, Iterator[None]] = {}  # of starts and copies, by folder
+        self._comparisons: dict[str, Iterator[None]] = {}  # of all files, by folder
+        self._looked_at = 0.0
         self._dropped_by: dict[str, ByPerson] = {}  # whose unsaved text is gone, by the path of its file
-        self._flushes: list[Callable[[], None]] = []  # called when all that was read is written
-        self._settlings: list[Callable[[], None]] = []  # called when all authors are certain
+        self._when_written: list[Callable[[], None]] = []  # called when all that was read is written
+        self._when_settled: list[Callable[[], None]] = []  # called when all authors are certain
         self._blobs: dict[bytes, bytes] = {}  # that the next changes replaced, by object id
         self._settles_at: float | None = None  # when the next author is certain
         self._scanned_at = time.monotonic()
@@ -197,16 +244,22 @@ class Recorder:
     def _stop(self) -> None:
         self._read_events()
         self._observe_all()
-        self._write(len(self._read))
-        self._writer.settle(float("inf"))
+        self._write_before_end()
+        self._guard(None, lambda: self._writer.settle(float("inf")))
         self._is_closing = True
+
+    def _write_before_end(self) -> None:
+        """Write everything, also if that has to wait for another program."""
+        ends_at = time.monotonic() + _LOCKED_S
+        while not self._write_all() and time.monotonic() < ends_at:
+            time.sleep(_LOCK_PAUSE_S)
 
     # --- messages (any thread) ---------------------------------------------------------------------------------
 
     def record(self, folder: str, client: str) -> None:
         """Record the folder of a client, by its canonical path. Blocks while git is asked; call it in a thread."""
         root = recorded_root(folder)
-        if root is None or not self._watches:
+        if root is None or self._open_stream is None:
             return
         with self._lock:
             is_known = root in self._clients
@@ -215,8 +268,62 @@ class Recorder:
             self._clients.setdefault(root, set()).add(client)
             self._left_at.pop(root, None)
         if not is_known:
-            facts = ask_git(root)
-            self._send(lambda: self._begin(root, facts))
+            self._begin_in_thread(root)
+
+    def expect(self, folder: str) -> Callable[[], None]:
+        """A folder is about to be recorded: commands in it wait for that. Returns what to call after `record`."""
+        token = object()
+        with self._lock:
+            self._expected[token] = folder
+
+        def arrived() -> None:
+            with self._lock:
+                self._expected.pop(token, None)
+            self._tell_watched()
+
+        return arrived
+
+    async def until_watched(self, roots: Sequence[str]) -> bool:
+        """Wait until these folders are watched, as far as they are to be recorded. Not for long: False if some are not.
+
+        What is written before is recorded without its content before, and its author is unsure.
+        """
+        loop = asyncio.get_running_loop()
+        changed = asyncio.Event()
+
+        def tell_loop() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(changed.set)
+
+        with self._lock:
+            self._on_watched.append(tell_loop)
+        try:
+            async with asyncio.timeout(_WATCHED_WITHIN_S):
+                while self._is_awaited(roots):
+                    await changed.wait()
+                    changed.clear()
+        except TimeoutError:
+            return False
+        finally:
+            with self._lock:
+                self._on_watched.remove(tell_loop)
+        return all(any(is_inside(watched, root) for watched in self._watched) for root in roots)
+
+    def _is_awaited(self, roots: Sequence[str]) -> bool:
+        with self._lock:
+            roots_awaited = self._clients.keys() - self._watched - self._faults.keys()
+            awaited = () if self._is_closed else (*self._expected.values(), *roots_awaited)
+        return any(is_inside(root, folder) or is_inside(folder, root) for root in roots for folder in awaited)
+
+    def _set_watched(self, root: str, *, is_watched: bool) -> None:
+        self._watched = self._watched | {root} if is_watched else self._watched - {root}
+        self._tell_watched()
+
+    def _tell_watched(self) -> None:
+        with self._lock:
+            waiting = tuple(self._on_watched)
+        for tell in waiting:
+            tell()
 
     def leave(self, client: str) -> None:
         """A client has left. A folder without clients is recorded for kept_s more."""
@@ -228,10 +335,10 @@ class Recorder:
                         self._left_at[root] = time.monotonic()
 
     def _keep_command(self, command: Command) -> None:
-        self._send(lambda: self._safely(lambda: self.store.put_command(command)))
+        self._send(lambda: self._queue(None, lambda: self.store.put_command(command)))
 
     def _keep_turn(self, turn: Turn) -> None:
-        self._send(lambda: self._safely(lambda: self._put_turn(turn)))
+        self._send(lambda: self._queue(None, lambda: self._put_turn(turn)))
 
     def _put_turn(self, turn: Turn) -> None:
         self.store.put_turn(turn)
@@ -253,7 +360,7 @@ class Recorder:
 
     def _end_commit(self, path: str, edit: Commit | None) -> None:
         with self._lock:
-            is_watched = self._inotify is not None and any(is_inside(root, path) for root in self._clients)
+            is_watched = self._open_stream is not None and any(is_inside(root, path) for root in self._clients)
         # The event of the commit wakes the thread, later: the edit is not delayed by it.
         self._send(lambda: self._note_commit(path, edit), is_urgent=not is_watched)
 
@@ -266,27 +373,36 @@ class Recorder:
         folder = self._folder_of(path)
         if not is_secret(path, "" if folder is None else folder.root):
             kept = edit()
-            self._safely(lambda: self.store.put_edit(kept))
+            self._queue(None if folder is None else folder.root, lambda: self.store.put_edit(kept))
 
     def saved(self, path: str, person: ByPerson, text: str) -> None:
         """An editor has reported that its user saved the text of a document."""
         save = Save(person=person, time=self._now(), text=text)
-        self._send(lambda: self._writer.save(path, save))
+        self._send(lambda: self._queue(None, lambda: self._writer.save(path, save)))
 
     def closed(self, path: str, person: ByPerson) -> None:
         """A document was closed, perhaps with changes that its user dropped."""
         self._send(lambda: self._drop_unsaved(path, person))
 
-    async def drain(self, then: Callable[[], None] = lambda: None) -> None:
+    async def drain(self, then: Callable[[], None] = lambda: None, roots: Sequence[str] = ()) -> None:
         """Read what was written until now, then call `then` in the recorder's thread, before anything else is read.
 
-        If that thread has ended, or waits for a disk, `then` is called here: the record may be wrong about one command
+        If that thread has ended, or waits for a disk, `then` is called here: the record may be unsure about a command
         then, but no command and no edit waits for it. Either thread may come first, so a lock decides which one calls.
+        Args: roots: the folders that are to be certain.
         """
         once = _Once(then)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_DRAINED_WITHIN_S):
-                await self._sent(lambda: self._drain(once))
+        has_begun = threading.Event()
+
+        def work() -> None:
+            has_begun.set()
+            self._drain(once, roots)
+
+        drained = asyncio.ensure_future(self._sent(work))
+        for within_s in (_DRAINED_WITHIN_S, _BUSY_WITHIN_S):
+            await asyncio.wait([drained], timeout=within_s)
+            if drained.done() or not has_begun.is_set():
+                break
         once()
 
     async def flush(self) -> None:
@@ -310,7 +426,7 @@ class Recorder:
     def settle(self) -> None:
         """Wait until all that was written until now has entries with certain authors. Blocks: call it in a thread."""
         done = threading.Event()
-        if self._send(lambda: self._begin_flush(lambda: self._settlings.append(done.set))):
+        if self._send(lambda: self._begin_flush(lambda: self._when_settled.append(done.set))):
             done.wait(_SETTLED_WITHIN_S)
 
     def _wait_for(self, work: Callable[[], None]) -> None:
@@ -332,7 +448,9 @@ class Recorder:
         return n_entries[0] if n_entries else 0
 
     def _forget(self, path: str | None) -> int:
-        self._flush()
+        self._read_events()
+        self._observe_all()
+        self._write_before_end()
         n_entries = self.store.forget(path)
         for folder in self._folders.values():
             folder.forget_contents(path)
@@ -342,7 +460,7 @@ class Recorder:
     def status(self) -> list[RecordedFolder]:
         """Each folder, and how far its recording is. Blocks for the recorder's thread."""
         answer: list[RecordedFolder] = []
-        self._wait_for(lambda: answer.extend(map(self._status_of, self._folders.values())))
+        self._wait_for(lambda: answer.extend((*map(self._status_of, self._folders.values()), *self._failed())))
         return answer
 
     async def _sent(self, work: Callable[[], None]) -> None:
@@ -382,7 +500,7 @@ class Recorder:
     def _run(self) -> None:
         try:
             store = self._open_store()
-            self._writer = EntryWriter(store, self.brackets, self.turns, self._on_entries)
+            self._writer = EntryWriter(store, self.windows, self.turns, self._on_entries)
             self._opened.set_result(store)
         except Exception as fault:  # the boundary of the thread: what waits for it must be answered
             log.exception("the record could not be opened; everything else continues")
@@ -397,29 +515,28 @@ class Recorder:
                 self._messages.popleft()()
         self._end_flushes()
         self._end_settlings()
-        os.close(self._wake_fd)
-        os.close(self._waker_fd)
-        if self._inotify is not None:
-            self._inotify.close()
+        if self._stream is not None:
+            self._stream.close()
+        for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
+            os.close(fd)
 
     def _record_all(self) -> None:
         """Record until the end."""
         poll = select.poll()
-        poll.register(self._wake_fd, select.POLLIN)
-        if self._inotify is not None:
-            poll.register(self._inotify.fileno(), select.POLLIN)
+        for fd in (self._wake_fd, self._event_fd):
+            poll.register(fd, select.POLLIN)
+        self._open_events()
         urgent = select.poll()
         urgent.register(self._wake_fd, select.POLLIN)
         while not self._is_closing:
             ready = poll.poll(self._timeout_ms())
             if ready and not any(fd == self._wake_fd for fd, _ in ready):
                 self._wait_for_quiet(urgent)
-            with contextlib.suppress(BlockingIOError):
-                os.read(self._wake_fd, _WAKE_BYTES)
+            for fd in (self._wake_fd, self._event_fd):
+                with contextlib.suppress(BlockingIOError):
+                    os.read(fd, _WAKE_BYTES)
             try:
                 self._turn()
-            except (OSError, sqlite3.Error) as error:
-                log.error("a part of the record was lost: %s", error)
             except Exception:  # the boundary of the thread: what waits for it must be answered
                 log.exception("the record has ended by a fault; everything else continues")
                 self._warn(
@@ -443,18 +560,20 @@ class Recorder:
 
     def _turn(self) -> None:
         while self._messages:
-            self._messages.popleft()()
+            self._guard(None, self._messages.popleft())
         self._read_events()
         now = self._now()
-        due = [path for path, touch in self._touched.items() if touch.is_complete or now - touch.since >= DEBOUNCE_S]
+        self._retry_unread(now)
+        due = [path for path, touch in self._touched.items() if touch.is_complete or now - touch.began >= DEBOUNCE_S]
         self._observe(due)
         self._write(_WRITTEN_AT_ONCE)
-        self._settles_at = self._safely(lambda: self._writer.settle(self._now()))
-        if not self._read:
+        self._settle()
+        if not self._writes:
             self._end_flushes()
-        if not self._writer.n_unsettled:
-            self._end_settlings()
-        self._look_at_indexes()
+            if not self._writer.n_unsettled:
+                self._end_settlings()
+        self._return_to_disk()
+        self._look_around()
         self._end_left_folders()
         if time.monotonic() - self._scanned_at >= SCAN_EVERY_S:
             self._scanned_at = time.monotonic()
@@ -465,75 +584,93 @@ class Recorder:
         self._step()
 
     def _timeout_ms(self) -> float:
-        if self._messages or self._read or self._steps:
+        now = self._now()
+        if self._messages or ((self._steps or self._comparisons) and now >= self._write_at):
             return 0
+        times = [now + (_INDEX_EVERY_S if self._folders or self._faults else SCAN_EVERY_S)]
+        if self._writes:
+            times.append(self._write_at)
         if self._touched:
-            return DEBOUNCE_S * 1000
+            times.append(now + DEBOUNCE_S)
+        if self._unread:
+            times.append(self._unread_at)
         if self._settles_at is not None:
-            return max(self._settles_at - self._now(), 0) * 1000 + 1  # a poll ends a part of a millisecond early
-        return _INDEX_EVERY_S * 1000 if self._folders else SCAN_EVERY_S * 1000
+            times.append(max(self._settles_at, self._write_at))
+        if self.store.is_in_memory:
+            times.append(max(self._return_at, now + _INDEX_EVERY_S))
+        wait_s = min(times) - now
+        return 0 if wait_s <= 0 else wait_s * 1000 + 1  # a poll ends a part of a millisecond early
 
-    def _drain(self, then: Callable[[], None]) -> None:
+    def _guard(self, root: str | None, work: Callable[[], object]) -> None:
+        """Do a part of the work. A fault ends the recording of its folder only."""
+        try:
+            work()
+        except sqlite3.Error as error:
+            log.error("a part of the record was lost: %s", error)
+        except Exception:  # the boundary of a folder: no other one may end with it
+            log.exception("a fault in the record of %s", root)
+            if root is not None:
+                self._end_by_fault(root)
+
+    def _drain(self, then: Callable[[], None], roots: Sequence[str]) -> None:
         self._read_events()
-        self._observe_all()
+        self._compare_uncertain(roots)
+        for _ in range(2):  # what was written while files were read may be another's
+            self._observe_all()
+            self._read_events()
         then()
+        self._read_events()  # the window has its edge: everything from here on is on the other side of it
+
+    def _compare_uncertain(self, roots: Sequence[str]) -> None:
+        """Compare the files of these folders whose events were lost, or are not reported, unless that takes long."""
+        ends_at = time.monotonic() + _COMPARED_WITHIN_S
+        for folder in tuple(self._folders.values()):
+            is_wanted = any(is_inside(folder.root, root) or is_inside(root, folder.root) for root in roots)
+            if not is_wanted or folder.is_starting or not folder.needs_comparison:
+                continue
+            self._comparisons[folder.root] = self._comparing(folder)
+            while folder.root in self._comparisons and time.monotonic() < ends_at:
+                self._step_of(self._comparisons, folder.root)
 
     def _begin_flush(self, done: Callable[[], None]) -> None:
         """Call `done` once all that was written until now has its entries. Ends of commands are not kept waiting."""
         self._read_events()
         self._observe_all()
-        self._flushes.append(done)
+        self._when_written.append(done)
 
     def _end_flushes(self) -> None:
-        flushes, self._flushes = self._flushes, []
-        for done in flushes:
+        waiting, self._when_written = self._when_written, []
+        for done in waiting:
             done()
 
     def _end_settlings(self) -> None:
-        settlings, self._settlings = self._settlings, []
-        for done in settlings:
+        waiting, self._when_settled = self._when_settled, []
+        for done in waiting:
             done()
-
-    def _flush(self) -> None:
-        self._read_events()
-        self._observe_all()
-        self._write(len(self._read))
 
     # --- folders -----------------------------------------------------------------------------------------------
 
     def _begin(self, root: str, facts: GitFacts | None) -> None:
-        if root in self._folders:
+        with self._lock:
+            has_clients = root in self._clients
+        if root in self._folders or not has_clients:
             return
-        folder = Folder(root, facts, self._inotify)
-        self._folders[root] = folder
         # What is known now decides whether the folder was recorded before: commits are noted from now on.
-        self._steps[root] = self._starting(folder, self.store.known(root))
+        earlier = self.store.known(root)
+        folder = Folder(root, facts, self._stream, self.windows.edge)
+        self._folders[root] = folder
+        self._steps[root] = self._starting(folder, earlier)
         log.info("changes in %s are recorded from now on; --record=edits or off turns this off", root)
 
     def _starting(self, folder: Folder, earlier: dict[str, Known]) -> Iterator[None]:
         started = self._now()
         for fresh in folder.start(earlier, lambda path: self._touch(path, found="scan", gap="away")):
             if fresh:
-                self._safely(lambda known=fresh: self.store.set_known(folder.root, known))
+                self._queue(folder.root, lambda known=fresh: self.store.set_known(folder.root, known))
             yield
+        self._set_watched(folder.root, is_watched=True)
         log.debug("%s: %d files are known after %.1f s", folder.root, len(folder.files), self._now() - started)
-        while (copied := folder.copy_next()) is not None:
-            path, found = copied
-            if path not in self._touched:
-                self._remember(folder, path, self._kept(found))
-            yield
-
-    def _kept(self, found: ReadFile) -> Known:
-        """What is known of a file that was read, with its content in the store."""
-        data = found.data
-        return _known_of(found, None if data is None else self._safely(lambda: self.store.put(data)))
-
-    def _remember(self, folder: Folder, path: str, known: Known | None) -> None:
-        if known is None:
-            folder.files.pop(path, None)
-        else:
-            folder.files[path] = known
-        self._safely(lambda: self.store.set_known(folder.root, [(path, known)]))
+        yield from self._copying(folder)
 
     def _end_left_folders(self) -> None:
         with self._lock:
@@ -542,16 +679,72 @@ class Recorder:
             for root in ended:
                 del self._left_at[root], self._clients[root]
         for root in ended:
-            self._steps.pop(root, None)
-            if self._folders.pop(root, None) is not None and self._inotify is not None:
-                self._inotify.remove_below(root)
+            self._faults.pop(root, None)
+            self._drop(root)
 
-    def _look_at_indexes(self) -> None:
-        """Copy what a rewritten index of git does not name any more. Events are read first: see folder.update_index."""
-        now = time.monotonic()
-        if now - self._checked_index_at < _INDEX_EVERY_S:
+    def _drop(self, root: str) -> None:
+        """End the recording of a folder."""
+        for steps in (self._steps, self._comparisons):
+            steps.pop(root, None)
+        if self._folders.pop(root, None) is None:
             return
-        self._checked_index_at = now
+        self._set_watched(root, is_watched=False)
+        for touched in (self._touched, self._unread):
+            for path in [path for path in touched if self._folder_of(path) is None]:
+                del touched[path]
+        if self._stream is not None:
+            self._stream.remove_below(root)
+        for folder in self._folders.values():  # one inside of the other shares its watches
+            if is_inside(root, folder.root) or is_inside(folder.root, root):
+                folder.note_loss(self._read_edge)
+                self._comparisons[folder.root] = self._comparing(folder)
+
+    def _end_by_fault(self, root: str) -> None:
+        fault = self._faults.setdefault(root, _Fault(0, 0.0))
+        fault.n_faults += 1
+        fault.retry_at = self._now() + self._fault_pause_s * fault.n_faults
+        self._drop(root)
+        if fault.n_faults == 1:
+            self._warn(
+                f"Changes in {root} are not recorded at present: a fault ended it; see the daemon's log. It is tried "
+                "again, and all other folders are recorded."
+            )
+
+    def _failed(self) -> list[RecordedFolder]:
+        return [
+            RecordedFolder(
+                root=root, state="off", reason="fault", n_files=0, n_copied=0, n_to_copy=0, watched=False,
+                n_bytes=self.store.n_bytes,
+            )
+            for root in self._faults
+            if root not in self._folders
+        ]  # fmt: skip
+
+    def _retry_faults(self) -> None:
+        for root, fault in self._faults.items():
+            if root not in self._folders and self._now() >= fault.retry_at:
+                fault.retry_at = self._now() + self._fault_pause_s * fault.n_faults
+                # git may wait for a disk, as this thread must not.
+                threading.Thread(
+                    target=self._begin_in_thread, args=(root,), name="fileops-record-start", daemon=True
+                ).start()
+
+    def _begin_in_thread(self, root: str) -> None:
+        facts = ask_git(root)
+        self._send(lambda: self._guard(root, lambda: self._begin(root, facts)))
+
+    def _look_around(self) -> None:
+        """What nothing reports: indexes of git, a reader of events that has ended, folders to be tried again.
+
+        Copy what a rewritten index of git does not name any more. Events are read first: see folder.update_index.
+        """
+        now = time.monotonic()
+        if now - self._looked_at < _INDEX_EVERY_S:
+            return
+        self._looked_at = now
+        self._retry_faults()
+        if self._stream is None or not self._stream.is_alive():
+            self._open_events()
         for folder in tuple(self._folders.values()):
             if folder.repository is None or folder.root in self._steps:
                 continue
@@ -566,31 +759,69 @@ class Recorder:
             self._steps[folder.root] = self._copying(folder)
 
     def _copying(self, folder: Folder) -> Iterator[None]:
-        while (copied := folder.copy_next()) is not None:
+        while True:
+            if len(self._writes) > _MAX_COPIES:
+                yield
+                continue
+            copied = folder.copy_next()
+            if copied is None:
+                return
             path, found = copied
             if path not in self._touched:
-                self._remember(folder, path, self._kept(found))
+                self._keep_copy(folder, path, found)
             yield
+
+    def _keep_copy(self, folder: Folder, path: str, found: ReadFile) -> None:
+        data = found.data
+        known = folder.files[path] = _known_of(found, None if data is None else content_digest(data))
+
+        def keep() -> None:
+            if data is not None:
+                self.store.put(data)
+            self.store.set_known(folder.root, [(path, known)])
+
+        self._queue(folder.root, keep)
 
     def scan(self) -> None:
         """Compare all files by their stamps, in steps. Belongs to the recorder's thread."""
         for folder in self._folders.values():
-            self._steps.setdefault(folder.root, folder.scan(lambda path: self._touch(path, found="scan")))
+            if folder.root not in self._comparisons:
+                self._comparisons[folder.root] = self._comparing(folder)
+
+    def _comparing(self, folder: Folder) -> Iterator[None]:
+        while folder.is_starting:
+            yield
+        yield from folder.scan(self.windows.edge, lambda path: self._touch(path, found="scan"))
+        if folder.n_to_copy:
+            self._steps.setdefault(folder.root, self._copying(folder))
 
     def _pruning(self) -> Iterator[None]:
         """Remove what is too old or too much, and the contents of files that are ignored by now."""
         for folder in tuple(self._folders.values()):
             for path in folder.drop_ignored():
-                self.store.drop_contents(path)
-                self.store.set_known(folder.root, [(path, None)])
+                self._queue(folder.root, lambda folder=folder, path=path: self._drop_ignored(folder, path))
                 yield
-        while self.store.prune(self._now()):
+        has_more = [True]
+        while has_more[0]:
+            if not self._writes:
+                self._queue(None, lambda: has_more.__setitem__(0, self.store.prune(self._wall())))
             yield
 
+    def _drop_ignored(self, folder: Folder, path: str) -> None:
+        self.store.drop_contents(path)
+        self.store.set_known(folder.root, [(path, None)])
+
     def _step(self) -> None:
-        for root, steps in tuple(self._steps.items()):
-            if next(steps, _END) is _END:
-                self._steps.pop(root, None)
+        for steps in (self._steps, self._comparisons):
+            for root in tuple(steps):
+                self._step_of(steps, root)
+
+    def _step_of(self, steps: dict[str, Iterator[None]], root: str) -> None:
+        def step() -> None:
+            if root in steps and next(steps[root], _END) is _END:
+                steps.pop(root, None)
+
+        self._guard(root, step)
 
     def _folder_of(self, path: str) -> Folder | None:
         """The innermost recorded folder that contains a path."""
@@ -599,8 +830,12 @@ class Recorder:
 
     def _status_of(self, folder: Folder) -> RecordedFolder:
         is_starting = folder.is_starting or folder.n_to_copy > 0
-        reasons = sorted(folder.limits) or ([] if folder.is_watched else ["no_events"])
-        if self.store.is_in_memory:
+        reasons = sorted(folder.limits)
+        if not folder.is_watched:
+            reasons.append("watches" if folder.has_unwatched else "no_events")
+        if not folder.is_whole or any(self._folder_of(path) is folder for path in self._unread):
+            reasons.append("unread")
+        if self.store.is_in_memory or self._locked_since is not None:
             reasons.append("store")
         return RecordedFolder(
             root=folder.root,
@@ -615,40 +850,70 @@ class Recorder:
 
     # --- events ------------------------------------------------------------------------------------------------
 
-    def _read_events(self) -> None:
-        if self._inotify is None:
+    def _open_events(self) -> None:
+        """Open the watch of folders, if it is not open; what happened in the meantime is found by comparison."""
+        if self._open_stream is None:
             return
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
         try:
-            for event in self._inotify.events():
-                path = f"{event.folder}/{event.name}"
-                folder = self._folder_of(path)
-                if folder is None or event.name == ".git":
-                    continue
-                if not event.is_folder:
-                    if folder.is_recorded(path):
-                        self._touch(path, is_complete=event.is_complete)
-                    continue
-                if event.vanished:
-                    self._inotify.remove_below(path)
-                    for inside in folder.known_below(path):
-                        self._touch(inside, is_complete=True)
-                if event.appeared:
-                    for inside in folder.listed_below(path):
-                        self._touch(inside)
-        except EventsLost:
+            self._stream = self._open_stream(self._wake_for_events)
+        except WatchError as error:
+            log.warning("changed files are found by comparison only: %s", error.reason)
+        for folder in self._folders.values():
+            folder.stream = self._stream
+            folder.note_loss(self._read_edge)
+        self.scan()
+
+    def _wake_for_events(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # the pipe is full: the thread is awake
+            os.write(self._eventer_fd, b"\0")
+
+    def _read_events(self) -> None:
+        """Mark what changed as touched. All of it lies between the last edge at which this was done, and now."""
+        if self._stream is None:
+            return
+        edge = self.windows.edge
+        batch = self._stream.read()
+        for event in batch.events:
+            folder = self._folder_of(f"{event.folder}/{event.name}")
+            if folder is not None and event.name != ".git":
+                self._guard(folder.root, lambda folder=folder, event=event: self._note_event(folder, event))
+        if batch.is_lost:
             log.warning("events of changed files were lost; all files are compared")
-            self.scan()
+            for folder in self._folders.values():
+                folder.note_loss(self._read_edge)
+                self._comparisons[folder.root] = self._comparing(folder)
+        self._read_edge = edge
+
+    def _note_event(self, folder: Folder, event: FolderEvent) -> None:
+        path = f"{event.folder}/{event.name}"
+        if not event.is_folder:
+            if folder.is_recorded(path):
+                self._touch(path, is_complete=event.is_complete)
+            return
+        if event.vanished:
+            if self._stream is not None:
+                self._stream.remove_below(path)
+            for inside in folder.known_below(path):
+                self._touch(inside, is_complete=True)
+        if event.appeared:
+            for inside in folder.listed_below(path):
+                self._touch(inside)
 
     def _touch(
         self, path: str, *, found: Found = "event", gap: GapKind | None = None, is_complete: bool = False
     ) -> None:
-        now = self._now()
         touch = self._touched.get(path)
         if touch is None:
-            touch = self._touched[path] = _Touch(now, {}, found, gap)
+            touch = self._touched[path] = self._unread.pop(path, None) or self._new_touch(path, found, gap)
         touch.is_complete = touch.is_complete or is_complete
-        for command in self.brackets.open_during(path, now, now):
-            touch.commands[command.command_id] = command
+
+    def _new_touch(self, path: str, found: Found, gap: GapKind | None) -> _Touch:
+        folder = self._folder_of(path)
+        since = self._read_edge if folder is None else folder.certain_edge(path, self._read_edge, found)
+        return _Touch(self._now(), 0 if gap == "away" else since, found, gap)
 
     # --- reading -----------------------------------------------------------------------------------------------
 
@@ -661,14 +926,38 @@ class Recorder:
                 is_committing = path in self._committing
             if is_committing:  # its end is a message, after which the file is looked at
                 continue
+            if self._n_waiting_bytes > _READ_BYTES and not self._write_all():
+                return  # the rest is read once there is room, and is unsure then
             touch = self._touched.pop(path)
             folder = self._folder_of(path)
             if folder is not None:
-                self._observe_file(folder, path, touch)
+                self._guard(folder.root, lambda folder=folder, path=path, touch=touch: self._look(folder, path, touch))
 
-    def _observe_file(self, folder: Folder, path: str, touch: _Touch) -> None:
+    def _look(self, folder: Folder, path: str, touch: _Touch) -> None:
+        """Look at a file. One that cannot be read is neither gone nor changed: it is looked at again."""
+        try:
+            found = read_file(path, folder.root)
+        except Unreadable:
+            if not self._unread:
+                self._unread_pause_s = _UNREAD_PAUSES_S[0]
+                self._unread_at = self._now() + self._unread_pause_s
+            self._unread[path] = touch
+        else:
+            self._observe_file(folder, path, touch, found)
+
+    def _retry_unread(self, now: float) -> None:
+        is_whole = all(folder.is_whole for folder in self._folders.values())
+        if now < self._unread_at or (is_whole and not self._unread):
+            return
+        self._unread_pause_s = min(self._unread_pause_s * 2, _UNREAD_PAUSES_S[1])
+        self._unread_at = now + self._unread_pause_s
+        if not is_whole:
+            self.scan()
+        for path in tuple(self._unread):
+            self._touch(path, is_complete=True)
+
+    def _observe_file(self, folder: Folder, path: str, touch: _Touch, found: ReadFile | None) -> None:
         before = folder.files.get(path)
-        found = read_file(path, folder.root)
         if found is None and before is None:
             return
         documents = self._documents.documents_at(path)
@@ -687,55 +976,125 @@ class Recorder:
         else:
             folder.files[path] = after
         now = self._now()
-        commands = {**touch.commands}
-        for command in self.brackets.open_during(path, touch.since, now):
-            commands.setdefault(command.command_id, command)
-        typist = self._dropped_by.pop(path, None) or _typist_of(documents, found, touch.since)
+        open_commands = self._open_since(path, touch)
+        typist = self._dropped_by.pop(path, None) or _typist_of(documents, found, touch.began)
         observed = Observed(
             path=path, before=before, after=after, before_data=None, after_data=None if found is None else found.data,
-            began=touch.since, read=now, commands=() if touch.gap == "away" else tuple(commands.values()),
-            typed_by=typist, is_open=bool(documents), found=touch.found,
+            began=touch.began, read=now, time=self._wall(), commands=open_commands.commands,
+            is_certain=open_commands.is_certain, typed_by=typist, is_open=bool(documents), found=touch.found,
             gap=touch.gap,
         )  # fmt: skip
-        self._read.append((folder, observed))
+        self._queue_change(folder, observed)
+
+    def _open_since(self, path: str, touch: _Touch) -> OpenCommands:
+        return self.windows.open_between(path, touch.since, self.windows.edge)
 
     # --- writing -----------------------------------------------------------------------------------------------
 
-    def _write(self, n_entries: int) -> None:
-        batch = [self._read.popleft() for _ in range(min(n_entries, len(self._read)))]
-        if batch:
-            self._safely(lambda: self._write_batch(batch))
+    def _queue(self, root: str | None, work: Callable[[], None]) -> None:
+        """Do work of one transaction, after what is queued already. Args: root: of the folder that it belongs to."""
+        self._writes.append(_Write(root, work))
 
-    def _safely(self, work: Callable[[], T]) -> T:
-        """Do work of one transaction. If the database cannot be written, do it in memory, from now on (R-RECP-4)."""
-        if self._is_writing:  # a part of a larger transaction, which is made again as a whole
-            return work()
-        self._is_writing = True
+    def _queue_change(self, folder: Folder, change: Observed) -> None:
+        self._n_waiting_bytes += len(change.after_data or b"")
+        self._writes.append((folder, change))
+
+    def _write_all(self) -> bool:
+        """Write everything. False if the database is locked."""
+        self._write(len(self._writes))
+        return not self._writes
+
+    def _write(self, n_writes: int) -> None:
+        """Write some of what waits, in its order. What finds the database locked stays the first."""
+        while n_writes > 0 and self._writes and self._now() >= self._write_at:
+            batch = self._next_batch(min(n_writes, _WRITTEN_AT_ONCE))
+            root = batch[0].root if isinstance(batch[0], _Write) else batch[0][0].root
+            if not self._written(root, lambda batch=batch: self._write_batch(batch)):
+                continue
+            for write in batch:
+                self._writes.popleft()
+                if not isinstance(write, _Write):
+                    self._n_waiting_bytes -= len(write[1].after_data or b"")
+            n_writes -= len(batch)
+
+    def _next_batch(self, n_writes: int) -> "list[_Write | tuple[Folder, Observed]]":
+        """The first ones, as far as a fault of any of them concerns the same folder."""
+        batch: list[_Write | tuple[Folder, Observed]] = []
+        for write in islice(self._writes, n_writes):
+            if batch and (isinstance(write, _Write) or isinstance(batch[0], _Write) or write[0] is not batch[0][0]):
+                break
+            batch.append(write)
+        return batch
+
+    def _written(self, root: str | None, work: Callable[[], object]) -> bool:
+        """Do work of one transaction. False if it is to be done again: see R-RECP-4."""
         try:
-            return work()
+            with self.store.transaction(waits=False):
+                work()
         except sqlite3.Error as error:
             if self.store.is_in_memory:
-                raise
-            self.store.move_to_memory()
-            self._warn(
-                f"The record of changes cannot be written: {error}. Changes are recorded in memory until the daemon "
-                "ends. Free space on the disk, then restart the daemon."
-            )
-            return work()
-        finally:
-            self._is_writing = False
+                log.error("a part of the record was lost: %s", error)
+                return True
+            now = self._now()
+            self._locked_since = self._locked_since or now
+            if is_locked(error) and now - self._locked_since < _LOCKED_S:
+                self._write_at = now + _LOCK_PAUSE_S
+            else:
+                self._move_to_memory(error)
+            return False
+        except OSError as error:
+            log.error("a part of the record was lost: %s", error)
+        except Exception:  # the boundary of a folder
+            log.exception("a fault in the record of %s", root)
+            if root is not None:
+                self._end_by_fault(root)
+        self._locked_since = None
+        return True
 
-    def _write_batch(self, batch: Sequence[tuple[Folder, Observed]]) -> None:
-        blobs = self._blobs_of(batch)
-        with self.store.transaction():
-            for folder, observed in batch:
-                change = self._with_blob(folder, observed, blobs)
-                if change is not None:
-                    self._writer.write(change, folder.root)
-                # It is the content before the next change, also if this one made no entry with contents.
-                if observed.after_data is not None:
-                    self.store.put(observed.after_data)
-                self.store.set_known(folder.root, [(observed.path, observed.after)])
+    def _move_to_memory(self, error: sqlite3.Error) -> None:
+        self.store.move_to_memory()
+        self._locked_since = None
+        self._return_at = self._now() + _RETURN_EVERY_S
+        self._warn(
+            f"The record of changes cannot be written: {error}. Changes are recorded in memory until it can be. If the "
+            "disk is full, free space on it."
+        )
+
+    def _return_to_disk(self) -> None:
+        """Try to write again into the file what was recorded in memory."""
+        if not self.store.is_in_memory or self.store.folder is None or self._now() < self._return_at:
+            return
+        self._return_at = self._now() + _RETURN_EVERY_S
+        try:
+            self.store.return_to_disk()
+        except (OSError, sqlite3.Error, NewerRecord) as error:
+            log.debug("the record stays in memory: %s", error)
+        else:
+            self._warn("The record of changes can be written again. Nothing of it was lost.")
+
+    def _settle(self) -> None:
+        """Decide the authors that are certain by now."""
+        if self._writer.is_due(self._now()):
+            if self._now() < self._write_at:
+                return
+            self._written(None, lambda: self._writer.settle(self._now()))
+        else:
+            self._settles_at = self._writer.settle(self._now())
+
+    def _write_batch(self, batch: "Sequence[_Write | tuple[Folder, Observed]]") -> None:
+        changes = [write for write in batch if not isinstance(write, _Write)]
+        for write in batch:
+            if isinstance(write, _Write):
+                write.work()
+        blobs = self._blobs_of(changes)
+        for folder, observed in changes:
+            change = self._with_blob(observed, blobs)
+            if change is not None:
+                self._writer.write(change, folder.root)
+            # It is the content before the next change, also if this one made no entry with contents.
+            if observed.after_data is not None:
+                self.store.put(observed.after_data)
+            self.store.set_known(folder.root, [(observed.path, observed.after)])
 
     def _blobs_of(self, batch: Sequence[tuple[Folder, Observed]]) -> dict[bytes, bytes]:
         """The contents of git's blobs that the changes replaced, read by one process for many batches.
@@ -744,10 +1103,11 @@ class Recorder:
         """
         oids = {change.before.oid for _, change in batch if change.before is not None}
         if not oids - {None} <= self._blobs.keys():
-            self._blobs = _blobs_before(batch, islice(self._read, _BLOBS_AT_ONCE))
+            waiting = (write for write in self._writes if not isinstance(write, _Write))
+            self._blobs = _blobs_before(batch, islice(waiting, _BLOBS_AT_ONCE))
         return self._blobs
 
-    def _with_blob(self, folder: Folder, change: Observed, blobs: dict[bytes, bytes]) -> Observed | None:
+    def _with_blob(self, change: Observed, blobs: dict[bytes, bytes]) -> Observed | None:
         """The change with the content before, if git has it. None if that is the content after, too."""
         before = change.before
         if before is None or before.oid is None:
@@ -758,7 +1118,6 @@ class Recorder:
         known = replace(before, oid=None, digest=content_digest(data))
         if change.after is not None and _is_unchanged(known, change.after):
             return None
-        del folder
         return replace(change, before=known, before_data=data)
 
     # --- the daemon's own edits, and unsaved documents ----------------------------------------------------------
@@ -777,20 +1136,27 @@ class Recorder:
             return
         root = "" if folder is None else folder.root
         before, after = _known_of_snapshot(edit.before, root), _known_of_snapshot(edit.after, root)
-        if any(observed.path == path for _, observed in self._read):
-            self._write(len(self._read))  # in the order of the contents
-        self._safely(lambda: self._write_own(folder, edit, before, after))
-
-    def _write_own(self, folder: Folder | None, edit: Commit, before: Known | None, after: Known | None) -> None:
         path = edit.before.path
-        with self.store.transaction():
-            if edit.has_changed and folder is not None and folder.is_recorded(path):
-                if not _is_result(folder.files.get(path), after):
-                    self._note_before(folder, edit, before)
-                self._remember(folder, path, after)
-            self._writer.own(edit, before, after)
+        known_in = folder if edit.has_changed and folder is not None and folder.is_recorded(path) else None
+        if known_in is not None:
+            if not _is_result(known_in.files.get(path), after):
+                self._note_before(known_in, edit, before)
+            if after is None:
+                known_in.files.pop(path, None)
+            else:
+                known_in.files[path] = after
+
+        entry = self._writer.own(edit, before, after)
+
+        def write() -> None:
+            if known_in is not None:
+                self.store.set_known(known_in.root, [(path, after)])
+            if entry is not None:
+                self._writer.write_own(entry, edit)
             if after is not None and after.digest is not None:
                 self.store.put(edit.after.data)
+
+        self._queue(None if folder is None else folder.root, write)
 
     def _note_before(self, folder: Folder, edit: Commit, before: Known | None) -> None:
         """Record what others wrote before the daemon did, if it was not read yet."""
@@ -801,19 +1167,23 @@ class Recorder:
         elif before is not None and (known.content, known.digest) == (before.content, before.digest):
             return
         is_typed = edit.after.source == "buffer"  # else it was the file
-        touch = self._touched.get(path)
-        now = self._now()
-        began = now if touch is None else touch.since
+        touch = self._touched.get(path) or self._new_touch(path, "event", None)
         documents = self._documents.documents_at(path) if is_typed else ()
         typist = next((document.person for document in documents), None)
         data = edit.before.data if edit.before.exists and before is not None and before.content == "kept" else None
+        open_commands = self._open_since(path, touch)
         change = Observed(
-            path=path, before=known, after=before, before_data=None, after_data=data, began=began, read=now,
-            commands=self.brackets.open_during(path, began, now), typed_by=typist,
+            path=path, before=known, after=before, before_data=None, after_data=data, began=touch.began,
+            read=self._now(), time=self._wall(), commands=open_commands.commands, is_certain=open_commands.is_certain,
+            typed_by=typist,
         )  # fmt: skip
-        found = self._with_blob(folder, change, _blobs_before([(folder, change)]))
-        if found is not None and (found.before is None or found.before.digest is not None):
-            self._writer.write(found, folder.root)
+
+        def write() -> None:
+            found = self._with_blob(change, _blobs_before([(folder, change)]))
+            if found is not None and (found.before is None or found.before.digest is not None):
+                self._writer.write(found, folder.root)
+
+        self._queue(folder.root, write)
 
     def _drop_unsaved(self, path: str, person: ByPerson) -> None:
         folder = self._folder_of(path)
@@ -852,18 +1222,10 @@ class _Once:
             self._work()
 
 
-def _opened_inotify() -> Inotify | None:
-    try:
-        return Inotify()
-    except OSError as error:
-        log.warning("changed files are found by comparison only: %s", error)
-        return None
-
-
 def _known_of(found: ReadFile, digest: bytes | None) -> Known:
     return Known(
         content=found.content, digest=digest, mtime_ns=found.mtime_ns, size_bytes=found.size_bytes, inode=found.inode,
-        is_executable=found.is_executable,
+        is_executable=found.is_executable, ctime_ns=found.ctime_ns,
     )  # fmt: skip
 
 
@@ -875,7 +1237,8 @@ def _known_of_snapshot(snapshot: Snapshot, root: str) -> Known | None:
     return Known(
         content=content,
         digest=snapshot.digest if content == "kept" else None,
-        mtime_ns=0 if stamp is None else stamp.mtime_ns,
+        mtime_ns=0 if stamp is None else kept_ns(stamp.mtime_ns),
+        ctime_ns=0 if stamp is None else kept_ns(stamp.ctime_ns),
         size_bytes=0 if stamp is None else stamp.size_bytes,
         inode=0 if stamp is None else stamp.ino,
         is_executable=stamp is not None and bool(stamp.mode & 0o100),

@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from typing import Any
@@ -50,7 +50,9 @@ MAX_AGE_S = 30 * 24 * 3600.0
 MAX_BYTES = 1 << 30
 MAX_MEMORY_BYTES = 64 << 20  # while the file cannot be written
 _STEP = 500  # entries or contents that one step of a pruning removes
-_BUSY_MS = 2000  # another daemon of this user writes for milliseconds
+_BUSY_MS = 100  # another daemon of this user writes for milliseconds
+_BUSY_PAUSE_S = 0.02
+_BUSY_S = 2.0  # a request waits so long for another program that has locked the database
 MAX_EDITS_BYTES = 16 << 20  # of the edits that are listed at once: some 10,000
 
 # What makes a database of each version one of the next; the first makes an empty one.
@@ -92,6 +94,15 @@ CREATE INDEX keep_entry ON keep (entry_id);
 )
 # See model.sessions.has_host_id.
 _HAS_HOST_ID = "instr(substr({0}, 1, instr({0} || '/', '/') - 1), ':') > 0"
+_ENTRY_COLUMNS = (
+    "entry_id", "time", "path", "by", "session_id", "turn_id", "command_id", "edit_id", "rewind_id", "undone_by",
+    "kept", "before", "after", "moved_from", "moved_to", "body",
+)  # fmt: skip
+# The tables that change while the file cannot be written, and the keys of their rows. Contents are never changed.
+TABLE_KEYS = {
+    "entry": ("entry_id",), "turn": ("turn_id",), "command": ("command_id",), "kept_place": ("change_id",),
+    "keep": ("keep_id", "entry_id"), "edit": ("edit_id",), "known": ("root", "path"),
+}  # fmt: skip
 _COLUMNS = "seq, path, moved_from, moved_to, body"
 
 
@@ -99,6 +110,11 @@ def default_folder() -> str:
     """`$XDG_STATE_HOME/fileops-server/record`, by default under `~/.local/state`."""
     base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(base, "fileops-server", "record")
+
+
+def is_locked(error: sqlite3.Error) -> bool:
+    """Whether another program has the database, which it will give back."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 def put_aside(folder: str) -> str:
@@ -130,25 +146,29 @@ class RecordStore:
     Raises (of `__init__`): OSError, sqlite3.Error, NewerRecord.
     """
 
-    def __init__(self, folder: str | None) -> None:
+    def __init__(self, folder: str | None, *, is_usable: bool = True, waits: bool = True) -> None:
+        """Args: is_usable: False for one in memory that is to return to this folder. waits: see `transaction`."""
+        self.folder = folder
         # The name of a session without an id of its host means another session before this time, in an earlier daemon.
         self.named_since = 0.0
         self.recorder = uuid.uuid4().hex[:8]  # of the entries that are added; another one in each process
         self._lock = threading.RLock()
         self._n_open = 0  # depth of transactions
-        self.path = ":memory:" if folder is None else _private_file(folder)
-        self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=64)
+        self.path = ":memory:" if folder is None or not is_usable else _private_file(folder)
+        self._db = _connected(self.path)
         try:
-            self._set_up()
+            self._set_up(waits=waits)
+            if not is_usable:
+                self._note_changes()
         except BaseException:
             self._db.close()
             raise
 
-    def _set_up(self) -> None:
+    def _set_up(self, *, waits: bool = True) -> None:
         self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
-        with self.transaction():
+        with self.transaction(waits=waits):
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
                 raise NewerRecord(f"it was written by a newer version ({version})")
@@ -159,11 +179,13 @@ class RecordStore:
                 self._db.execute(f"PRAGMA user_version = {VERSION}")
 
     @contextmanager
-    def transaction(self) -> Generator[None]:
-        """Make all changes of the body one transaction, which an exception reverts. Nests."""
-        with self._lock:
-            if self._n_open == 0:
-                self._db.execute("BEGIN IMMEDIATE")
+    def transaction(self, *, waits: bool = True) -> Generator[None]:
+        """Make all changes of the body one transaction, which an exception reverts. Nests.
+
+        Args: waits: for seconds, if another program has locked the database. Raises: sqlite3.Error.
+        """
+        self._acquire_lock(_BUSY_S if waits else 0.0)
+        try:
             self._n_open += 1
             try:
                 yield
@@ -175,6 +197,24 @@ class RecordStore:
             self._n_open -= 1
             if self._n_open == 0:
                 self._db.execute("COMMIT")
+        finally:
+            self._lock.release()
+
+    def _acquire_lock(self, wait_s: float) -> None:
+        """Take our lock, and that of the database unless this thread has it. No thread waits for it with ours."""
+        ends_at = time.monotonic() + wait_s
+        while True:
+            self._lock.acquire()
+            try:
+                if self._n_open == 0:
+                    self._db.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                self._lock.release()
+                if not is_locked(error) or time.monotonic() >= ends_at:
+                    raise
+                time.sleep(_BUSY_PAUSE_S)
+            else:
+                return
 
     def is_known_by_name(self, session_id: SessionName, at: float) -> bool:
         """Whether the session that had this name then has it now. A number of a connection is given again."""
@@ -200,18 +240,49 @@ class RecordStore:
     def move_to_memory(self) -> None:
         """Go on in memory, with what was recorded so far if that is not too much: the file cannot be written."""
         with self._lock:
-            memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            memory = _connected(":memory:")
             try:
                 if self.n_bytes <= MAX_MEMORY_BYTES:
                     self._db.backup(memory)
             except sqlite3.Error as error:
                 log.warning("the record begins again in memory: %s", error)
                 memory.close()
-                memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+                memory = _connected(":memory:")
             with suppress(sqlite3.Error):
                 self._db.close()
             self._db, self._n_open, self.path = memory, 0, ":memory:"
             self._set_up()
+            self._note_changes()
+
+    def _note_changes(self) -> None:
+        """Note from now on which rows are changed, for `return_to_disk`."""
+        self._db.execute("CREATE TABLE changed (name TEXT, key BLOB, key2 BLOB, PRIMARY KEY (name, key, key2))")
+        for table, keys in TABLE_KEYS.items():
+            for event, row in (("INSERT", "new"), ("UPDATE", "new"), ("DELETE", "old")):
+                columns = [f"{row}.{key}" for key in keys] + ["''"] * (2 - len(keys))
+                self._db.execute(
+                    f"CREATE TRIGGER changed_{table}_{event} AFTER {event} ON {table} BEGIN "
+                    f"INSERT OR IGNORE INTO changed VALUES ('{table}', {', '.join(columns)}); END"
+                )
+
+    def return_to_disk(self) -> None:
+        """Write what was recorded in memory into the file, and go on there. Raises: OSError, sqlite3.Error."""
+        with self._lock:
+            disk = RecordStore(self.folder, waits=False)
+            disk.named_since, disk.recorder = self.named_since, self.recorder
+            disk.close()
+            self._db.execute("ATTACH ? AS disk", (disk.path,))
+            try:
+                with self.transaction(waits=False):
+                    for statement in _return_statements():
+                        self._db.execute(statement)
+            except BaseException:
+                self._db.execute("DETACH disk")
+                raise
+            self._db.close()
+            self._db, self.path = _connected(disk.path), disk.path
+            self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+            self._db.execute("PRAGMA synchronous = NORMAL")
 
     @property
     def is_in_memory(self) -> bool:
@@ -706,6 +777,40 @@ class RecordStore:
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._db.execute(sql, values).fetchall()
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
+
+
+def _return_statements() -> Iterator[str]:
+    """What brings the changed rows of a database in memory into the one that is attached as `disk`.
+
+    Contents are added as they are, all of them: one may be a difference from another. An entry that is new there is
+    the newest, because other daemons may have added some in the meantime.
+    """
+    yield "INSERT OR IGNORE INTO disk.blob SELECT * FROM main.blob"
+    for table, keys in TABLE_KEYS.items():
+        changed = f"SELECT key, key2 FROM changed WHERE name = '{table}'"
+        second = keys[1] if len(keys) > 1 else "''"
+        is_changed = f"({keys[0]}, {second}) IN ({changed})"
+        if table != "entry":
+            yield f"DELETE FROM disk.{table} WHERE {is_changed}"
+            yield f"INSERT OR REPLACE INTO disk.{table} SELECT * FROM main.{table} WHERE {is_changed}"
+            continue
+        columns = ", ".join(f"here.{column}" for column in _ENTRY_COLUMNS)
+        yield f"DELETE FROM disk.entry WHERE {is_changed} AND entry_id NOT IN (SELECT entry_id FROM main.entry)"
+        yield (
+            f"INSERT OR REPLACE INTO disk.entry SELECT there.seq, {columns} FROM main.entry AS here "
+            "JOIN disk.entry AS there USING (entry_id) "
+            "WHERE entry_id IN (SELECT key FROM changed WHERE name = 'entry')"
+        )
+        yield (
+            "INSERT INTO disk.entry SELECT (SELECT ifnull(max(cast(seq AS INTEGER)), 0) FROM disk.entry) + "
+            f"row_number() OVER (ORDER BY here.seq), {columns} FROM main.entry AS here "
+            "WHERE entry_id IN (SELECT key FROM changed WHERE name = 'entry') "
+            "AND entry_id NOT IN (SELECT entry_id FROM disk.entry)"
+        )
 
 
 def _private_file(folder: str) -> str:

@@ -4,7 +4,7 @@ Both ends of a command are sharp: all events that the kernel has queued are read
 before the end is inside, and one after it is outside. Belongs to the event loop; the registries are read on any thread.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from fileops.core.presentation.record_texts import command_of, label_of, title_of
 from fileops.model.record import Command, Turn
 from fileops.model.sessions import SessionName
-from fileops.record.brackets import Brackets
+from fileops.record.command_windows import CommandWindows
 from fileops.record.turns import TurnRegistry
 
 T = TypeVar("T")
@@ -27,11 +27,17 @@ class WorkingSession(Struct, frozen=True, kw_only=True):
     roots: tuple[str, ...] = ()
 
 
-async def _now(then: Callable[[], None]) -> None:
+async def _now(then: Callable[[], None], roots: Sequence[str]) -> None:
+    del roots
     then()
 
 
 async def _nothing() -> None: ...
+
+
+async def _is_watched(roots: Sequence[str]) -> bool:
+    del roots
+    return False
 
 
 class SessionWork:
@@ -42,15 +48,20 @@ class SessionWork:
 
     def __init__(
         self,
-        brackets: Brackets | None = None,
+        windows: CommandWindows | None = None,
         turns: TurnRegistry | None = None,
         *,
-        at_edge: Callable[[Callable[[], None]], Awaitable[None]] = _now,
+        at_edge: Callable[[Callable[[], None], Sequence[str]], Awaitable[None]] = _now,
+        until_watched: Callable[[Sequence[str]], Awaitable[bool]] = _is_watched,
         flush: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
-        """Args: flush: returns when what was read is in the record."""
-        self.brackets, self.turns = brackets or Brackets(), turns or TurnRegistry()
-        self._read_events, self.flush = at_edge, flush
+        """Take what the record is asked for.
+
+        Args: until_watched: waits a moment for the record of folders that begins; returns whether it has begun. flush:
+        returns when what was read is in the record.
+        """
+        self.windows, self.turns = windows or CommandWindows(), turns or TurnRegistry()
+        self._read_events, self.until_watched, self.flush = at_edge, until_watched, flush
         self.keeps_titles = True
 
     async def begin_turn(self, session: WorkingSession, host_id: str | None, title: str | None) -> Turn:
@@ -72,7 +83,7 @@ class SessionWork:
         """End the turn of a session, and its commands, because their own ends were not reported."""
 
         def end() -> None:
-            self.brackets.end_all(session_id)
+            self.windows.end_all(session_id)
             self.turns.end(session_id)
 
         await self._at_edge(end)
@@ -80,11 +91,15 @@ class SessionWork:
     async def begin_command(
         self, session: WorkingSession, line: str, *, host_id: str | None = None, is_background: bool = False
     ) -> Command:
-        """Begin a command. Args: line: the command line, of which the label is kept, or what the command is called."""
+        """Begin a command, once its folders are watched.
+
+        Args: line: the command line, of which the label is kept, or what the command is called.
+        """
+        await self.until_watched(session.roots)
 
         def begin() -> Command:
             turn = self.turns.newest(session.session_id)
-            return self.brackets.begin(
+            return self.windows.begin(
                 session.session_id,
                 label_of(session.label, command_of(line)),
                 session.roots,
@@ -93,22 +108,27 @@ class SessionWork:
                 is_background=is_background,
             )
 
-        return await self._at_edge(begin)
+        return await self._at_edge(begin, session.roots)
 
     async def end_command(self, command_id: str) -> Command | None:
         """End a command by its own id; None if it is not known."""
-        return await self._at_edge(lambda: self.brackets.end_command(command_id))
+        return await self._at_edge(
+            lambda: self.windows.end_command(command_id), _roots_of(self.windows.get(command_id))
+        )
 
     async def end_command_of(
         self, session_id: SessionName, host_id: str | None, *, is_background: bool = False
     ) -> Command | None:
         """End a command by the host's id, without one the newest of the session; None if none is open."""
-        return await self._at_edge(lambda: self.brackets.end(session_id, host_id, is_background=is_background))
+        command = next((c for c in self.windows.open if c.session_id == session_id), None)
+        return await self._at_edge(
+            lambda: self.windows.end(session_id, host_id, is_background=is_background), _roots_of(command)
+        )
 
     async def end_commands(self, session_id: SessionName) -> None:
         """End what is open of a session, because the ends were not reported."""
-        if any(command.session_id == session_id for command in self.brackets.open):
-            await self._at_edge(lambda: self.brackets.end_all(session_id))
+        if any(command.session_id == session_id for command in self.windows.open):
+            await self._at_edge(lambda: self.windows.end_all(session_id))
 
     @asynccontextmanager
     async def running(self, session: WorkingSession, line: str) -> AsyncGenerator[Command]:
@@ -121,21 +141,25 @@ class SessionWork:
 
     def move_turn(self, stray_id: SessionName, session: WorkingSession) -> None:
         """Give the turn of a session that no client had to the session that it was found to be."""
-        self.brackets.end_all(stray_id)
+        self.windows.end_all(stray_id)
         self.turns.move(stray_id, session.session_id, session.label, session.roots)
 
     def session_ended(self, session_id: SessionName) -> None:
         """End what is open of a session that has ended, and its turn."""
-        self.brackets.end_all(session_id)
+        self.windows.end_all(session_id)
         self.turns.forget(session_id)
 
     def disconnected(self, session_ids: list[SessionName]) -> None:
         """End the commands of sessions whose host is gone; what they wrote may not have been read yet: see R-BY-4."""
         for session_id in session_ids:
-            self.brackets.end_all(session_id)
+            self.windows.end_all(session_id)
 
-    async def _at_edge(self, act: Callable[[], T]) -> T:
+    async def _at_edge(self, act: Callable[[], T], roots: Sequence[str] = ()) -> T:
         results: list[T] = []
-        await self._read_events(lambda: results.append(act()))
+        await self._read_events(lambda: results.append(act()), roots)
         (result,) = results
         return result
+
+
+def _roots_of(command: Command | None) -> Sequence[str]:
+    return () if command is None else command.roots

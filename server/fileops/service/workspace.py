@@ -71,7 +71,13 @@ class Workspace:
         self.work = (
             SessionWork()
             if recorder is None
-            else SessionWork(recorder.brackets, recorder.turns, at_edge=recorder.drain, flush=recorder.flush)
+            else SessionWork(
+                recorder.windows,
+                recorder.turns,
+                at_edge=recorder.drain,
+                until_watched=recorder.until_watched,
+                flush=recorder.flush,
+            )
         )
         self.stats = Statistics(clock.time_ns())
         self.on_session_end: Callable[[SessionName], None] = lambda _session_id: None

@@ -1,29 +1,37 @@
 """Directory watches on inotify, not recursive, through watchdog's private inotify reader.
 
+This is the only place where inotify is opened. The folders of one filesystem have one reader, with one queue of the
+kernel and one thread, whoever watches them: the monitor of tracked files (`InotifyWatch`) and the recorder
+(`InotifyEvents`) share each watch. A filesystem that hangs delays its own reader only.
+
 watchdog's Observer is not used on Linux: it delays every event for half a second after a file was moved away, keeps a
 thread for each directory, reports no overflow to handlers, and ends if a handler raises. `tests/unit/watch/
 test_watchdog_seam.py` checks the private names. watchdog is imported when the first directory is watched.
 
-Watch events are only hints: the tracking room decides whether a file has changed.
+Watch events are only hints: who is notified decides whether a file has changed.
 """
 
 import errno
 import os
 import re
+import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from fileops.model.files import FolderEvent, FolderEvents
 from fileops.model.internal_errors import WatchError
 from fileops.watch.limits import max_inotify_folders
-from fileops.watch.stat_scan import Identity, identity_of, is_where_it_was
+from fileops.watch.stat_scan import identity_of, is_where_it_was
 
 if TYPE_CHECKING:
-    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, WatchDescriptor
+    from watchdog.observers.inotify_c import InotifyEvent, WatchDescriptor
 
 # One of our commits makes eight events, in less time than this. The debounce of hints is three times as long.
 BURST_S = 0.005
+_READ_BYTES = 1 << 16
 # See fs/local/own_files.py. Nothing else has such a name, and such a file is there for milliseconds.
 _OWN_FILE = re.compile(rb"\.fileops-\d+-[0-9a-z]+-[0-9a-f]{12}\.(?:tmp|journal)")
 
@@ -31,44 +39,95 @@ OnHint = Callable[[str, str], None]
 OnLost = Callable[[str | None], None]
 
 
-class InotifyWatch:
-    """One inotify queue and one thread for all directories. `add` and `remove` take microseconds and never wait."""
+class _Reader(Protocol):
+    """The queue of one filesystem, and the thread that reads it."""
 
-    def __init__(self, on_hint: OnHint, on_rename: OnHint, on_lost: OnLost) -> None:
-        from watchdog.observers.inotify_c import InotifyConstants as Flag
-        from watchdog.observers.inotify_c import Mask
+    dispatching: threading.RLock  # held while events are read and handled, and while a watch is added
 
-        self._mask = Mask(
-            Flag.IN_MODIFY
-            | Flag.IN_ATTRIB
-            | Flag.IN_CLOSE_WRITE
-            | Flag.IN_MOVE
-            | Flag.IN_CREATE
-            | Flag.IN_DELETE
-            | Flag.IN_DELETE_SELF
-            | Flag.IN_MOVE_SELF
-            | Flag.IN_ONLYDIR
-            | Flag.IN_DONT_FOLLOW
-        )
-        self._on_hint = on_hint
-        self._on_rename = on_rename
-        self._on_lost = on_lost
+    def read_now(self) -> None:
+        """Handle all events that the kernel has queued until now. Any thread."""
+        ...
+
+    def add(self, watch: "_FolderWatch") -> "WatchDescriptor": ...
+    def remove(self, watch: "_FolderWatch") -> None: ...
+    def is_alive(self) -> bool: ...
+    def end(self) -> None: ...
+
+
+class InotifyStreams:
+    """The readers of all filesystems, each from its first watch to the end of its last subscription. Any thread."""
+
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._watches: dict[str, _InotifyCallbacks] = {}
-        self._queue = _burst_reader()
-        self._queue.start()
+        self._readers: dict[int, _Reader] = {}  # by device
+        self._users: dict[int, set[_Subscription]] = {}
+
+    def watch(self, on_hint: OnHint, on_rename: OnHint, on_lost: OnLost) -> "InotifyWatch":
+        """See ports.DirectoryWatch."""
+        return InotifyWatch(self, on_hint, on_rename, on_lost)
+
+    def events(self, on_event: Callable[[], None]) -> "InotifyEvents":
+        """See ports.EventStream. Args: on_event: there is something to read. Called in a reader's thread."""
+        return InotifyEvents(self, on_event)
+
+    def reader_for(self, user: "_Subscription", device: int) -> _Reader:
+        """Raises: OSError, where no further queue can be opened."""
+        with self._lock:
+            reader = self._readers.get(device)
+            if reader is None or not reader.is_alive():
+                reader = self._readers[device] = _opened_reader(lambda: self._overflowed(device))
+                self._users[device] = set()
+            self._users[device].add(user)
+            return reader
+
+    def leave(self, user: "_Subscription") -> None:
+        """End the readers that no other subscription uses."""
+        with self._lock:
+            unused: list[_Reader] = []
+            for device, users in tuple(self._users.items()):
+                users.discard(user)
+                if not users:
+                    unused.append(self._readers.pop(device))
+                    del self._users[device]
+        for reader in unused:
+            reader.end()
+
+    def _overflowed(self, device: int) -> None:
+        with self._lock:
+            users = tuple(self._users.get(device, ()))
+        for user in users:
+            user.note_overflow()
+
+
+class _Subscription:
+    """The watches of one who is notified. `add` and `remove` take microseconds, unless many events are handled now."""
+
+    def __init__(self, streams: InotifyStreams) -> None:
+        self._streams = streams
+        self._lock = threading.Lock()
+        self._watches: dict[str, _FolderWatch] = {}
+        self._readers: set[_Reader] = set()
+        self._is_closed = False
 
     def add(self, folder: str) -> None:
-        from watchdog.observers.inotify_c import CallbackId
-
-        watch = _InotifyCallbacks(self, folder, identity_of(folder))
+        """Watch a folder, unless it is watched already and still the same. Raises: WatchError."""
+        device, inode = identity_of(folder)
         with self._lock:
-            if self._watches.setdefault(folder, watch) is not watch:
+            before = self._watches.get(folder)
+        if before is not None:
+            if before.identity == (device, inode):
                 return
-        try:
-            watch.descriptor = self._queue.add_callback(os.fsencode(folder), self._mask, watch, CallbackId(id(watch)))
-        except OSError as error:
             self.remove(folder)
+        try:
+            reader = self._streams.reader_for(self, device)
+            watch = _FolderWatch(self, reader, folder, device, inode)
+            # An event between the kernel's watch and our table would be lost.
+            with reader.dispatching:
+                watch.descriptor = reader.add(watch)
+                with self._lock:
+                    self._watches[folder] = watch
+                    self._readers.add(reader)
+        except OSError as error:
             raise WatchError(
                 folder=folder,
                 reason=error.strerror or str(error),
@@ -76,127 +135,254 @@ class InotifyWatch:
                 is_full=error.errno == errno.ENOSPC,
             ) from error
         if watch.descriptor == -1:  # watchdog swallows EACCES
+            watch.descriptor = None
             self.remove(folder)
             raise WatchError(folder=folder, reason=os.strerror(errno.EACCES))
-        with self._lock:
-            is_kept = self._watches.get(folder) is watch
-        if not is_kept:  # removed before the descriptor was known
-            self._release(watch)
-            raise WatchError(folder=folder, reason=os.strerror(errno.ENOENT), is_missing=True)
 
     def remove(self, folder: str) -> None:
         with self._lock:
             watch = self._watches.pop(folder, None)
         if watch is not None:
-            self._release(watch)
+            watch.release()
 
     def is_in_place(self, folder: str) -> bool:
         with self._lock:
             watch = self._watches.get(folder)
         return watch is not None and is_where_it_was(folder, watch.identity)
 
-    def max_folders(self) -> int:
-        return max_inotify_folders()
-
     def is_alive(self) -> bool:
-        return self._queue.is_alive()
+        with self._lock:
+            return not self._is_closed and all(reader.is_alive() for reader in self._readers)
 
     def close(self) -> None:
         with self._lock:
+            watches = tuple(self._watches.values())
             self._watches.clear()
-        self._queue.stop()
-        self._queue.join(timeout=2)
+            self._is_closed = True
+        for watch in watches:
+            watch.release()
+        self._streams.leave(self)
 
-    def on_event(self, folder: str, name: str, *, is_move: bool) -> None:
-        (self._on_rename if is_move else self._on_hint)(folder, name)
-
-    def on_lost(self, watch: "_InotifyCallbacks | None") -> None:
-        """Report a lost watch; None means that the queue overflowed."""
-        if watch is None:
-            self._on_lost(None)
-            return
+    def drop(self, watch: "_FolderWatch") -> bool:
+        """Forget a watch that has ended. False if it was not the present one of its folder."""
         with self._lock:
             is_current = self._watches.get(watch.folder) is watch
             if is_current:
                 del self._watches[watch.folder]
-        if is_current:
-            self._release(watch)
+        return is_current
+
+    def note_event(self, watch: "_FolderWatch", event: "InotifyEvent") -> None:
+        raise NotImplementedError
+
+    def note_end(self, watch: "_FolderWatch") -> None:
+        raise NotImplementedError
+
+    def note_overflow(self) -> None:
+        raise NotImplementedError
+
+
+class InotifyWatch(_Subscription):
+    """The watches of a monitor, see ports.DirectoryWatch."""
+
+    def __init__(self, streams: InotifyStreams, on_hint: OnHint, on_rename: OnHint, on_lost: OnLost) -> None:
+        super().__init__(streams)
+        self._on_hint, self._on_rename, self._on_lost = on_hint, on_rename, on_lost
+
+    def max_folders(self) -> int:
+        return max_inotify_folders()
+
+    def note_event(self, watch: "_FolderWatch", event: "InotifyEvent") -> None:
+        if event.is_delete_self or event.is_move_self:
+            self.note_end(watch)
+        elif event.name:
+            (self._on_rename if event.is_move else self._on_hint)(watch.folder, os.fsdecode(event.name))
+
+    def note_end(self, watch: "_FolderWatch") -> None:
+        if self.drop(watch):
+            watch.release()
             self._on_lost(watch.folder)
 
-    def _release(self, watch: "_InotifyCallbacks") -> None:
-        from watchdog.observers.inotify_c import CallbackId
-
-        if watch.descriptor is not None:
-            self._queue.remove_callbacks([(watch.descriptor, CallbackId(id(watch)))])
+    def note_overflow(self) -> None:
+        self._on_lost(None)
 
 
-def _burst_reader() -> "InotifyFD":
-    """Return a reader that waits a moment between the first event and the read, because events arrive in bursts.
+class InotifyEvents(_Subscription):
+    """The watches of the recorder, see ports.EventStream."""
 
-    So a commit wakes the thread twice, after the commit has ended in most cases, and is handled at once.
-    """
-    from watchdog.observers.inotify_c import InotifyFD
+    has_barrier = True
 
-    class BurstReader(InotifyFD):
+    def __init__(self, streams: InotifyStreams, on_event: Callable[[], None]) -> None:
+        super().__init__(streams)
+        self._on_event = on_event
+        self._events: deque[FolderEvent] = deque()
+        self._is_lost = False
+
+    def read(self) -> FolderEvents:
+        with self._lock:
+            readers = tuple(self._readers)
+        for reader in readers:
+            reader.read_now()
+        events = [self._events.popleft() for _ in range(len(self._events))]
+        is_lost, self._is_lost = self._is_lost, False
+        return FolderEvents(events, is_lost=is_lost)
+
+    def remove_below(self, folder: str) -> None:
+        inside = folder + "/"
+        with self._lock:
+            found = [path for path in self._watches if path == folder or path.startswith(inside)]
+        for path in found:
+            self.remove(path)
+
+    def note_event(self, watch: "_FolderWatch", event: "InotifyEvent") -> None:
+        if not event.name:
+            return
+        self._events.append(
+            FolderEvent(
+                folder=watch.folder,
+                name=os.fsdecode(event.name),
+                is_folder=event.is_directory,
+                is_complete=event.is_close_write or event.is_move or event.is_delete or event.is_attrib,
+                appeared=event.is_create or event.is_moved_to,
+                vanished=event.is_delete or event.is_moved_from,
+            )
+        )
+        if len(self._events) == 1:
+            self._on_event()
+
+    def note_end(self, watch: "_FolderWatch") -> None:
+        self.drop(watch)
+
+    def note_overflow(self) -> None:
+        self._is_lost = True
+        self._on_event()
+
+
+class _FolderWatch:
+    """watchdog's callbacks of one watch. They run in the thread that reads and must neither raise nor wait."""
+
+    __slots__ = ("_device", "_inode", "_reader", "_subscription", "descriptor", "folder")
+
+    def __init__(self, subscription: _Subscription, reader: _Reader, folder: str, device: int, inode: int) -> None:
+        self._subscription, self._reader = subscription, reader
+        self.folder = folder
+        self._device, self._inode = device, inode
+        self.descriptor: WatchDescriptor | None = None
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        return self._device, self._inode
+
+    def release(self) -> None:
+        if self.descriptor is not None:
+            self._reader.remove(self)
+            self.descriptor = None
+
+    def on_event(self, event: "InotifyEvent") -> None:
+        self._subscription.note_event(self, event)
+
+    def on_watch_deleted(self, wd: "WatchDescriptor") -> None:
+        """The kernel removed the watch: the directory was removed or unmounted."""
+        self.descriptor = None
+        self._subscription.note_end(self)
+
+    def on_queue_overflow(self) -> None:
+        """The reader reports an overflow to each subscription, once."""
+
+
+def _opened_reader(on_overflow: Callable[[], None]) -> _Reader:
+    """Open a queue and start its thread. Raises: OSError."""
+    import fcntl  # not on Windows, where this module is imported, too
+    import termios
+
+    from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, Mask
+    from watchdog.observers.inotify_c import InotifyConstants as Flag
+
+    def n_queued_bytes(fd: int) -> int:
+        return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+    # Each subscription has the same, because the kernel has one mask for a watch: the last one that was given.
+    mask = Mask(
+        Flag.IN_MODIFY
+        | Flag.IN_ATTRIB
+        | Flag.IN_CLOSE_WRITE
+        | Flag.IN_MOVE
+        | Flag.IN_CREATE
+        | Flag.IN_DELETE
+        | Flag.IN_DELETE_SELF
+        | Flag.IN_MOVE_SELF
+        | Flag.IN_ONLYDIR
+        | Flag.IN_DONT_FOLLOW
+        | Flag.IN_EXCL_UNLINK
+    )
+
+    class Reader(InotifyFD):
+        """Whoever reads, the thread or one that asks for a barrier, holds `dispatching` until all is handled.
+
+        So when `read_now` returns, every event that was queued before has been handled, whoever has read it.
+        """
+
         def __init__(self) -> None:
             super().__init__()
-            # watchdog takes a new thread for one that reads, and leaves it to that thread to close the descriptors. A
-            # thread that is stopped before its first read would never close them.
-            self._is_reading = False
+            self.dispatching = threading.RLock()
 
-        def _check_inotify_fd(self) -> bool:
-            is_readable = super()._check_inotify_fd()
-            if is_readable:
-                time.sleep(BURST_S)
-            return is_readable
+        def run(self) -> None:
+            # The thread waits between the first event and the read, because events arrive in bursts. So a commit wakes
+            # it twice, after the commit has ended in most cases, and is handled at once.
+            while not self._closed:
+                if self._check_inotify_fd():
+                    time.sleep(BURST_S)
+                    self.read_now()
+            with self.dispatching, self._lock:  # `close` holds it until it has written to the pipe that is closed here
+                self._close_resources()
 
-        def read_events(self, **options: int) -> "list[InotifyEvent]":
-            return without_noise(super().read_events(**options))
+        def read_now(self) -> None:
+            with self.dispatching:
+                n_left = 0 if self._closed else n_queued_bytes(self._inotify_fd)
+                while n_left > 0:  # and not until the queue is empty: a program may fill it as fast as it is read
+                    data = os.read(self._inotify_fd, _READ_BYTES)
+                    n_left -= len(data)
+                    self._handle(data)
 
-    return BurstReader()
+        def _handle(self, data: bytes) -> None:
+            events = [InotifyEvent(*fields) for fields in self._parse_event_buffer(data)]
+            for event in without_noise(events):
+                if event.is_queue_overflow:
+                    on_overflow()
+                else:
+                    self.handle_event(event)
+
+        def add(self, watch: _FolderWatch) -> "WatchDescriptor":
+            return self.add_callback(os.fsencode(watch.folder), mask, watch, CallbackId(id(watch)))
+
+        def remove(self, watch: _FolderWatch) -> None:
+            assert watch.descriptor is not None
+            self.remove_callbacks([(watch.descriptor, CallbackId(id(watch)))])
+
+        def end(self) -> None:
+            self.stop()
+            if threading.current_thread() is not self:
+                self.join(timeout=2)
+
+    reader = Reader()
+    reader.start()
+    return reader
 
 
 def without_noise(events: "Sequence[InotifyEvent]") -> "list[InotifyEvent]":
     """Return the events of one read without those that say nothing, in their order.
 
-    These are the events of our own temp files, most of those that a commit makes, and all renames of a name but the
-    last: what is at the name is looked at after the read, so an earlier one would find the same.
+    These are the events of our own temp files, most of those that a commit makes, and all renames of a file's name but
+    the last: what is at the name is looked at after the read, so an earlier one would find the same.
     """
     kept: list[InotifyEvent] = []
     renamed: set[tuple[int, bytes]] = set()
     for event in reversed(events):
         if _OWN_FILE.fullmatch(event.name):
             continue
-        if event.is_move:
+        if event.is_move and not event.is_directory:
             if (event.wd, event.name) in renamed:
                 continue
             renamed.add((event.wd, event.name))
         kept.append(event)
     kept.reverse()
     return kept
-
-
-class _InotifyCallbacks:
-    """watchdog's callbacks of one watch. They run in the reader's thread and must neither raise nor wait."""
-
-    __slots__ = ("_owner", "descriptor", "folder", "identity")
-
-    def __init__(self, owner: InotifyWatch, folder: str, identity: Identity) -> None:
-        self._owner = owner
-        self.folder = folder
-        self.identity = identity
-        self.descriptor: WatchDescriptor | None = None
-
-    def on_event(self, event: "InotifyEvent") -> None:
-        if event.is_delete_self or event.is_move_self:
-            self._owner.on_lost(self)
-        elif event.name:
-            self._owner.on_event(self.folder, os.fsdecode(event.name), is_move=event.is_move)
-
-    def on_watch_deleted(self, wd: "WatchDescriptor") -> None:
-        """The kernel removed the watch: the directory was removed or unmounted."""
-        self.descriptor = None
-        self._owner.on_lost(self)
-
-    def on_queue_overflow(self) -> None:
-        self._owner.on_lost(None)

@@ -82,6 +82,8 @@ class BeginCommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
     command_id: str
     """The command's own id."""
+    recorded: bool
+    """Whether its folders are watched, so that all that it changes is recorded."""
 
 
 class EndCommandParams(Params, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Who wrote an observed change: the table of rules, row by row (R-BY-1), and processes left behind (R-BY-4)."""
 
 import pytest
+from msgspec.structs import replace
 
 from fileops.model.record import OUTSIDE, ByCommand, ByPerson, BySession, Command, unsure
 from fileops.model.sessions import SessionName
@@ -77,15 +78,13 @@ def test_save_that_was_observed_for_itself_divides_nothing() -> None:
     assert len(attribute(change(SED), saves=[save(11.5, "m")], later_texts=["m"])) == 1
 
 
-@pytest.mark.parametrize(
-    ("ended", "wanted"),
-    [
-        (command("bg", ended=5.0, is_background=True), unsure(by(command("bg")))),
-        (command("bg", ended=5.0, is_lost=True), unsure(by(command("bg")))),
-        (command("bg", ended=5.0), OUTSIDE),
-        (command("bg", ended=-0.1, is_background=True), OUTSIDE),
-    ],
-)
-def test_process_that_a_command_left_makes_a_change_unsure(ended: Command, wanted: object) -> None:
-    assert attribute(change(), ended=[ended])[0].by == wanted
-    assert attribute(change(SED), ended=[ended])[0].by == by(SED)
+def test_process_that_a_command_left_makes_a_change_unsure() -> None:
+    left = command("bg", ended=5.0, is_background=True)
+    assert attribute(change(), lingering=[left])[0].by == unsure(by(left))
+    assert attribute(change(SED), lingering=[left])[0].by == by(SED)
+
+
+def test_command_that_was_open_for_a_part_of_the_time_only_is_unsure() -> None:
+    observed = replace(change(SED), is_certain=False)
+    assert attribute(observed)[0].by == unsure(by(SED), OUTSIDE)
+    assert attribute(replace(change(), is_certain=False))[0].by == OUTSIDE

@@ -7,7 +7,7 @@ import pytest
 from fileops.model.digest import content_digest
 from fileops.model.record import Command, Known, LogQuery
 from fileops.model.sessions import SessionName
-from fileops.record.brackets import Brackets
+from fileops.record.command_windows import CommandWindows
 from fileops.record.entries import MOVED_S, SAME_WRITER_S, EntryWriter, Observed
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
@@ -39,14 +39,14 @@ def observed(
 
     return Observed(
         path=path, before=known(before, inode, mtime_ns), after=known(after, inode, mtime_ns), before_data=data(before),
-        after_data=data(after), began=at, read=at, commands=commands,
+        after_data=data(after), began=at, read=at, time=at, commands=commands,
     )  # fmt: skip
 
 
 def outline(changes: list[Observed]) -> list[tuple[str, str, bool]]:
     """The entries that these changes make, oldest first: kind, path, and whether they are a half of a rename."""
     store = RecordStore(None)
-    writer = EntryWriter(store, Brackets(), TurnRegistry(), lambda _entries: None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
     for change in changes:
         writer.write(change, root_of(change))
     found, _ = store.entries(LogQuery())

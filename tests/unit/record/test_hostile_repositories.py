@@ -268,7 +268,7 @@ def record_and_change(it: Hostile) -> None:
             folder.update_index(git.read_index(folder.repository), lambda _path: False)
     for name in ("new.txt", "d/new.txt"):
         IgnoreRules(root, folder.repository).is_ignored(f"{root}/{name}")
-    for _ in folder.scan(lambda _path: None):
+    for _ in folder.scan(0, lambda _path: None):
         pass
 
 

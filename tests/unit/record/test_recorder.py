@@ -12,14 +12,17 @@ from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.model.files import CommitReport, Committed, Snapshot
 from fileops.model.record import LogQuery
 from fileops.model.settings import Limits
-from fileops.record.brackets import Brackets
+from fileops.record.command_windows import CommandWindows
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 from fileops.service.restoration import planned_restoration
+from fileops.watch.factory import FolderStreams
 from support.commits import commit_of
 from support.core_models import missing_snapshot, snapshot_of
 from support.patience import wait_until
+
+OPEN_STREAM = FolderStreams().events
 
 
 class NoDocuments:
@@ -36,7 +39,9 @@ async def test_commit_that_was_listed_before_it_was_noted_is_the_sessions_alone(
     path = os.path.realpath(tmp_path / "a.txt")
     Path(path).write_bytes(b"new\n")
     after: Snapshot = LocalFileSystem().read(path)
-    recorder = Recorder(lambda: RecordStore(None), Brackets(), TurnRegistry(), NoDocuments())
+    recorder = Recorder(
+        lambda: RecordStore(None), CommandWindows(), TurnRegistry(), NoDocuments(), open_stream=FolderStreams().events
+    )
     recorder.start()
     recorder.begin_commit(path)
     recorder.record(str(Path(path).parent), "editor")
@@ -59,7 +64,14 @@ def test_folder_without_clients_is_recorded_until_its_time_is_over(
     folder = tmp_path.resolve() / "p"
     folder.mkdir()
     (folder / "a.txt").write_text("old\n")
-    recorder = Recorder(lambda: RecordStore(None), Brackets(), TurnRegistry(), NoDocuments(), kept_s=0)
+    recorder = Recorder(
+        lambda: RecordStore(None),
+        CommandWindows(),
+        TurnRegistry(),
+        NoDocuments(),
+        open_stream=FolderStreams().events,
+        kept_s=0,
+    )
     recorder.start()
     for client in ("first", "second"):
         recorder.record(str(folder), client)

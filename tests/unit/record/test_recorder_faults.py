@@ -1,34 +1,44 @@
-"""A recorder whose thread has failed, or waits, delays no request."""
+"""A fault ends the record of one folder; a recorder that waits delays no request."""
 
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fileops.record.brackets import Brackets
+from fileops.model.record import LogQuery
+from fileops.record.command_windows import CommandWindows
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
+from fileops.watch.factory import FolderStreams
 from support.patience import PATIENCE_S, wait_until
+
+OPEN_STREAM = FolderStreams().events
 
 
 class Documents:
     """Open documents whose look-up does something else first, in the recorder's thread."""
 
-    def __init__(self, first: Callable[[], object]) -> None:
+    def __init__(self, first: Callable[[str], object]) -> None:
         self._first = first
         self.is_asked = threading.Event()
 
     def documents_at(self, path: str) -> Sequence[TypedDocument]:
-        del path
         self.is_asked.set()
-        self._first()
+        self._first(path)
         return ()
 
 
 def recorder_of(folder: Path, documents: Documents, warn: Callable[[str], None]) -> Recorder:
     """A recorder, limited to memory, that has seen a file, so that it asks for the documents."""
-    recorder = Recorder(lambda: RecordStore(None), Brackets(), TurnRegistry(), documents, warn=warn)
+    recorder = Recorder(
+        lambda: RecordStore(None),
+        CommandWindows(),
+        TurnRegistry(),
+        documents,
+        open_stream=FolderStreams().events,
+        warn=warn,
+    )
     recorder.start()
     recorder.record(str(folder.resolve()), "editor")
     wait_until(lambda: [status.state for status in recorder.status()] == ["limited"])
@@ -41,24 +51,45 @@ def _fail() -> None:
     raise RuntimeError("made by the test")
 
 
-async def test_recorder_that_failed_is_reported_and_not_waited_for(tmp_path: Path) -> None:
-    is_reported, sentences, calls = threading.Event(), list[str](), list[str]()
+async def test_fault_ends_the_record_of_its_folder_until_it_is_tried_again(tmp_path: Path) -> None:
+    folder, other, sentences = tmp_path.resolve() / "p", tmp_path.resolve() / "q", list[str]()
+    for path in (folder, other):
+        path.mkdir()
+        (path / "first.py").write_text("1\n")
+    is_faulty = threading.Event()
+    is_faulty.set()
+    documents = Documents(lambda path: _fail() if is_faulty.is_set() and path.startswith(f"{folder}/") else None)
+    recorder = Recorder(
+        lambda: RecordStore(None), CommandWindows(), TurnRegistry(), documents, open_stream=OPEN_STREAM,
+        fault_pause_s=0.01, warn=sentences.append,
+    )  # fmt: skip
+    recorder.start()
+    for path in (folder, other):
+        await asyncio.to_thread(recorder.record, str(path), "editor")
+    assert await recorder.until_watched([str(folder), str(other)])
+    (folder / "a.py").write_text("1\n")
+    wait_until(lambda: len(sentences) == 1)
+    assert (str(folder) in sentences[0], str(other) in sentences[0]) == (True, False)
+    (other / "b.py").write_text("1\n")
+    wait_until(lambda: [entry.path for entry in recorder.store.entries(LogQuery())[0]] == [str(other / "b.py")])
+    is_faulty.clear()
+    wait_until(lambda: str(folder / "a.py") in [entry.path for entry in recorder.store.entries(LogQuery())[0]])
+    recorder.close()
 
-    def warn(sentence: str) -> None:
-        sentences.append(sentence)
-        is_reported.set()
 
-    recorder = await asyncio.to_thread(recorder_of, tmp_path, Documents(_fail), warn)
-    assert is_reported.wait(PATIENCE_S)
+async def test_folder_whose_record_ended_by_a_fault_is_in_the_status(tmp_path: Path) -> None:
+    calls = list[str]()
+    recorder = await asyncio.to_thread(recorder_of, tmp_path, Documents(lambda _path: _fail()), lambda _sentence: None)
+    wait_until(lambda: [(folder.state, folder.reason) for folder in recorder.status()] == [("off", "fault")])
     await recorder.drain(lambda: calls.append("drained"))
     await recorder.flush()
-    assert (calls, recorder.status(), len(sentences)) == (["drained"], [], 1)
+    assert calls == ["drained"]
     recorder.close()
 
 
 async def test_command_does_not_wait_for_a_recorder_that_waits_for_a_disk(tmp_path: Path) -> None:
     answers, calls = threading.Event(), list[str]()
-    recorder = await asyncio.to_thread(recorder_of, tmp_path, Documents(answers.wait), calls.append)
+    recorder = await asyncio.to_thread(recorder_of, tmp_path, Documents(lambda _path: answers.wait()), calls.append)
     async with asyncio.timeout(PATIENCE_S):
         await recorder.drain(lambda: calls.append("drained"))
     assert calls == ["drained"]

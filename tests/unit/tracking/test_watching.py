@@ -13,7 +13,8 @@ import pytest
 
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.tracking.freshness import Freshness
-from fileops.watch import factory, stat_scan
+from fileops.watch import stat_scan
+from fileops.watch.factory import FolderStreams
 from support.events import EventRecorder
 from support.session import AgentSession, WallClock
 
@@ -32,7 +33,7 @@ class WatchWorld:
             WallClock(),
             sweep_s=3600.0 if self.has_watcher else 0.05,
             changed_paths=stat_scan.changed_paths,
-            open_watch=factory.open_directory_watch if self.has_watcher else None,
+            open_watch=FolderStreams().watch if self.has_watcher else None,
         )
         self.a, self.b = (AgentSession(self.freshness, self.fs, name) for name in "ab")
         self.folder = self.root / "w"

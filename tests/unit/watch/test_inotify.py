@@ -15,9 +15,9 @@ from fileops.fs.local.nofollow import stamp_of
 from fileops.model.edits import Splice
 from fileops.model.internal_errors import WatchError
 from fileops.ports import DirectoryWatch
-from fileops.watch.factory import open_directory_watch
-from fileops.watch.inotify import InotifyWatch, without_noise
-from fileops.watch.observer import ObserverWatch
+from fileops.watch.factory import FolderStreams
+from fileops.watch.inotify import InotifyStreams, InotifyWatch, without_noise
+from fileops.watch.observer import ObserverStreams
 from fileops.watch.stat_scan import changed_paths
 from support.abilities import needs_inotify
 from support.patience import PATIENCE_S
@@ -58,16 +58,17 @@ def told() -> Told:
 
 
 def inotify_folders(told: Told) -> DirectoryWatch:
-    return InotifyWatch(told.on_hint, told.on_hint, told.on_lost)
+    return InotifyStreams().watch(told.on_hint, told.on_hint, told.on_lost)
 
 
 def observed_folders(told: Told) -> DirectoryWatch:
-    return ObserverWatch(told.on_hint, told.on_lost)
+    return ObserverStreams().watch(told.on_hint, told.on_hint, told.on_lost)
 
 
 def polled_folders(told: Told) -> DirectoryWatch:
     """By an Observer of watchdog that is not inotify's, as on macOS."""
-    return ObserverWatch(told.on_hint, told.on_lost, lambda: PollingObserver(timeout=0.02))
+    streams = ObserverStreams(lambda: PollingObserver(timeout=0.02))
+    return streams.watch(told.on_hint, told.on_hint, told.on_lost)
 
 
 WITH_INOTIFY = [pytest.param(make, marks=needs_inotify) for make in (inotify_folders, observed_folders)]
@@ -82,7 +83,7 @@ def watch(request: pytest.FixtureRequest, told: Told) -> Iterator[DirectoryWatch
 
 @pytest.fixture
 def inotify(told: Told) -> Iterator[InotifyWatch]:
-    watch = InotifyWatch(told.on_hint, told.on_hint, told.on_lost)
+    watch = InotifyStreams().watch(told.on_hint, told.on_hint, told.on_lost)
     yield watch
     watch.close()
 
@@ -241,7 +242,7 @@ def test_lost_folder_is_reported_once_and_can_be_watched_again(
 @pytest.mark.parametrize("changed_by", ["us", "another"])
 def test_own_commit_is_reported_as_a_move_only(told: Told, tmp_path: Path, changed_by: str) -> None:
     fs, path, moves = LocalFileSystem(state_folder=f"{tmp_path}.state"), tmp_path / "f", Told()
-    watch = InotifyWatch(told.on_hint, moves.on_hint, told.on_lost)
+    watch = InotifyStreams().watch(told.on_hint, moves.on_hint, told.on_lost)
     try:
         if changed_by == "another":
             path.write_text("text", encoding="utf-8")  # just now: it is exchanged
@@ -273,6 +274,7 @@ def test_dropped_events_are_reported(inotify: InotifyWatch, told: Told, tmp_path
 
 @needs_inotify
 def test_every_folder_shares_one_thread(inotify: InotifyWatch, tmp_path: Path) -> None:
+    inotify.add(str(tmp_path))
     before = threading.active_count()
     for i in range(50):
         (tmp_path / str(i)).mkdir()
@@ -282,7 +284,7 @@ def test_every_folder_shares_one_thread(inotify: InotifyWatch, tmp_path: Path) -
 
 @needs_inotify
 def test_watch_of_this_system_is_inotify(told: Told) -> None:
-    watch = open_directory_watch(told.on_hint, told.on_hint, told.on_lost)
+    watch = FolderStreams().watch(told.on_hint, told.on_hint, told.on_lost)
     watch.close()
     assert isinstance(watch, InotifyWatch)
 

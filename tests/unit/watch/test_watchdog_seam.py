@@ -42,8 +42,10 @@ class Callbacks:
         ("__init__", ["self"]),
         ("add_callback", ["self", "path", "mask", "callback", "id_"]),
         ("remove_callbacks", ["self", "callbacks"]),
-        ("read_events", ["self", "event_buffer_size"]),
+        ("handle_event", ["self", "event"]),
+        ("_parse_event_buffer", ["event_buffer"]),
         ("_check_inotify_fd", ["self"]),
+        ("_close_resources", ["self"]),
         ("stop", ["self"]),
     ],
 )
@@ -53,9 +55,10 @@ def test_method_that_we_call_or_replace_has_the_same_parameters(method: str, par
 
 def test_each_reader_is_a_thread_of_one_queue() -> None:
     assert issubclass(InotifyFD, threading.Thread)
-    assert "self.read_events(" in inspect.getsource(InotifyFD.run), "noise would be handled"
-    reading = inspect.getsource(getattr(InotifyFD, "_read_event_buffer"))  # noqa: B009 - it is private
-    assert "if self._check_inotify_fd():\n" in reading, "our delay before each read would have no effect"
+    closing = inspect.getsource(InotifyFD.close)
+    assert "if self._is_reading:\n" in closing, "the descriptors would be closed while our thread waits for them"
+    assert closing.index("with self._lock:") < closing.index("os.write(self._kill_w"), "a closed pipe may be written to"
+    assert "self._is_reading = True" in inspect.getsource(InotifyFD.__init__), "nor may they be closed before it waits"
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,8 @@ export interface BeginCommandParams {
 export interface BeginCommandResult {
   /** The command's own id. */
   command_id: string;
+  /** Whether its folders are watched, so that all that it changes is recorded. */
+  recorded: boolean;
 }
 /** A turn that begins. */
 export interface BeginTurnParams {

@@ -6,7 +6,6 @@ lock guards the states; only DocumentTable replaces one. It is never held while 
 """
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
@@ -37,6 +36,7 @@ from fileops.model.documents import DocumentChange, DocumentKey, PositionEncodin
 from fileops.model.errors import FileMissing, FileOpsError, NotAbsolute
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved, Stale
+from fileops.platform.steady_clock import steady_ns
 from fileops.ports import FileSystem
 
 Classified = tuple[OpenDocument, DocumentState | None]  # None if the document's text is not known
@@ -80,7 +80,7 @@ class DocumentStore:
                 version=version,
                 text=TextDocument(text),
                 serial=self._next_serial(),
-                changed_ns=time.time_ns(),
+                changed_ns=steady_ns(),
                 doubt=doubt,
             )
             self._put(document)
@@ -101,7 +101,7 @@ class DocumentStore:
                 version=version,
                 text=text,
                 serial=self._next_serial(),
-                changed_ns=time.time_ns(),
+                changed_ns=steady_ns(),
                 is_user_modified=is_user_modified,
                 is_saved=False,
                 doubt=doubt,
@@ -347,7 +347,7 @@ class DocumentStore:
                 key,
                 serial,
                 lambda now: replace(
-                    now, serial=new_serial, changed_ns=time.time_ns(), doubt=Doubt(reason=reason, is_lost=False)
+                    now, serial=new_serial, changed_ns=steady_ns(), doubt=Doubt(reason=reason, is_lost=False)
                 ),
             )
 

@@ -63,16 +63,18 @@ class ClientWork:
 
     async def begin_command(
         self, session_id: SessionName, host_id: str | None, line: str, *, is_background: bool
-    ) -> str:
-        """Begin a command; returns the command's id. Args: line: see SessionWork.begin_command."""
-        command = await self._work.begin_command(
-            self._session(session_id), line, host_id=host_id, is_background=is_background
-        )
-        return command.command_id
+    ) -> tuple[str, bool]:
+        """Begin a command; returns its id, and whether its changes are recorded.
+
+        Args: line: see SessionWork.begin_command.
+        """
+        session = self._session(session_id)
+        command = await self._work.begin_command(session, line, host_id=host_id, is_background=is_background)
+        return command.command_id, await self._work.until_watched(session.roots)
 
     async def end_command(self, command_id: str) -> EndedCommand | None:
         """End a command of this client, by the command's id or by the client's. None if there is none."""
-        command = self._work.brackets.get(command_id) or self._work.brackets.open_with(command_id, self._names.is_own)
+        command = self._work.windows.get(command_id) or self._work.windows.open_with(command_id, self._names.is_own)
         if command is None or not self._names.is_own(command.session_id):
             return None
         await self._work.end_command(command.command_id)

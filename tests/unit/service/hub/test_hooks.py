@@ -1,5 +1,6 @@
 """Reports of hooks: whose session they are about, and what follows. R-HOOK-1, R-HOOK-2, R-TURN-1, R-TURN-4."""
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def work_of(daemon: SharedDaemon) -> SessionWork:
 
 
 def opened(daemon: SharedDaemon) -> list[tuple[str, str]]:
-    return [(command.session_id, command.label) for command in work_of(daemon).brackets.open]
+    return [(command.session_id, command.label) for command in work_of(daemon).windows.open]
 
 
 def only(commands: tuple[Command, ...]) -> Command:
@@ -46,13 +47,13 @@ async def claude(daemon: SharedDaemon, file: Path) -> McpHost:
 async def test_command_of_a_hook_is_open_until_its_end(daemon: SharedDaemon, file: Path) -> None:
     hook = Hook("claude", "c1", 0)
     await daemon.state.record(hook, {**BEGIN, "tool_use_id": "u1", "cwd": str(file.parent)})
-    command = only(work_of(daemon).brackets.open)
+    command = only(work_of(daemon).windows.open)
     assert (command.session_id, command.label) == ("claude-code:c1", "Claude Code · python fix.py")
     assert command.roots == (str(file.parent),)
     await daemon.state.record(hook, {**END, "tool_use_id": "other"})
-    assert work_of(daemon).brackets.open == (command,)
+    assert work_of(daemon).windows.open == (command,)
     await daemon.state.record(hook, {**END, "tool_use_id": "u1", "background": True})
-    (ended,) = work_of(daemon).brackets.lingering(str(file), 0)
+    (ended,) = work_of(daemon).windows.lingering(str(file), 0, math.inf)
     assert (ended.is_background, ended.is_lost) == (True, False)
 
 
@@ -64,7 +65,7 @@ async def test_next_prompt_or_end_of_turn_ends_open_commands_as_lost(
     await daemon.state.record(Hook("claude", "c1", 0), {**BEGIN, "cwd": str(file.parent)})
     await daemon.state.record(Hook("claude", "c1", 0), report)
     assert opened(daemon) == []
-    (ended,) = work_of(daemon).brackets.lingering(str(file), 0)
+    (ended,) = work_of(daemon).windows.lingering(str(file), 0, math.inf)
     assert ended.is_lost
 
 
@@ -76,7 +77,7 @@ async def test_turn_begins_with_the_prompt_and_ends_with_stop(daemon: SharedDaem
     assert turn is not None
     assert (turn.title, turn.host_id, turn.label, turn.ended) == ("fix it", "p1", "Claude Code", None)
     await daemon.state.record(Hook("claude", "c1", 0), BEGIN)
-    assert only(work_of(daemon).brackets.open).turn_id == turn.turn_id
+    assert only(work_of(daemon).windows.open).turn_id == turn.turn_id
     await daemon.state.record(Hook("claude", "c1", 0), {"what": "end_turn"})
     ended = turns.newest(SessionName("claude-code:c1"))
     assert ended is not None
@@ -103,7 +104,7 @@ async def test_process_with_two_clients_does_not_name_the_session(daemon: Shared
     await daemon.host(file.parent, "claude-code", hints={"session": "c3"})
     await daemon.state.record(Hook("claude", "c2", HERE), {**BEGIN, "cwd": str(file.parent)})
     assert opened(daemon) == [("claude-code:c2", "Claude Code · python fix.py")]
-    assert only(work_of(daemon).brackets.open).roots == (str(file.parent),)
+    assert only(work_of(daemon).windows.open).roots == (str(file.parent),)
     assert "claude-code:c2" not in [session.session_id for session in daemon.state.hub.sessions.all()]
 
 
@@ -175,7 +176,7 @@ async def test_command_ends_with_the_connection_of_its_host(daemon: SharedDaemon
     await claude.hang_up()
     daemon.state.leave("claude-code-1")
     assert opened(daemon) == []
-    (ended,) = work_of(daemon).brackets.lingering(str(file), 0)
+    (ended,) = work_of(daemon).windows.lingering(str(file), 0, math.inf)
     assert ended.is_lost
 
 

@@ -66,6 +66,7 @@
 
 ---@class (exact) fileops.wire.BeginCommandResult The command that has begun.
 ---@field command_id string The command's own id.
+---@field recorded boolean Whether its folders are watched, so that all that it changes is recorded.
 
 ---@class (exact) fileops.wire.BeginTurnParams A turn that begins.
 ---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.

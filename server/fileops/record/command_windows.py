@@ -1,8 +1,9 @@
 """Registry of the commands that run, and of those that have ended a moment ago: who may have written a change.
 
-A command is a bracket in time: the host says when its shell tool begins and when it ends, and no process is watched.
-Both ends are said after the kernel's events were read (see `recorder`), so the commands that are open when an event is
-read are those that were open when the file was written.
+A command is a window in time: the host says when its shell tool begins and when it ends, and no process is watched.
+The begins and ends of all commands are numbered, as *edges*. A change is observed between two edges: the last one at
+which every earlier change had been read, and the one at which the file was read. So it is known which commands were
+open for all of that time, and which for a part of it, without the help of a clock.
 
 Called on any thread. The table is replaced under one lock and never changed in place, so readers take no lock: the
 thread that reads the kernel's events waits for nothing.
@@ -13,11 +14,13 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.core.roots import is_inside
 from fileops.model.record import Command
 from fileops.model.sessions import SessionName
+from fileops.platform.steady_clock import steady_time
 
 MAX_OPEN_S = 2 * 3600.0  # a host that died says no end
 LINGERING_S = 10.0  # how long after its end such a program may go on to write
@@ -25,15 +28,40 @@ REMEMBERED_S = 60.0  # after its end: a change is decided some seconds after it 
 MAX_OPEN = 1000  # of all sessions: a host that never says an end fills nothing
 
 
-class Brackets:
+class _Window(Struct, frozen=True):
+    """A command with its edges, and their times on the steady clock. An open one has no end."""
+
+    command: Command
+    began_edge: int
+    began: float
+    ended_edge: int | None = None
+    ended: float | None = None
+
+    def was_open(self, since: int, until: int) -> bool:
+        """Whether it was open at some time between two edges."""
+        return self.began_edge <= until and (self.ended_edge is None or self.ended_edge > since)
+
+    def was_open_throughout(self, since: int, until: int) -> bool:
+        return self.began_edge <= since and (self.ended_edge is None or self.ended_edge > until)
+
+
+class OpenCommands(Struct, frozen=True):
+    """The commands that were open between two edges. is_certain: no time between them was without one of these."""
+
+    commands: tuple[Command, ...] = ()
+    is_certain: bool = True
+
+
+class CommandWindows:
     """See the module. on_change: called with each command that begins or ends, outside of the lock."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
-        """Args: now: seconds since the epoch, as `began` and `ended` have them."""
+    def __init__(self, now: Callable[[], float] = steady_time, wall: Callable[[], float] = time.time) -> None:
+        """Args: now: decides how long a command has run. wall: seconds since the epoch, for `began` and `ended`."""
         self.on_change: Callable[[Command], None] = lambda _command: None
-        self._now = now
+        self._now, self._wall = now, wall
         self._lock = threading.Lock()
-        self._commands: Mapping[str, Command] = {}  # in the order of their beginning
+        self._windows: Mapping[str, _Window] = {}  # in the order of their beginning
+        self.edge = 0  # how many begins and ends there have been; written under _lock
 
     def begin(
         self,
@@ -58,13 +86,16 @@ class Brackets:
                 command_id=f"c-{uuid.uuid4().hex[:12]}",
                 session_id=session_id,
                 label=label,
-                began=self._now(),
+                began=self._wall(),
                 roots=tuple(roots),
                 turn_id=turn_id,
                 host_id=host_id,
                 is_background=is_background,
             )
-            self._commands = {**self._commands, command.command_id: command}
+            # The window is in the table before its edge counts: a reader that sees the edge sees the window.
+            window = _Window(command, self.edge + 1, self._now())
+            self._windows = {**self._windows, command.command_id: window}
+            self.edge += 1
             surplus = [] if len(self.open) <= MAX_OPEN else [self._ended(self.open[0], is_lost=True)]
         for changed in (*surplus, command):
             self.on_change(changed)
@@ -80,7 +111,7 @@ class Brackets:
     def end_command(self, command_id: str) -> Command | None:
         """End a command by its own id, unless it has ended. None if it is not known."""
         with self._lock:
-            found = self._commands.get(command_id)
+            found = self.get(command_id)
             if found is None or found.ended is not None:
                 return found
             ended = self._ended(found)
@@ -99,14 +130,14 @@ class Brackets:
         with self._lock:
             now = self._now()
             lost = [
-                self._ended(command, is_lost=True)
-                for command in self._commands.values()
-                if command.ended is None and now - command.began >= MAX_OPEN_S
+                self._ended(window.command, is_lost=True)
+                for window in self._windows.values()
+                if window.ended is None and now - window.began >= MAX_OPEN_S
             ]
-            self._commands = {
-                command.command_id: command
-                for command in self._commands.values()
-                if command.ended is None or now - command.ended < REMEMBERED_S
+            self._windows = {
+                command_id: window
+                for command_id, window in self._windows.items()
+                if window.ended is None or now - window.ended < REMEMBERED_S
             }
         for command in lost:
             self.on_change(command)
@@ -117,36 +148,42 @@ class Brackets:
 
     def get(self, command_id: str) -> Command | None:
         """A command that is open, or ended less than REMEMBERED_S ago."""
-        return self._commands.get(command_id)
+        window = self._windows.get(command_id)
+        return None if window is None else window.command
 
     @property
     def open(self) -> tuple[Command, ...]:
         """The open commands of all sessions, the oldest first."""
         oldest = self._now() - MAX_OPEN_S
-        return tuple(command for command in self._commands.values() if command.ended is None and command.began > oldest)
-
-    def open_during(self, path: str, began: float, ended: float) -> tuple[Command, ...]:
-        """The commands that were open at some time from `began` to `ended`, and whose session's roots have `path`."""
         return tuple(
-            command
-            for command in self._commands.values()
-            if command.began <= ended
-            and began <= (command.began + MAX_OPEN_S if command.ended is None else command.ended)
-            and covers(command, path)
+            window.command for window in self._windows.values() if window.ended is None and window.began > oldest
         )
 
-    def lingering(self, path: str, began: float) -> tuple[Command, ...]:
-        """The commands that have ended, and may still have a program that wrote `path` at `began` or since.
+    def open_between(self, path: str, since: int, until: int) -> OpenCommands:
+        """The commands that were open at some time between two edges, and whose session's roots have `path`."""
+        oldest = self._now() - MAX_OPEN_S
+        found = [
+            window
+            for window in self._windows.values()
+            if window.was_open(since, until)
+            and (window.ended is not None or window.began > oldest)
+            and covers(window.command, path)
+        ]
+        is_certain = not found or any(window.was_open_throughout(since, until) for window in found)
+        return OpenCommands(tuple(window.command for window in found), is_certain)
+
+    def lingering(self, path: str, began: float, ended: float) -> tuple[Command, ...]:
+        """The commands that have ended, and may still have a program that wrote `path` between two steady times.
 
         These were started in the background, or their end was not reported.
         """
         return tuple(
-            command
-            for command in self._commands.values()
-            if (command.is_background or command.is_lost)
-            and command.ended is not None
-            and command.ended >= began - LINGERING_S
-            and covers(command, path)
+            window.command
+            for window in self._windows.values()
+            if (window.command.is_background or window.command.is_lost)
+            and window.ended is not None
+            and began - LINGERING_S <= window.ended <= ended
+            and covers(window.command, path)
         )
 
     def _open_of(self, session_id: SessionName, host_id: str | None) -> Command | None:
@@ -160,11 +197,14 @@ class Brackets:
         """The lock is held."""
         ended = replace(
             command,
-            ended=max(self._now(), command.began),
+            ended=max(self._wall(), command.began),
             is_background=command.is_background or is_background,
             is_lost=is_lost,
         )
-        self._commands = {**self._commands, command.command_id: ended}
+        window = self._windows[command.command_id]
+        window = replace(window, command=ended, ended_edge=self.edge + 1, ended=self._now())
+        self._windows = {**self._windows, command.command_id: window}
+        self.edge += 1
         return ended
 
     def _told(self, command: Command | None) -> Command | None:

@@ -1,0 +1,112 @@
+"""A recorder of one folder, in this process, with commands of agents and what it recorded."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fileops.model.files import FolderEvents
+from fileops.model.record import ByCommand, ByUnsure, Entry, LogQuery
+from fileops.model.sessions import SessionName
+from fileops.ports import EventStream
+from fileops.record.command_windows import CommandWindows
+from fileops.record.recorder import Recorder, TypedDocument
+from fileops.record.store import RecordStore
+from fileops.record.turns import TurnRegistry
+from fileops.service.session_work import SessionWork, WorkingSession
+from fileops.watch.factory import FolderStreams
+from support.patience import wait_until
+
+
+class NoDocuments:
+    def documents_at(self, path: str) -> Sequence[TypedDocument]:
+        del path
+        return ()
+
+
+class LosingStream:
+    """The events of a folder, of which the kernel drops some as long as `is_losing`. They are reported as lost."""
+
+    def __init__(self, stream: EventStream) -> None:
+        self._stream = stream
+        self.is_losing = False
+        self.has_barrier, self.add, self.remove_below = stream.has_barrier, stream.add, stream.remove_below
+        self.is_alive, self.close = stream.is_alive, stream.close
+
+    def read(self) -> FolderEvents:
+        batch = self._stream.read()
+        return FolderEvents((), is_lost=bool(batch.events)) if self.is_losing else batch
+
+
+class RecordedFolder:
+    """See the module. The record is in `database`, a folder."""
+
+    def __init__(self, folder: Path, *, wall: Callable[[], float] = time.time) -> None:
+        self.folder = folder.resolve()
+        self.database = self.folder.parent / "record"
+        self.sentences: list[str] = []
+        self.stream: LosingStream | None = None
+        windows = CommandWindows(wall=wall)
+        self.recorder = Recorder(
+            lambda: RecordStore(str(self.database)), windows, TurnRegistry(), NoDocuments(),
+            open_stream=self._open, warn=self.sentences.append, wall=wall,
+        )  # fmt: skip
+        self.work = SessionWork(
+            windows, self.recorder.turns, at_edge=self.recorder.drain, until_watched=self.recorder.until_watched,
+            flush=self.recorder.flush,
+        )  # fmt: skip
+        self.recorder.start()
+
+    def _open(self, on_event: Callable[[], None]) -> EventStream:
+        self.stream = LosingStream(FolderStreams().events(on_event))
+        return self.stream
+
+    async def begin(self) -> None:
+        await asyncio.to_thread(self.recorder.record, str(self.folder), "editor")
+        assert await self.recorder.until_watched([str(self.folder)])
+        await asyncio.to_thread(wait_until, lambda: [folder.n_to_copy for folder in self.recorder.status()] == [0])
+        await self.recorder.flush()
+
+    @asynccontextmanager
+    async def command(self, agent: str = "agent") -> AsyncGenerator[None]:
+        session = WorkingSession(session_id=SessionName(f"{agent}:1"), label=agent, roots=(str(self.folder),))
+        async with self.work.running(session, "make"):
+            yield
+
+    async def entries(self) -> list[Entry]:
+        """Oldest first."""
+        await self.recorder.flush()
+        return self.recorder.store.entries(LogQuery())[0][::-1]
+
+    async def authors(self) -> dict[str, str]:
+        """Who made the last entry of each file, by the file's name: as `author_of` says it."""
+        return {Path(entry.path).name: author_of(entry) for entry in await self.entries()}
+
+    def reasons(self) -> list[str | None]:
+        return [folder.reason for folder in self.recorder.status()]
+
+
+def author_of(entry: Entry) -> str:
+    """ "agent", "outside", or all candidates."""
+    candidates = entry.by.candidates if isinstance(entry.by, ByUnsure) else (entry.by,)
+    names = [by.session_id.partition(":")[0] if isinstance(by, ByCommand) else by.label for by in candidates]
+    return " or ".join(names)
+
+
+@asynccontextmanager
+async def recorded_folder(folder: Path, *, wall: Callable[[], float] = time.time) -> AsyncGenerator[RecordedFolder]:
+    it = RecordedFolder(folder, wall=wall)
+    try:
+        await it.begin()
+        yield it
+    finally:
+        await asyncio.to_thread(it.recorder.close)
+
+
+def locked(database: Path) -> sqlite3.Connection:
+    """Lock a record as another program does, until the connection is closed."""
+    other = sqlite3.connect(database / "record.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    return other

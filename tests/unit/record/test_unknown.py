@@ -1,0 +1,252 @@
+"""Unknown is not a fact: what could not be read, was lost, locked, unwatched or late decides nothing.
+
+R-REC-6, R-BY-1 (row 5), R-BY-6, R-RECP-4.
+"""
+
+import asyncio
+import os
+import resource
+import sqlite3
+from collections.abc import AsyncIterator, Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fileops.model.record import LogQuery
+from fileops.model.sessions import SessionName
+from fileops.record.content import Unreadable, read_file
+from fileops.record.store import TABLE_KEYS, RecordStore
+from support.abilities import needs_inotify
+from support.clock import Clock
+from support.patience import wait_until
+from support.recorded_folder import LosingStream, RecordedFolder, locked, recorded_folder
+
+NAMES = tuple(f"{n}.txt" for n in range(20))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "p"
+    path.mkdir()
+    for name in NAMES:
+        (path / name).write_text("mine\n")
+    return path
+
+
+@pytest.fixture
+async def it(folder: Path) -> AsyncIterator[RecordedFolder]:
+    async with recorded_folder(folder) as it:
+        yield it
+
+
+@contextmanager
+def no_descriptors() -> Generator[None]:
+    """This process can open no file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_file_that_cannot_be_opened_is_not_missing(folder: Path) -> None:
+    with no_descriptors(), pytest.raises(Unreadable):
+        read_file(str(folder / "1.txt"), str(folder))
+    assert read_file(str(folder / "missing.txt"), str(folder)) is None
+
+
+@needs_inotify
+async def test_folder_that_cannot_be_read_for_a_while_is_neither_deleted_nor_created(it: RecordedFolder) -> None:
+    file = (it.folder / "1.txt").open("a")
+    with no_descriptors():
+        print("more", file=file, flush=True)
+        await it.recorder.drain(it.recorder.scan)
+        await asyncio.to_thread(wait_until, lambda: it.reasons() == ["unread"])
+        for name in NAMES[2:]:
+            os.utime(it.folder / name)
+        await it.recorder.drain(it.recorder.scan)
+    file.close()
+    async with it.command():
+        pass
+    await asyncio.to_thread(wait_until, lambda: it.reasons() == [None])
+    assert [(entry.kind, Path(entry.path).name) for entry in await it.entries()] == [("modify", "1.txt")]
+
+
+@needs_inotify
+async def test_what_changed_while_it_could_not_be_read_is_no_later_commands(it: RecordedFolder) -> None:
+    file = (it.folder / "1.txt").open("a")
+    with no_descriptors():
+        print("a person's", file=file, flush=True)
+        await it.recorder.drain()
+        async with it.command():
+            await it.recorder.drain()
+    file.close()
+    await asyncio.to_thread(wait_until, lambda: it.reasons() == [None])
+    assert await it.authors() == {"1.txt": "agent or outside"}
+
+
+@needs_inotify
+async def test_folder_that_could_not_be_listed_at_the_start_has_created_nothing(folder: Path) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "deep.txt").write_text("mine\n")
+    it = RecordedFolder(folder)
+    assert await it.recorder.opened() is not None
+    with no_descriptors():
+        await asyncio.to_thread(it.recorder.record, str(folder), "editor")
+        assert await it.recorder.until_watched([str(folder)])
+    async with it.command():
+        pass
+    await asyncio.to_thread(wait_until, lambda: [status.n_files for status in it.recorder.status()] == [21])
+    await asyncio.to_thread(wait_until, lambda: it.reasons() == [None])
+    assert await it.entries() == []
+    await asyncio.to_thread(it.recorder.close)
+
+
+# --- lost events --------------------------------------------------------------------------------------------------
+
+
+def losing(it: RecordedFolder) -> LosingStream:
+    assert it.stream is not None
+    it.stream.is_losing = True
+    return it.stream
+
+
+@needs_inotify
+async def test_after_a_loss_before_a_command_nothing_is_that_commands(it: RecordedFolder) -> None:
+    stream = losing(it)
+    (it.folder / "1.txt").write_text("a person's\n")
+    await it.recorder.drain()
+    stream.is_losing = False
+    async with it.command():
+        (it.folder / "2.txt").write_text("the command's\n")
+    assert await it.authors() == {"1.txt": "outside", "2.txt": "agent"}
+
+
+@needs_inotify
+async def test_after_a_loss_around_an_edge_of_a_command_both_sides_are_unsure(it: RecordedFolder) -> None:
+    (it.folder / "0.txt").write_text("before\n")
+    stream = losing(it)
+    it.recorder.windows.begin(
+        SessionName("agent:1"), "agent", [str(it.folder)]
+    )  # not drained, as if the recorder waited for a disk
+    (it.folder / "1.txt").write_text("anyone's\n")
+    await it.recorder.drain()
+    stream.is_losing = False
+    await it.recorder.drain()
+    assert set((await it.authors()).values()) <= {"agent or outside", "outside"}
+    assert (await it.authors())["1.txt"] == "agent or outside"
+
+
+@needs_inotify
+async def test_what_was_lost_while_one_command_was_open_is_that_commands(it: RecordedFolder) -> None:
+    async with it.command():
+        stream = losing(it)
+        (it.folder / "1.txt").write_text("the command's\n")
+        (it.folder / "new.txt").write_text("the command's\n")
+        await it.recorder.drain()
+        stream.is_losing = False
+    assert await it.authors() == {"1.txt": "agent", "new.txt": "agent"}
+
+
+@needs_inotify
+async def test_event_that_is_read_late_is_unsure(it: RecordedFolder) -> None:
+    """The recorder was busy: the command began and ended before it read what was written in between."""
+    it.recorder.begin_commit(str(it.folder / "1.txt"))  # the file is not looked at until its commit has ended
+    (it.folder / "1.txt").write_text("anyone's\n")
+    async with it.command():
+        await it.recorder.drain()
+        it.recorder.cancel_commit(str(it.folder / "1.txt"))
+    assert await it.authors() == {"1.txt": "agent or outside"}
+
+
+# --- clocks and locks ---------------------------------------------------------------------------------------------
+
+
+@needs_inotify
+@pytest.mark.parametrize("step_s", [-3.0, -30.0, -3600.0, 30.0])
+async def test_clock_that_is_set_moves_no_change_into_or_out_of_a_command(folder: Path, step_s: float) -> None:
+    clock = Clock()
+    async with recorded_folder(folder, wall=clock) as it:
+        (it.folder / "1.txt").write_text("a person's\n")
+        clock.now += step_s
+        async with it.command():
+            clock.now += step_s
+            (it.folder / "2.txt").write_text("the command's\n")
+            clock.now += step_s
+        (it.folder / "3.txt").write_text("a person's\n")
+        assert await it.authors() == {"1.txt": "outside", "2.txt": "agent", "3.txt": "outside"}
+
+
+@needs_inotify
+async def test_lock_of_the_database_leaves_the_edges_of_commands_sharp(folder: Path) -> None:
+    async with recorded_folder(folder) as it:
+        with closing(locked(it.database)):
+            (it.folder / "1.txt").write_text("a person's\n")
+            async with it.command():
+                (it.folder / "2.txt").write_text("the command's\n")
+            (it.folder / "3.txt").write_text("a person's\n")
+            await it.recorder.drain()
+            await asyncio.to_thread(wait_until, lambda: it.reasons() == ["store"])
+        await asyncio.to_thread(wait_until, lambda: it.reasons() == [None])
+        assert await it.authors() == {"1.txt": "outside", "2.txt": "agent", "3.txt": "outside"}
+        assert not it.recorder.store.is_in_memory
+        assert it.sentences == []
+
+
+@needs_inotify
+async def test_record_in_memory_returns_to_its_file_with_everything(folder: Path) -> None:
+    async with recorded_folder(folder) as it:
+        (it.folder / "0.txt").write_text("on the disk\n")
+        (earlier,) = await it.entries()
+        with closing(locked(it.database)):
+            (it.folder / "1.txt").write_text("in memory\n")
+            await asyncio.to_thread(wait_until, lambda: it.recorder.store.is_in_memory)
+            async with it.command():
+                (it.folder / "1.txt").write_text("in memory, again\n")
+                (it.folder / "2.txt").unlink()
+            it.recorder.store.replace(replace(earlier, kept=False))
+            assert it.reasons() == ["store"]
+        found = await it.entries()
+        await asyncio.to_thread(wait_until, lambda: not it.recorder.store.is_in_memory)
+        assert await it.entries() == found
+        assert (it.reasons(), len(it.sentences)) == ([None], 2)
+        (it.folder / "3.txt").write_text("on the disk\n")
+        await it.entries()
+    store = RecordStore(str(it.database))
+    on_disk = store.entries(LogQuery())[0][::-1]
+    assert [Path(entry.path).name for entry in on_disk] == ["0.txt", "1.txt", "1.txt", "2.txt", "3.txt"]
+    assert on_disk[:-1] == found
+    assert not on_disk[0].kept
+    texts = [store.contents(entry).after for entry in on_disk]
+    assert texts == [b"on the disk\n", b"in memory\n", b"in memory, again\n", None, b"on the disk\n"]
+    known = store.known(str(folder.resolve()))
+    assert str(folder.resolve() / "2.txt") not in known
+    assert len(known) == len(NAMES) - 1
+    store.close()
+
+
+def test_every_table_of_the_record_returns_to_the_disk(tmp_path: Path) -> None:
+    store = RecordStore(str(tmp_path))
+    with closing(sqlite3.connect(store.path)) as database:
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    store.close()
+    assert tables == {*TABLE_KEYS, "blob"}
+
+
+# --- stamps -------------------------------------------------------------------------------------------------------
+
+
+@needs_inotify
+@pytest.mark.parametrize("seconds", [99_999_999_999, -99_999_999_999])
+async def test_file_of_any_time_ends_no_recording(it: RecordedFolder, seconds: int) -> None:
+    (it.folder / "1.txt").write_text("from the future\n")
+    os.utime(it.folder / "1.txt", (seconds, seconds))
+    await it.recorder.drain()
+    (it.folder / "2.txt").write_text("after\n")
+    assert await it.authors() == {"1.txt": "outside", "2.txt": "outside"}
+    assert it.reasons() == [None]
