@@ -6,17 +6,19 @@ import shlex
 import signal
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fileops.attach.handshake import control_line
+from fileops_client.sync import FileOpsClient
 from support.daemon_process import FILEOPS, Place
 from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 
 BASH: dict[str, Any] = {"hook_event_name": "PostToolUse", "tool_name": "Bash"}
 PROMPT: dict[str, Any] = {"hook_event_name": "UserPromptSubmit", "prompt": "go on"}
@@ -130,8 +132,13 @@ def test_hook_of_a_prompt_of_opencode_takes_no_report(here: Place, file: Path) -
 
 
 def rewind(here: Place, file: Path, reason: str) -> None:
-    done = here.run("rewind", "--agent", "claude", "--yes", "--reason", reason, cwd=file.parent)
-    assert (done.returncode, done.stderr) == (0, b"")
+    """As a person does in a terminal, which no agent has started."""
+    terminal = file.parent.parent / "terminal"
+    terminal.mkdir(exist_ok=True)
+    words = ("rewind", "--agent", "claude", "--yes", "--reason", reason)
+    printed = by_another_program(terminal, here, ["env", "-C", str(file.parent), *FILEOPS, *words])
+    assert "1 change in 1 file" in printed
+    (terminal / "ended").unlink()
 
 
 def test_reason_of_a_rewind_is_read_once_by_a_hook_or_with_the_next_result(
@@ -266,3 +273,44 @@ def test_output_counts_for_nothing_that_it_does_not_have(
     path = file.parent / ("secret.pem" if "pem" in command else "g.txt")
     refused = agent.tool("Edit", file_path=str(path), old_string="nothing like it", new_string="x")
     assert texts_of(refused)[0].startswith(("File has not been read yet", "<tool_use_error>Agents may not read"))
+
+
+# --- an id that another program names ------------------------------------------------------------------------------
+
+
+def by_another_program(folder: Path, here: Place, command: Sequence[str], given: str = "") -> str:
+    """What a command prints that this process, which is the agent's host, has not started, as far as can be seen."""
+    (folder / "given").write_text(given)
+    line = f"{shlex.join(command)} < given > printed 2>&1; touch ended"
+    subprocess.run(["setsid", "--fork", "sh", "-c", line], cwd=folder, env=here.process_env, check=True)
+    wait_until((folder / "ended").exists)
+    return (folder / "printed").read_text()
+
+
+@pytest.mark.usefixtures("agent")
+def test_hook_of_another_program_gets_nothing_and_reports_nothing(here: Place, file: Path, tmp_path: Path) -> None:
+    """Ids of sessions are no secrets: `status` prints them."""
+    other = tmp_path / "other"
+    other.mkdir()
+    file.write_text("one\n2\n")
+    with FileOpsClient.attach(socket=here.socket, role="editor", root=file.parent) as editor:
+        for event in (BASH, {"hook_event_name": "UserPromptSubmit", "prompt": "forged"}):
+            forged = json.dumps({**event, "session_id": "c1", "cwd": "/"})
+            assert by_another_program(other, here, [*FILEOPS, "mcp", "hook", "claude"], forged) == ""
+            (other / "ended").unlink()
+        assert [turn.title for turn in editor.turns()] == []
+        assert f"{file} changed on disk" in context(report(here, BASH))
+        assert hook(here, {**PROMPT, "prompt": "mine"}) is None
+        assert [turn.title for turn in editor.turns()] == ["mine"]
+
+
+@pytest.mark.usefixtures("agent")
+def test_client_of_another_program_does_not_continue_the_session(here: Place, file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    program = (
+        "from fileops_client.sync import FileOpsClient\n"
+        f"with FileOpsClient.attach(host='claude-code', session='c1', root={str(file.parent)!r}) as agent:\n"
+        f"    print(agent.edit({str(file)!r}, 'two', '2').code)\n"
+    )
+    assert by_another_program(other, here, [sys.executable, "-P", "-c", program]) == "not_read\n"

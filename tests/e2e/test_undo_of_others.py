@@ -8,7 +8,7 @@ import os
 import random
 import shutil
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ class Players:
         self._daemon, self._editor, self._agent = daemon, editor, agent
 
     @asynccontextmanager
-    async def command(self) -> AsyncIterator[None]:
+    async def command(self) -> AsyncGenerator[None]:
         """What is written in it is the agent's."""
         command_id = (await self._agent.call("fileops/beginCommand", {"label": "make"}))["command_id"]
         yield
@@ -61,7 +61,7 @@ class Players:
 
 
 @asynccontextmanager
-async def players(project: Path) -> AsyncIterator[Players]:
+async def players(project: Path) -> AsyncGenerator[Players]:
     async with shared_daemon() as daemon:
         editor = await daemon.editor(project)
         await until_recorded(editor, project)

@@ -10,9 +10,10 @@ from fileops import __version__
 from fileops.attach.handshake import Attachment
 from fileops.compose.state import DaemonState, Hub
 from fileops.core.presentation.notices import notice_text
+from fileops.daemon.peer import is_of_one_host
 from fileops.model.review import SessionInfo
 from fileops.model.sessions import SessionName
-from fileops.service.hub.names import program_name
+from fileops.service.hub.names import agent_name, program_name
 from fileops.service.hub.sessions import ConnectionEvents
 from fileops.service.review.client import ReviewAsker
 
@@ -54,13 +55,30 @@ class ClientConnection:
         return self._host
 
     @property
+    def pid(self) -> int:
+        """Of the client's process: a child of the host, unless another program starts the host's servers."""
+        return self._attachment.pid
+
+    def _is_of_another_host(self, own_id: str) -> bool:
+        """Whether a session with this id of its host is connected by a program that has nothing to do with this one.
+
+        Ids are no secrets, so who names one has to come from the same host as long as the session is there.
+        """
+        hub = self._state.hub
+        if hub is None:
+            return False
+        names = hub.sessions.connections_of(own_id) - {self._name}
+        others = [other for name, other in hub.connections.items() if name in names]
+        return any(not is_of_one_host(self.pid, other.pid) for other in others)
+
+    @property
     def is_editor(self) -> bool:
         return self._attachment.role == "editor"
 
     @property
     def program(self) -> str:
         """The name of the client's program as people write it."""
-        return program_name(self.host)
+        return program_name(self.host) if self.is_editor else agent_name(self.host)
 
     def describe(self) -> dict[str, object]:
         of, hub = self._attachment, self._state.hub

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -12,18 +13,20 @@ from fileops.compose.lsp_connection import LspConnection
 from fileops.compose.mcp_connection import McpConnection
 from fileops.compose.state import Connection, DaemonState, Hub
 from fileops.daemon import process
-from fileops.daemon.peer import ancestors_of, parent_of
+from fileops.daemon.peer import ancestors_of, is_of_one_host, parent_of
 from fileops.fs.spelling import real_path
 from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.service.hub.hooks import HookReport, note_report
-from fileops.service.hub.names import base_of, program_name
+from fileops.service.hub.names import agent_name, base_of
 from fileops.service.session_work import WorkingSession
 
 if TYPE_CHECKING:
     from fileops.attach.handshake import Attachment, Hook
     from fileops.daemon.process import DaemonOptions
     from fileops.rpc.session import StreamSession
+
+log = logging.getLogger(__name__)
 
 MAX_STRAYS = 64  # sessions of hooks that wait for their client
 # What the hosts of hooks call themselves as clients of MCP, where `mcp hook` calls them otherwise.
@@ -106,16 +109,16 @@ class SharedDaemonState(DaemonState):
         ]
 
     async def notices(self, hook: "Hook") -> list[str]:
-        found = await self._session_of(hook, ancestors_of(hook.pid))
+        found = None if self._is_forged(hook) else await self._session_of(hook, ancestors_of(hook.pid))
         return [] if found is None else await found.connection.notices(found.session_id)
 
     async def note_views(self, hook: "Hook", file_paths: Sequence[str], output: str) -> None:
-        found = await self._session_of(hook, ancestors_of(hook.pid))
+        found = None if self._is_forged(hook) else await self._session_of(hook, ancestors_of(hook.pid))
         if found is not None:
             await found.connection.note_views(found.session_id, file_paths, output)
 
     async def reset(self, hook: "Hook") -> None:
-        found = await self._session_of(hook, ancestors_of(hook.pid))
+        found = None if self._is_forged(hook) else await self._session_of(hook, ancestors_of(hook.pid))
         if found is not None:
             found.connection.reset(found.session_id)
 
@@ -129,6 +132,9 @@ class SharedDaemonState(DaemonState):
         if self._parts is None:
             return  # without a client there is no folder to record
         ancestors = ancestors_of(hook.pid)  # before the hook can end
+        if self._is_forged(hook):
+            log.warning("a hook of process %d names session %s of another host", hook.pid, hook.own_id)
+            return
         cwd = None if checked.cwd is None else await asyncio.to_thread(real_path, checked.cwd)
         stray = _stray_of(hook, ancestors, cwd)
         found = await self._session_of(hook, ancestors)
@@ -142,6 +148,16 @@ class SharedDaemonState(DaemonState):
         await note_report(self._parts.workspace.work, self._working_session(found, cwd), checked)
         if cwd is not None and self._parts.recorder is not None:
             await asyncio.to_thread(self._parts.recorder.record, cwd, found.connection.name)
+
+    def _is_forged(self, hook: "Hook") -> bool:
+        """Whether a hook names a connected session of a host that has not started it."""
+        names = self.hub.sessions.connections_of(hook.own_id)
+        agents = [
+            agent
+            for agent in self.hub.connections.values()
+            if agent.name in names or (isinstance(agent, McpConnection) and agent.has_session(hook.host, hook.own_id))
+        ]
+        return any(not is_of_one_host(hook.pid, agent.pid) for agent in agents)
 
     def _working_session(self, found: "HookedSession", cwd: str | None) -> "WorkingSession":
         """Describe a hook's session. It works in the folder of the hook, too."""
@@ -194,7 +210,7 @@ def _stray_of(hook: "Hook", ancestors: Sequence[int], cwd: str | None) -> "Stray
     host = CLIENT_NAMES.get(hook.host, hook.host)
     session = WorkingSession(
         session_id=SessionName(base_of(host, hook.own_id)),
-        label=program_name(host),
+        label=agent_name(host),
         roots=() if cwd is None else (cwd,),
     )
     return Stray(hook, ancestors, cwd, session)

@@ -17,7 +17,7 @@ from fileops.compose.mcp_connection import McpConnection
 from fileops.compose.recording import record_folders
 from fileops.compose.state import DaemonState, Hub, SharedParts
 from fileops.core.roots import is_inside
-from fileops.daemon.peer import ancestors_of, parent_of, variables_of
+from fileops.daemon.peer import MAX_ANCESTORS_OF_COMMANDS, ancestors_of, parent_of, variables_of
 from fileops.lsp.reviews import ReviewingClient
 from fileops.lsp.server import LspServer
 from fileops.lsp.stdio import LspSession
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 TERMINAL = "terminal"  # the host of `review`, `undo` and the like
-_MAX_ANCESTORS = 32  # of a command below its host: shells, build tools, and what they start
 
 
 class LspConnection(ClientConnection):
@@ -51,7 +50,7 @@ class LspConnection(ClientConnection):
     def __init__(self, state: DaemonState, attachment: "Attachment", name: str = "") -> None:
         super().__init__(state, attachment, name)
         # As long as they all live: a shell may end before what it has started.
-        self._ancestors = ancestors_of(attachment.pid, _MAX_ANCESTORS) if state.hub is not None else []
+        self._ancestors = ancestors_of(attachment.pid, MAX_ANCESTORS_OF_COMMANDS) if state.hub is not None else []
         self._markers = variables_of(attachment.pid, HOST_MARKERS) if state.hub is not None else []
 
     def serve(
@@ -162,7 +161,7 @@ class LspConnection(ClientConnection):
         of = self._attachment
         self._host = of.host if client_name is None else host_name(client_name) or of.host
         own_id = of.session or (None if self.is_editor else of.hints.get("session"))  # editors run in agents' shells
-        if isinstance(own_id, str):
+        if isinstance(own_id, str) and not self._is_of_another_host(own_id):
             return base_of(self._host, own_id)
         return hub.session_base(self._host, self._name)
 

@@ -53,11 +53,6 @@ class McpConnection(ClientConnection):
     def host(self) -> str:
         return self._host if self._server is None else self._server.host or self._host
 
-    @property
-    def pid(self) -> int:
-        """Of the client's process: a child of the host, unless another program starts the host's servers."""
-        return self._attachment.pid
-
     def has_session(self, host: str, own_id: str) -> bool:
         """Whether the host gave this server the id at its start. Args: host: see is_of_host."""
         return self._server is not None and self._server.names.is_given(host, own_id)
@@ -82,7 +77,12 @@ class McpConnection(ClientConnection):
         import msgspec
 
         of, hub = self._attachment, self._state.hub
-        given = {"session": of.session, "roots": of.roots, **of.options}
+        session, hints = of.session, of.hints
+        if session is not None and self._is_of_another_host(session):
+            session = None
+        if isinstance(own_id := hints.get("session"), str) and self._is_of_another_host(own_id):
+            hints = {name: value for name, value in hints.items() if name != "session"}
+        given = {"session": session, "roots": of.roots, **of.options}
         self._options = options = msgspec.convert(given, McpOptions)
 
         def unnamed_session(host: str) -> str:
@@ -90,7 +90,7 @@ class McpConnection(ClientConnection):
 
         environ = {"HOME": os.environ.get("HOME", "")}
         for name, hint in (("CLAUDE_CODE_SESSION_ID", "session"), ("CLAUDE_PROJECT_DIR", "project")):
-            if isinstance(value := of.hints.get(hint), str):
+            if isinstance(value := hints.get(hint), str):
                 environ[name] = value
         self._server = server = McpServer(
             partial(self._build, options),

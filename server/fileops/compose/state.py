@@ -52,6 +52,9 @@ class Connection(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def pid(self) -> int: ...
+
     def describe(self) -> dict[str, object]: ...
 
     def notify_sessions(self) -> None:

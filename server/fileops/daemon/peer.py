@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 _SO_PEERPIDFD = 77  # <asm-generic/socket.h>, since Linux 6.5
 _LOCAL_PEERCRED = 1  # <sys/un.h> of macOS, with struct xucred
 MAX_ANCESTORS = 8  # a hook is a child of its host, or of a shell or two that the host started
+MAX_ANCESTORS_OF_COMMANDS = 32  # of a command below its host: shells, build tools, and what they start
+_STARTERS = frozenset({"sh", "bash", "dash", "zsh", "env", "uv", "uvx", "npx", "npm", "pipx"})
 _FIELDS = (b"NoNewPrivs:", b"Seccomp:", b"Seccomp_filters:")
 
 
@@ -56,6 +58,28 @@ def ancestors_of(pid: int, limit: int = MAX_ANCESTORS) -> list[int]:
     while len(found) < limit and (pid := parent_of(pid)) > 1:
         found.append(pid)
     return found
+
+
+def is_of_one_host(pid: int, other: int) -> bool:
+    """Return whether a process was started by the program that started another one, or by that one itself.
+
+    A program that starts servers for a host (`uvx`, `npm`, a shell) is passed over. If either process is not known, so
+    is the answer: True.
+    """
+    if not pid or not other or pid == other or not (host := parent_of(other)):
+        return True
+    hosts = {other, host}
+    if _name_of(host) in _STARTERS:
+        hosts.add(parent_of(host))
+    return not hosts.isdisjoint([pid, *ancestors_of(pid, MAX_ANCESTORS_OF_COMMANDS)])
+
+
+def _name_of(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as comm:
+            return comm.read().strip()
+    except OSError:
+        return ""
 
 
 def variables_of(pid: int, names: Iterable[str]) -> list[str]:

@@ -26,20 +26,35 @@ from fileops.model.sessions import DEFAULT_SESSION, MAX_HOST_CHARS, SessionName,
 MAX_ID_CHARS = 200  # names are kept with each edit and sent with each event
 KEPT_ID_CHARS = 160  # of a longer id; a hash follows
 # As people write them; by `host_name` of what the program calls itself.
-_PROGRAM_NAMES = {
+_EDITOR_NAMES = {
     "nvim": "Neovim", "neovim": "Neovim", "vim": "Vim", "vscode": "VS Code", "visual-studio-code": "VS Code",
     "helix": "Helix", "hx": "Helix", "emacs": "Emacs", "eglot": "Emacs", "zed": "Zed", "kate": "Kate",
     "sublime-text-lsp": "Sublime Text",
+}  # fmt: skip
+_PROGRAM_NAMES = {
+    **_EDITOR_NAMES,
     "codex": "Codex", "codex-cli": "Codex", "claude": "Claude", "claude-ai": "Claude", "claude-code": "Claude Code",
     "gemini": "Gemini CLI", "gemini-cli": "Gemini CLI", "qwen-code": "Qwen Code", "cursor": "Cursor",
     "cursor-vscode": "Cursor", "goose": "Goose",
 }  # fmt: skip
+# What lists of changes call those that are no agents, and what an agent could call itself to look like one of them.
+_OTHERS = frozenset({
+    "you", "person", "a-person", "user", "the-user", "terminal", "outside", "unsure", "git", "code", "vs-code",
+    "code-server", "sublime-text",
+})  # fmt: skip
 _MCP_CLIENT = re.compile(r"-mcp-client\b.*")  # `codex-mcp-client`, `gemini-cli-mcp-client-fileops`
 
 
 def program_name(client_name: str) -> str:
     """The name of an editor or a host as people write it; what it calls itself if it is not a known one."""
     return _PROGRAM_NAMES.get(_MCP_CLIENT.sub("", host_name(client_name)), client_name[:MAX_HOST_CHARS])
+
+
+def agent_name(client_name: str) -> str:
+    """The name of an agent's host as people write it. One that is named as an editor is marked: that is a person."""
+    name = program_name(client_name)
+    known = _MCP_CLIENT.sub("", host_name(client_name))
+    return f"{name} (agent)" if known in _EDITOR_NAMES or known in _OTHERS else name
 
 
 def base_of(host: str, own_id: str) -> str:
@@ -52,6 +67,12 @@ def is_of_host(full_name: SessionName, host: str, own_id: str) -> bool:
     """Whether the host has given the session this id. Args: host: the first words of the host's name."""
     name = full_name.partition(":")[0]
     return full_name == base_of(name, own_id) and f"{name}-".startswith(f"{host}-")
+
+
+def has_own_id(full_name: SessionName, own_id: str) -> bool:
+    """Return whether a host has given the session this id, or one of its threads."""
+    host, _, _ = full_name.partition(":")
+    return base_in(full_name) == base_of(host, own_id)
 
 
 def shortened(own_id: str) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fileops.model.events import ApprovalModeChanged, DidEdit, DidRead, Event
 from fileops.model.sessions import SessionName
 from fileops.ports import EventSink
-from fileops.service.hub.names import is_of_host
+from fileops.service.hub.names import has_own_id, is_of_host
 
 KEPT_S = 3600.0  # after its connection has ended
 MAX_KEPT = 256  # of these; the longest unused end first
@@ -71,6 +71,12 @@ class SessionRegistry:
                 if record.is_connected and is_of_host(record.session_id, host, own_id)
             ]
         return max(found, key=lambda record: record.used_at, default=None)
+
+    def connections_of(self, own_id: str) -> set[str]:
+        """Return the connections of the sessions to which a host gives this id."""
+        with self._lock:
+            records = [record for record in self._records.values() if has_own_id(record.session_id, own_id)]
+        return {name for record in records for name in record.connections}
 
     def meet(self, session_id: SessionName, connection: str, host: str, program: str) -> SessionRecord:
         """Return the record of a session that this connection uses.

@@ -11,7 +11,7 @@ import pytest
 from fileops.attach.handshake import Hook
 from fileops.model.events import DidRead
 from fileops.model.sessions import MAX_HOST_CHARS, SessionName, host_name
-from fileops.service.hub.names import SharedSessionNames, program_name
+from fileops.service.hub.names import SharedSessionNames, agent_name, program_name
 from fileops.service.hub.sessions import KEPT_S, MAX_KEPT, SessionRegistry
 from support.shared_daemon import LspClient, Refused, SharedDaemon, code_of, shared_daemon
 
@@ -184,6 +184,21 @@ async def test_session_has_its_own_name_in_stats_and_for_the_corrector(
 )  # fmt: skip
 def test_program_has_its_usual_name(program: str, name: str) -> None:
     assert program_name(program) == name
+
+
+@pytest.mark.parametrize("host", ["nvim", "Neovim", "VS Code", "code-server", "You", "outside"])
+def test_agent_that_is_named_as_a_person_is_marked(host: str) -> None:
+    assert agent_name(host).endswith(" (agent)")
+    assert agent_name("codex-mcp-client") == "Codex"
+
+
+async def test_agent_named_as_an_editor_is_told_apart_in_the_log(daemon: SharedDaemon, file: Path) -> None:
+    editor, agent = await daemon.editor(file.parent, host="nvim"), await daemon.agent(file.parent, host="nvim")
+    await agent.read(file)
+    edit = await agent.edit(file, "two", "2")
+    await editor.call("fileops/undo", {"edit_id": edit["details"]["edit_id"], "approved": True})
+    entries = (await editor.call("fileops/log", {}))["entries"]
+    assert [entry["by"]["label"] for entry in entries] == ["Neovim", "Neovim (agent)"]
 
 
 def test_label_has_a_number_if_another_session_has_the_name_and_never_changes() -> None:
