@@ -1,4 +1,4 @@
-"""Generate the clients' types from `fileops-server schema`: TypeScript for VS Code, LuaLS annotations for Neovim.
+"""Generate the clients' types from `fileops-server schema`: TypeScript for VS Code, LuaLS annotations, Python values.
 
     python clients/scripts/protocol_types.py
 
@@ -15,8 +15,12 @@ from typing import Any, cast
 
 from fileops.schema import json_schema
 
+sys.path.insert(0, str(Path(__file__).parent))
+import python_values
+
 CLIENTS = Path(__file__).resolve().parents[1]
 TYPESCRIPT = CLIENTS / "vscode" / "src" / "protocol" / "types.ts"
+PYTHON = CLIENTS / "python" / "fileops_client"
 LUA = CLIENTS / "neovim" / "lua" / "fileops" / "client" / "wire_types.lua"
 
 Json = dict[str, Any]
@@ -32,7 +36,21 @@ _TOKENS = {"workDoneToken", "partialResultToken"}  # LSP's own, which Neovim add
 def main() -> None:
     schema = json_schema.document()
     LUA.write_text(lua_types(schema), encoding="utf-8")
+    for name, source in python_modules(schema).items():
+        (PYTHON / name).write_text(source, encoding="utf-8")
     TYPESCRIPT.write_text(typescript_types(schema, "node"), encoding="utf-8")
+
+
+def python_modules(schema: Json) -> dict[str, str]:
+    """The generated modules of the Python client, formatted. Raises: CalledProcessError."""
+    sources = {"values.py": python_values.values(schema), "details.py": python_values.details(schema)}
+    ruff = Path(sys.executable).with_name("ruff")
+    return {name: _formatted(source, ruff) for name, source in sources.items()}
+
+
+def _formatted(source: str, ruff: Path) -> str:
+    command = [ruff, "format", "--config", CLIENTS.parent / "pyproject.toml", "-"]
+    return subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
 
 
 def typescript_types(schema: Json, node: str) -> str:

@@ -20,6 +20,13 @@ LUA: Path = _PROGRAM.LUA
 TYPESCRIPT: Path = _PROGRAM.TYPESCRIPT
 
 
+PYTHON: Path = _PROGRAM.PYTHON
+
+
+def python_modules(schema: dict[str, Any]) -> dict[str, str]:
+    return _PROGRAM.python_modules(schema)
+
+
 def lua_types(schema: dict[str, Any]) -> str:
     return _PROGRAM.lua_types(schema)
 

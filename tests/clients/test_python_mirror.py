@@ -1,4 +1,4 @@
-"""The Python client's values against the server's own types of the wire, of which it knows nothing.
+"""What the Python client writes by hand against the server's own types of the wire, of which it knows nothing.
 
 What the daemon sends must fit: every field of the wire has its value, and no value is narrower than the wire.
 """
@@ -6,69 +6,33 @@ What the daemon sends must fit: every field of the wire has its value, and no va
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import pytest
 from msgspec import inspect
 
+from clients.protocol_types import PYTHON, python_modules
 from fileops.api.requests import REQUESTS
-from fileops.core.presentation.render import View
-from fileops.core.presentation.titles import Description
-from fileops.model import approval, events, results, statistics
-from fileops.model import record as model_record
-from fileops.model import rewind as model_rewind
-from fileops.model.errors import FAILURES
-from fileops.wire import commands, sessions, turns
-from fileops.wire import record as wire_record
-from fileops.wire import reviews as wire_reviews
-from fileops.wire import rewinds as wire_rewinds
+from fileops.model import approval
+from fileops.schema import json_schema
+from fileops.wire import commands
 from fileops.wire import types as wire
-from fileops_client import callbacks, models, options, records, reviews
-from fileops_client import events as client_events
+from fileops_client import callbacks, options, tool_result
 from fileops_client._session import WITHOUT_SESSION
 from fileops_client.details import Details
-from fileops_client.requests import sessions as client_sessions
-from fileops_client.requests import turns as client_turns
-from fileops_client.requests import views
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-PAIRS: list[tuple[type[Any], type[Any]]] = [
-    (models.Attachment, wire.Attachment),
-    (models.HistoryEntry, wire.HistoryEntry),
-    (models.ToolDefinition, wire.ToolDefinition),
-    (models.ToolError, wire.ErrorInfo),
-    (models.ToolResult, wire.ToolResult),
-    (models.TrackedFile, results.TrackedFile),
-    (models.UiExtra, wire.UiExtra),
+PAIRS: list[tuple[type[Any], type[Any]]] = [  # what is not generated from the schema
     (callbacks.Question, wire.ConfirmEditParams),
     (callbacks.CommandQuestion, commands.ConfirmCommandParams),
     (callbacks.CorrectionRequest, approval.CorrectionRequest),
-    (client_sessions.CallStats, statistics.StatsResult),
-    (client_sessions.Conflict, results.Conflict),
-    (client_sessions.RecordedRead, sessions.RecordReadResult),
-    (client_turns.Turn, turns.Turn),
-    (client_turns.EndedCommand, turns.EndCommandResult),
-    (client_sessions.SessionFile, results.SessionFile),
-    (views.Description, Description),
-    (views.View, View),
-    (records.RecordEntry, wire_record.RecordEntry),
-    (records.RecordedChange, wire_record.EntryResult),
-    (records.RecordedFolder, model_record.RecordedFolder),
-    (records.Log, wire_record.LogResult),
-    (records.BlamedLines, model_rewind.BlamedLines),
-    (records.Unkept, model_rewind.UnkeptResult),
-    (records.RecordItem, wire_rewinds.RecordItemResult),
-    (reviews.Review, wire_reviews.Review),
-    (reviews.DidChangeReviews, wire_reviews.DidChangeReviewsParams),
-    (reviews.DecideReviewResult, wire_reviews.DecideReviewResult),
-    (reviews.DecideReviewsResult, wire_reviews.DecideReviewsResult),
-    (client_events.BecameStale, events.BecameStale),
-    (client_events.DidConflict, events.DidConflict),
-    (client_events.DidEdit, events.DidEdit),
-    (client_events.DidRead, events.DidRead),
-    (client_events.WatcherHealth, events.WatcherHealth),
-    (client_events.DidRecover, events.DidRecover),
+    (tool_result.ToolResult, wire.ToolResult),
 ]
+
+
+def test_values_are_those_of_the_schema() -> None:
+    for name, source in python_modules(json_schema.document()).items():
+        assert (PYTHON / name).read_text(encoding="utf-8") == source, "run clients/scripts/protocol_types.py"
 
 
 @pytest.mark.parametrize(("value", "sent"), PAIRS, ids=lambda kind: kind.__name__)
@@ -87,10 +51,6 @@ def test_options_match_the_wire() -> None:
     wire_options = {"Options", "LimitOptions", "TextOptions", "FilesystemOptions", "EncodingOptions"}
     for name in wire_options:
         assert set(get_type_hints(getattr(options, name))) == set(getattr(wire, name).__struct_fields__), name
-
-
-def test_codes_match_the_server() -> None:
-    assert set(get_args(models.ErrorCode)) == {failure.code for failure in FAILURES} | {"invalid_params"}
 
 
 def test_requests_without_a_session_are_known() -> None:

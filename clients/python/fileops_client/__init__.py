@@ -4,6 +4,7 @@ from fileops_client._client import FileOpsClient
 from fileops_client._connection import PendingCall, RequestHandler
 from fileops_client._opening import Opening
 from fileops_client._session import Session
+from fileops_client.author import Author
 from fileops_client.callbacks import (
     Answer,
     CommandQuestion,
@@ -23,45 +24,70 @@ from fileops_client.errors import (
     ResponseError,
     ServerMissing,
 )
-from fileops_client.events import (
+from fileops_client.events import Event, Notification
+from fileops_client.formats import ResultFormat, ToolFormat, tool_list
+from fileops_client.options import EncodingOptions, FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
+from fileops_client.requests.changes import create_file, delete_file, edit_file, rename_file
+from fileops_client.requests.files import uri_of
+from fileops_client.requests.history import ApprovalMode
+from fileops_client.requests.tools import AgentTool, Tool, system_prompt
+from fileops_client.reviews import DecidedFile
+from fileops_client.rewind import Rewind
+from fileops_client.subscriptions import EventContext, Listener, Subscription
+from fileops_client.tool_result import ToolResult
+from fileops_client.values import (
+    AskingSession,
+    Attachment,
     BecameStale,
+    BlamedLines,
+    CallStats,
+    ClosedReview,
+    Conflict,
+    DecidedBy,
+    DecidedReview,
+    DecideReviewResult,
+    DecideReviewsResult,
+    Description,
+    DidChangeReviews,
     DidConflict,
     DidEdit,
     DidRead,
     DidRecover,
-    Event,
-    Notification,
-    WatcherHealth,
-)
-from fileops_client.formats import ResultFormat, ToolFormat, tool_list
-from fileops_client.models import (
-    Attachment,
+    DiffRow,
+    DiffView,
+    EditStats,
+    EndedCommand,
     ErrorCode,
+    ErrorStats,
     HistoryEntry,
     Hunk,
     HunkLine,
-    Stats,
-    ToolDefinition,
-    ToolError,
-    ToolResult,
-    TrackedFile,
-    UiExtra,
-)
-from fileops_client.options import EncodingOptions, FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
-from fileops_client.records import (
-    Author,
-    BlamedLines,
     Keep,
+    Latency,
+    LeftReview,
+    LineRange,
+    Location,
     Log,
+    PreviousDecision,
     RecordedChange,
     RecordedCommand,
     RecordedFolder,
+    RecordedRead,
     RecordedRewind,
     RecordEntry,
     RecordItem,
-    Rewind,
+    Review,
+    ReviewChange,
+    ReviewFile,
     RewindConflict,
     RewoundFile,
+    SessionFile,
+    Stats,
+    ToolDefinition,
+    ToolError,
+    TrackedFile,
+    Turn,
+    UiExtra,
     UndoneKeep,
     UndonePlace,
     Unkept,
@@ -70,39 +96,10 @@ from fileops_client.records import (
     UnkeptOfFile,
     UnkeptSession,
     UnkeptTurn,
+    View,
+    ViewLine,
+    WatcherHealth,
 )
-from fileops_client.requests.changes import create_file, delete_file, edit_file, rename_file
-from fileops_client.requests.files import uri_of
-from fileops_client.requests.history import ApprovalMode
-from fileops_client.requests.sessions import (
-    CallStats,
-    Conflict,
-    EditStats,
-    ErrorStats,
-    Latency,
-    RecordedRead,
-    SessionFile,
-)
-from fileops_client.requests.tools import AgentTool, Tool, system_prompt
-from fileops_client.requests.turns import EndedCommand, Turn
-from fileops_client.requests.views import Description, DiffRow, DiffView, Location, View, ViewLine
-from fileops_client.reviews import (
-    AskingSession,
-    ClosedReview,
-    DecidedBy,
-    DecidedFile,
-    DecidedReview,
-    DecideReviewResult,
-    DecideReviewsResult,
-    DidChangeReviews,
-    LeftReview,
-    LineRange,
-    PreviousDecision,
-    Review,
-    ReviewChange,
-    ReviewFile,
-)
-from fileops_client.subscriptions import EventContext, Listener, Subscription
 
 __version__ = "0.1.0"
 __all__ = [

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from fileops_client.details import CoercedArgument
-from fileops_client.models import ToolDefinition
 from fileops_client.requests.sender import Arguments
+from fileops_client.values import ToolDefinition
 
 _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 

@@ -19,7 +19,6 @@ from fileops_client._start import NAME, StartMethods
 from fileops_client._transport import Launch, Transport
 from fileops_client.callbacks import DEFAULT_SESSION, Callbacks
 from fileops_client.errors import ConnectionLost, ResponseError
-from fileops_client.models import ToolDefinition
 from fileops_client.options import Setup
 from fileops_client.requests.changes import ChangeRequests
 from fileops_client.requests.commands import CommandRequests
@@ -31,8 +30,8 @@ from fileops_client.requests.sender import given
 from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
 from fileops_client.requests.turns import TurnRequests
-from fileops_client.reviews import DidChangeReviews
 from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription, Where
+from fileops_client.values import DidChangeReviews, ToolDefinition
 
 SHUTDOWN_GRACE_S = 5.0  # for `shutdown`, for the exit, and for the exit after SIGTERM
 LOSS_GRACE_S = 2.0  # for the exit code after the daemon's stdout has ended

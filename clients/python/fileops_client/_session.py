@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from fileops_client.models import ToolDefinition
 from fileops_client.requests.changes import ChangeRequests
 from fileops_client.requests.commands import CommandRequests
 from fileops_client.requests.files import FileRequests
@@ -13,6 +12,7 @@ from fileops_client.requests.sessions import SessionRequests
 from fileops_client.requests.tools import ToolRequests
 from fileops_client.requests.turns import TurnRequests
 from fileops_client.subscriptions import Listener, Subscription
+from fileops_client.values import ToolDefinition
 
 if TYPE_CHECKING:
     from fileops_client._client import FileOpsClient

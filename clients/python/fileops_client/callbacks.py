@@ -8,10 +8,9 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 
 from fileops_client._connection import RequestHandler
-from fileops_client.details import Nearest, Rebased
+from fileops_client.details import Nearest, RebasedDetails
 from fileops_client.errors import CallbackFailed
-from fileops_client.models import Hunk
-from fileops_client.reviews import AskingSession, DidChangeReviews
+from fileops_client.values import AskingSession, DidChangeReviews, Hunk
 
 DEFAULT_SESSION = "default"
 
@@ -35,7 +34,7 @@ class Question:
     original_label: str = "Current"
     proposed_label: str = "Proposed"
     type: Literal["edit"] = "edit"
-    rebased: Rebased | None = None
+    rebased: RebasedDetails | None = None
     session: AskingSession | None = None
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 if TYPE_CHECKING:
-    from fileops_client.models import ToolDefinition, ToolResult
+    from fileops_client.tool_result import ToolResult
+    from fileops_client.values import ToolDefinition
 
 ToolFormat = Literal["openai", "openai-responses", "anthropic", "gemini", "bedrock", "mcp"]
 ResultFormat = Literal["openai", "openai-responses", "anthropic", "gemini", "bedrock", "mcp", "pydantic-ai"]

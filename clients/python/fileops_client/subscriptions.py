@@ -12,7 +12,8 @@ from typing import Any, Self
 import msgspec
 
 from fileops_client.errors import ConnectionLost
-from fileops_client.events import KNOWN_NAMES, DidConflict, DidEdit, DidRead, Event, event_of
+from fileops_client.events import KNOWN_NAMES, Event, event_of
+from fileops_client.values import DidConflict, DidEdit, DidRead
 
 log = logging.getLogger("fileops_client")
 

@@ -20,37 +20,42 @@ from fileops_client._attached import Role
 from fileops_client._portal import PendingCall, Portal, Subscription, awaited
 from fileops_client._signatures import signature_of, spelled_out
 from fileops_client._start import NAME
+from fileops_client.author import AuthorKind
 from fileops_client.callbacks import Answer, CommandQuestion, CorrectionRequest, Question
 from fileops_client.formats import ToolFormat
-from fileops_client.models import HistoryEntry, ToolDefinition, ToolResult, TrackedFile
 from fileops_client.options import Options, Setup
 from fileops_client.options import SetupOptions as AsyncSetupOptions
-from fileops_client.records import (
-    AuthorKind,
+from fileops_client.requests.history import ApprovalMode
+from fileops_client.requests.sender import Arguments, FilePath
+from fileops_client.reviews import DecidedFile, Outcome
+from fileops_client.rewind import Rewind
+from fileops_client.subscriptions import EventContext, Listener, Where
+from fileops_client.tool_result import ToolResult
+from fileops_client.values import (
     BlamedLines,
+    CallStats,
+    Conflict,
+    DecideReviewResult,
+    DecideReviewsResult,
+    Description,
+    DidChangeReviews,
+    EndedCommand,
+    HistoryEntry,
     Keep,
     Log,
     RecordedChange,
     RecordedFolder,
+    RecordedRead,
     RecordItem,
-    Rewind,
+    Review,
+    SessionFile,
+    ToolDefinition,
+    TrackedFile,
+    Turn,
     UndoneKeep,
     Unkept,
+    View,
 )
-from fileops_client.requests.history import ApprovalMode
-from fileops_client.requests.sender import Arguments, FilePath
-from fileops_client.requests.sessions import CallStats, Conflict, RecordedRead, SessionFile
-from fileops_client.requests.turns import EndedCommand, Turn
-from fileops_client.requests.views import Description, View
-from fileops_client.reviews import (
-    DecidedFile,
-    DecideReviewResult,
-    DecideReviewsResult,
-    DidChangeReviews,
-    Outcome,
-    Review,
-)
-from fileops_client.subscriptions import EventContext, Listener, Where
 
 if TYPE_CHECKING:
     from fileops_client._in_process import (

@@ -175,7 +175,7 @@ def _imports(text: str, modules: dict[str, ast.Module]) -> Iterator[str]:
             if isinstance(node, ast.ClassDef):
                 places[node.name] = f"fileops_client.{name.replace('/', '.')}"
     callbacks = ["Answer", "CommandQuestion", "CorrectionRequest", "Question"]
-    places |= dict.fromkeys(callbacks, "fileops_client.callbacks") | {"DidChangeReviews": "fileops_client.reviews"}
+    places |= dict.fromkeys(callbacks, "fileops_client.callbacks") | {"DidChangeReviews": "fileops_client.values"}
     places |= dict.fromkeys((*WRAPPED, "Portal", "awaited"), "fileops_client._portal")
     places |= {"_client": "fileops_client", "_session": "fileops_client"}
     yield "import threading"

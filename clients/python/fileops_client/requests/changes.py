@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fileops_client.models import ToolResult
 from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+from fileops_client.tool_result import ToolResult
 
 
 def edit_file(file_path: FilePath, *edits: tuple[str, str]) -> dict[str, Any]:

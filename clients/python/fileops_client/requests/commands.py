@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from fileops_client.events import Notification
-from fileops_client.models import ToolResult
 from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+from fileops_client.tool_result import ToolResult
 
 COMMAND_S = 120.0  # the daemon's default timeout of a command
 CONSENT_S = 660.0  # the user may take 600 s to approve it

@@ -4,8 +4,8 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from fileops_client.models import ToolResult
 from fileops_client.requests.sender import FilePath, Sender, given, path_of
+from fileops_client.tool_result import ToolResult
 
 
 class FileRequests(Sender):

@@ -4,8 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from fileops_client.models import HistoryEntry, ToolResult
 from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
+from fileops_client.tool_result import ToolResult
+from fileops_client.values import HistoryEntry
 
 ApprovalMode = Literal["default", "auto_edit", "yolo"]
 

@@ -5,19 +5,10 @@ from typing import Literal
 
 import msgspec
 
-from fileops_client.records import (
-    AuthorKind,
-    BlamedLines,
-    Keep,
-    Log,
-    RecordedChange,
-    RecordedFolder,
-    RecordItem,
-    Rewind,
-    UndoneKeep,
-    Unkept,
-)
+from fileops_client.author import AuthorKind
 from fileops_client.requests.sender import FilePath, Sender, given, path_of, path_or_none
+from fileops_client.rewind import Rewind
+from fileops_client.values import BlamedLines, Keep, Log, RecordedChange, RecordedFolder, RecordItem, UndoneKeep, Unkept
 
 
 class RecordRequests(Sender):

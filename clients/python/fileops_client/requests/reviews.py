@@ -6,7 +6,8 @@ from typing import Literal
 import msgspec
 
 from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
-from fileops_client.reviews import DecidedFile, DecideReviewResult, DecideReviewsResult, Outcome, Review
+from fileops_client.reviews import DecidedFile, Outcome
+from fileops_client.values import DecideReviewResult, DecideReviewsResult, Review
 
 
 class ReviewRequests(Sender):

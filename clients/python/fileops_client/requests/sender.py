@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from fileops_client.models import ToolResult
 from fileops_client.subscriptions import Listener
+from fileops_client.tool_result import ToolResult
 
 FilePath = str | os.PathLike[str]
 

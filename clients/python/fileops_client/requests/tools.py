@@ -14,9 +14,10 @@ from fileops_client._signatures import signature_of
 from fileops_client.details import CoercedArgument, Details
 from fileops_client.errors import INVALID_PARAMS, ResponseError
 from fileops_client.formats import ToolFormat, tool_list
-from fileops_client.models import ToolDefinition, ToolError, ToolResult
 from fileops_client.requests.sender import Arguments, given
-from fileops_client.requests.views import View, ViewRequests
+from fileops_client.requests.views import ViewRequests
+from fileops_client.tool_result import ToolResult
+from fileops_client.values import ToolDefinition, ToolError, View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,34 +1,9 @@
 """Turns and commands: what a session did between two prompts, and while a program of it ran."""
 
-from dataclasses import dataclass
-
 import msgspec
 
 from fileops_client.requests.sender import FilePath, Sender, given, path_or_none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """The work of a session between two prompts. Times are in seconds since the epoch; ended: None while it is open."""
-
-    turn_id: str
-    session_id: str
-    label: str
-    title: str | None
-    began: float
-    ended: float | None
-    n_entries: int
-    n_files: int
-    n_undone: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndedCommand:
-    """What a command changed. entries: ids, the oldest first. unsettled: how many may still get another author."""
-
-    command_id: str
-    entries: tuple[str, ...]
-    unsettled: int
+from fileops_client.values import EndedCommand, Turn
 
 
 class TurnRequests(Sender):

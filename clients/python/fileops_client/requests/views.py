@@ -1,75 +1,13 @@
 """`fileops/describe` and `fileops/render`: a call and its result for a person, as view models."""
 
-from dataclasses import asdict, dataclass, is_dataclass
-from typing import Any, Literal
+from dataclasses import asdict, is_dataclass
+from typing import Any
 
 import msgspec
 
-from fileops_client.models import Operation, ToolResult
 from fileops_client.requests.sender import Arguments, Sender, given, method_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Location:
-    """A place in a file. `line` is 1-based, None if not known."""
-
-    path: str
-    line: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
-    """The title of a call and the places that it concerns, for a pane."""
-
-    title: str
-    locations: tuple[Location, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewLine:
-    """A line of a result. number: 1-based, None for a line that is not of a file."""
-
-    number: int | None
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffRow:
-    """A row of a diff. Line numbers are 1-based, None on the side that the row is not part of."""
-
-    kind: Literal["hunk", " ", "-", "+"]
-    old_line: int | None
-    new_line: int | None
-    text: str
-    no_newline: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffView:
-    """The change of an applied or previewed edit, as rows. added, removed: lines."""
-
-    title: str
-    operation: Operation
-    added: int
-    removed: int
-    truncated: bool
-    rows: tuple[DiffRow, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """The view of a call. `n_more` counts hidden lines or rows; `more` is a line that says so.
-
-    `summary` is a line about the result as a whole (`Created src/new.py`), or "".
-    """
-
-    call: str
-    state: Literal["pending", "success", "error"]
-    lines: tuple[ViewLine, ...]
-    diff: DiffView | None
-    n_more: int
-    more: str
-    summary: str = ""
+from fileops_client.tool_result import ToolResult
+from fileops_client.values import Description, View
 
 
 class ViewRequests(Sender):

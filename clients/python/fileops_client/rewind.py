@@ -1,0 +1,26 @@
+"""What a rewind did, as a value made of a result's details."""
+
+from dataclasses import dataclass
+
+from fileops_client.values import RewindConflict, RewoundFile, ToolError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewind:
+    """What a rewind did, or would do (`dry_run`), or why it did nothing (`error`). plan: the id of a preview.
+
+    file_path: the file that could not be written; still_undone: files that could not be restored after that.
+    """
+
+    output: str = ""
+    error: ToolError | None = None
+    rewind_id: str | None = None
+    dry_run: bool = False
+    plan: str | None = None
+    files: tuple[RewoundFile, ...] = ()
+    conflicts: tuple[RewindConflict, ...] = ()
+    n_undone: int = 0
+    n_left: int = 0
+    needs_approval: bool | None = None
+    file_path: str | None = None
+    still_undone: tuple[str, ...] = ()
