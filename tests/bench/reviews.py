@@ -32,7 +32,12 @@ async def main() -> None:
         socket, shown = str(here.socket), _Shown()
         async with (
             FileOpsClient.attach(
-                socket=socket, root=project, role="editor", host="view", on_reviews=shown.update
+                socket=socket,
+                root=project,
+                role="editor",
+                host="view",
+                initialization_options={"ask": "each_edit"},
+                on_reviews=shown.update,
             ) as view,
             FileOpsClient.attach(socket=socket, root=project, host="agent") as agent,
             asyncio.TaskGroup() as calls,

@@ -230,7 +230,7 @@ def test_too_many_changes_are_refused(client: RawClient, folder: Path) -> None:
 async def asked(daemon: SharedDaemon, folder: Path) -> tuple[LspClient, Any, Any]:
     """An agent's set that waits in an editor: the view, the review, and the call."""
     view = await daemon.lsp("editor", "nvim")
-    await view.initialize(folder, capabilities=LISTS, options={"review_grace_s": 0})
+    await view.initialize(folder, capabilities=LISTS, options={"review_grace_s": 0, "ask": "each_edit"})
     agent = await daemon.agent(folder, host="bot")
     for name in BEFORE:
         await agent.read(folder / name)
@@ -335,7 +335,7 @@ async def test_rename_that_is_asked_about_again_is_still_a_rename(daemon: Shared
     text = "first\n" + "line\n" * 10 + "last\n"
     (folder / "a").write_text(text)
     view = await daemon.lsp("editor", "nvim")
-    await view.initialize(folder, capabilities=LISTS, options={"review_grace_s": 0})
+    await view.initialize(folder, capabilities=LISTS, options={"review_grace_s": 0, "ask": "each_edit"})
     agent = await daemon.agent(folder, host="bot")
     await agent.read(folder / "a")
     steps = [{"old_string": word, "new_string": word.upper()} for word in ("first", "last")]
@@ -461,7 +461,7 @@ async def applied_before_a_view(daemon: SharedDaemon, folder: Path) -> tuple[Lsp
     applied = await agent.call("fileops/applyChanges", {"changes": changes_in(folder)})
     await agent.call("fileops/setApprovalMode", {"mode": "default"})
     view = await daemon.lsp("editor", "nvim")
-    await view.initialize(folder, capabilities=LISTS, options={"review_grace_s": 0})
+    await view.initialize(folder, capabilities=LISTS, options={"review_grace_s": 0, "ask": "each_edit"})
     return view, agent, applied["details"]["set_id"]
 
 

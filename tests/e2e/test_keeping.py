@@ -81,7 +81,7 @@ async def test_editor_is_notified_of_an_edit_of_typing_beside_it_and_of_keeping(
 async def test_edit_that_was_accepted_in_a_review_is_kept(daemon: SharedDaemon, folder: Path) -> None:
     """R-KEEP-1."""
     path = folder / "a.txt"
-    editor = await daemon.editor(folder, confirms=True, agents_approval="default")
+    editor = await daemon.editor(folder, confirms=True, ask="each_edit")
     agent = await daemon.agent(folder)
     await agent.read(path)
 

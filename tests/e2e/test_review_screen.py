@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 from textual.pilot import Pilot
 
+from fileops.compose import ask_file
 from fileops.terminal.screen import ReviewApp
 from fileops_client import FileOpsClient, Options, ToolResult
 from support.daemon_process import FILEOPS, Place
@@ -36,6 +37,7 @@ def folder(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def screen_in(shared: Place, folder: Path, **env: str) -> AsyncGenerator[Terminal]:
     environment = {name: value for name, value in shared.process_env.items() if name != "NO_COLOR"}
+    ask_file.write(f"{environment['XDG_STATE_HOME']}/fileops-server/ask.json", {str(folder): "each_edit"})
     async with terminal([*FILEOPS, "review"], cwd=folder, env={**environment, **env}, folder=shared.folder) as window:
         await window.until("Nothing waits")
         yield window
@@ -207,7 +209,9 @@ async def test_reason_survives_a_resize_and_reaches_the_model(shared: Place, fol
 
 async def test_escape_decides_nothing_and_leaving_reports_what_waits(shared: Place, folder: Path) -> None:
     async with (
-        FileOpsClient.attach(root=folder, role="editor", on_reviews=lambda _: None) as board,
+        FileOpsClient.attach(
+            root=folder, role="editor", initialization_options={"ask": "each_edit"}, on_reviews=lambda _: None
+        ) as board,
         screen_in(shared, folder) as window,
         FileOpsClient.attach(root=folder) as agent,
     ):

@@ -34,7 +34,7 @@ def file(tmp_path: Path) -> Path:
 async def view_of(daemon: SharedDaemon, *folders: Path, **options: Any) -> LspClient:
     """An editor that keeps the list of reviews itself."""
     client = await daemon.lsp("editor", "nvim")
-    await client.initialize(*folders, capabilities=LISTS, options={"review_grace_s": 0, **options})
+    await client.initialize(*folders, capabilities=LISTS, options={"review_grace_s": 0, "ask": "each_edit", **options})
     return client
 
 
@@ -63,6 +63,7 @@ async def decide(view: LspClient, review: Any, outcome: str, **more: Any) -> Any
 
 
 async def test_view_is_shown_what_waits_and_its_decision_is_written(daemon: SharedDaemon, file: Path) -> None:
+    """R-REV-2, R-UI-1: a review is accepted or rejected."""
     view = await view_of(daemon, file.parent)
     _agent, edit = await begin_edit(daemon, file)
     review = await opened(view)
@@ -107,7 +108,7 @@ async def test_editor_without_a_list_is_asked_about_what_waits_already(daemon: S
         return {"outcome": "proceed_once"}
 
     older.answers["fileops/confirmEdit"] = confirm
-    await older.initialize(file.parent, capabilities=editor_capabilities(confirms=True))
+    await older.initialize(file.parent, capabilities=editor_capabilities(confirms=True), options={"ask": "each_edit"})
     assert code_of(await edit) is None
     assert asked.is_set()
 

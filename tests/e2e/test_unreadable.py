@@ -476,7 +476,7 @@ async def test_user_is_asked_about_the_rules_in_every_mode(project: Path) -> Non
         return {"outcome": "cancel"}
 
     async with shared_daemon() as daemon:
-        editor = await daemon.editor(project, confirms=True, agents_approval="yolo")
+        editor = await daemon.editor(project, confirms=True, ask="never")
         editor.answers["fileops/confirmEdit"] = reject
         host = await daemon.host(project, approve="never")
         assert code_of(await _edit_of_rules(host, project)) == "rejected"

@@ -116,7 +116,10 @@ async def test_result_arrives_of_an_edit_that_was_moved_to_the_background(here: 
     socket, soon = str(here.socket), {"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "1000"}
     here.start()
     shown: list[DidChangeReviews] = []
-    view = FileOpsClient.attach(socket=socket, root=path.parent, role="editor", host="board", on_reviews=shown.append)
+    view = FileOpsClient.attach(
+        socket=socket, root=path.parent, role="editor", host="board",
+        initialization_options={"ask": "each_edit"}, on_reviews=shown.append,
+    )  # fmt: skip
     async with view as board, on_screen(tmp_path, model, socket=socket, **soon) as window:
         await window.until(holds=lambda _: len(model.results) == 2)
         assert "was moved to the background" in model.results[1].text

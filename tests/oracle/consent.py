@@ -12,8 +12,8 @@ Mode = Literal["yolo", "auto_edit", "default"]
 Approve = Literal["person", "ask", "host", "never"]
 STRICTNESS: dict[Mode, int] = {"yolo": 0, "auto_edit": 1, "default": 2}
 MODES: tuple[Mode, ...] = ("yolo", "auto_edit", "default")
-_WITH_EDITORS: dict[Approve, Mode] = {"person": "default", "ask": "default", "host": "auto_edit", "never": "yolo"}
-_WITHOUT: dict[Approve, Mode] = {"person": "auto_edit", "ask": "default", "host": "auto_edit", "never": "yolo"}
+_UNDECIDED: dict[Approve, Mode] = {"person": "auto_edit", "ask": "default", "host": "auto_edit", "never": "yolo"}
+ASK_OF: dict[Mode, str] = {"default": "each_edit", "auto_edit": "protected", "yolo": "never"}
 
 
 def is_inside(folder: str, path: str) -> bool:
@@ -22,7 +22,7 @@ def is_inside(folder: str, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EditorSeat:
-    """stated_mode: its `agents_approval`, None if it gives none."""
+    """stated_mode: what its option `ask` means, None if it gives none."""
 
     name: str
     folders: tuple[str, ...]
@@ -66,12 +66,12 @@ class Consent:
     def _modes(self, session: str, path: str, approve: Approve, concerned: Sequence[EditorSeat]) -> set[Mode]:
         grants = [editor for editor in self.granted.get(session, ()) if editor.concerns(path)]
         if not concerned:
-            mode = _WITHOUT[approve]
+            mode = _UNDECIDED[approve]
             if session in self.granted_by_host:
                 return {loosened(mode)}
             return {mode, loosened(mode)} if grants else {mode}  # the editor that granted it has left
         stated: list[Mode] = [
-            (editor.stated_mode if approve in {"person", "never"} else None) or _WITH_EDITORS[approve]
+            (editor.stated_mode if approve in {"person", "never"} else None) or _UNDECIDED[approve]
             for editor in concerned
         ]
         mode = strictest(stated)
@@ -96,8 +96,7 @@ def _due(mode: Mode, concerned: Sequence[EditorSeat], *, host_asks: bool, is_pro
     if mode == "yolo" or (mode == "auto_edit" and not is_protected):
         return Due()
     if concerned:
-        asked = [editor for editor in concerned if editor.stated_mode != "yolo"] or concerned
-        return Due(editors=frozenset(editor.name for editor in asked))
+        return Due(editors=frozenset(editor.name for editor in concerned))
     return Due(by_host=True) if host_asks else Due(is_refused=True)
 
 

@@ -255,7 +255,8 @@ class ReviewGame:
         name, grace_s = f"view{self._n}", dice.choice([0.0, 0.0, LONG_GRACE_S])
         folders = self._folders(dice)
         client = await self.daemon.lsp("editor", name)
-        await client.initialize(*map(Path, folders), capabilities=LISTS, options={"review_grace_s": int(grace_s)})
+        options = {"review_grace_s": int(grace_s), "ask": "each_edit"}
+        await client.initialize(*map(Path, folders), capabilities=LISTS, options=options)
         view = View(name, client, folders, grace_s)
         await client.call("fileops/sessions", {})  # its folders have been resolved when this is answered
         self.views.append(view)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from oracle.consent import (
+    ASK_OF,
     MODES,
     Approve,
     Consent,
@@ -225,7 +226,7 @@ class SharedGame:
         seat = EditorSeat(
             name, tuple(f"{self.root}/{folder}".rstrip("/") for folder in folders), dice.random() < 0.85, stated
         )
-        options: dict[str, Any] = {"review_grace_s": 0, **({} if stated is None else {"agents_approval": stated})}
+        options: dict[str, Any] = {"review_grace_s": 0, **({} if stated is None else {"ask": ASK_OF[stated]})}
         client = await self.daemon.editor(*map(Path, seat.folders), host=name, confirms=seat.can_ask, **options)
 
         async def confirm(params: Any) -> Any:
@@ -276,7 +277,7 @@ class SharedGame:
         freshness: str,
         roots: tuple[str, ...],
     ) -> AgentSeat:
-        loose = dice.choice([{}, {"approval_mode": "yolo"}, {"approval_mode": "auto_edit", "agents_approval": "yolo"}])
+        loose = dice.choice([{}, {"approval_mode": "yolo"}, {"approval_mode": "auto_edit", "ask": "never"}])
         options = {"freshness": freshness, "notices": dice.choice(["details", "details", "output", "off"]), **loose}
         client = await self.daemon.agent(*map(Path, roots), host=host, session=own_id, **options)
         self._note("joins", "lsp", base, options, *map(self._short, roots))

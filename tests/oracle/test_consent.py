@@ -43,7 +43,7 @@ def with_editors(*seats: EditorSeat) -> Consent:
 @pytest.mark.parametrize(
     ("approve", "is_protected", "host_asks", "with_editor", "without"),
     [
-        ("person", False, True, ASKED, FREE),
+        ("person", False, True, FREE, FREE),
         ("person", True, True, ASKED, HOST),
         ("person", True, False, ASKED, REFUSED),
         ("ask", False, True, ASKED, HOST),
@@ -63,14 +63,14 @@ def test_table_of_routes_is_the_one_of_the_protocol(
     assert due(Consent()) == due(with_editors(editor(can_ask=False))) == due(with_editors(editor("/b"))) == [without]
 
 
-def test_editor_that_wants_no_questions_is_asked_if_all_want_none() -> None:
+def test_editors_of_a_file_are_asked_together_as_often_as_one_of_them_wants() -> None:
     assert due_of(with_editors(editor(stated="yolo"))) == [FREE]
     both = with_editors(editor(stated="default"), editor(name="f", stated="yolo"))
-    assert due_of(both) == [ASKED]
+    assert due_of(both) == [Due(editors=frozenset({"e", "f"}))]
 
 
 def test_always_of_an_editor_holds_in_its_folders_for_that_session() -> None:
-    consent = with_editors(editor(), editor("/b", name="f"))
+    consent = with_editors(editor(stated="default"), editor("/b", name="f", stated="default"))
     consent.granted[S] = [consent.editors["e"]]
     assert due_of(consent) == [FREE]
     assert due_of(consent, is_protected=True) == [ASKED]

@@ -121,6 +121,7 @@ class Race:
                         root=self._folder,
                         handlers=editor.handlers(),
                         capabilities=CAPABILITIES,
+                        initialization_options={"ask": "each_edit"},
                         timeout_s=CALL_S,
                     )
                 )

@@ -229,8 +229,8 @@ class SharedDaemon:
         self._descriptors: list[int] = []  # of the daemon's side, which the listener would close
 
     async def editor(self, *folders: Path, host: str = "nvim", confirms: bool = False, **options: Any) -> LspClient:
-        """An editor that was initialized. confirms: it shows edits to its user; else no user is asked."""
-        options.setdefault("approval_fallback", "none")
+        """An editor that was initialized. confirms: it shows each edit to its user; else no user is asked."""
+        options = {"approval_fallback": "none", "ask": "each_edit" if confirms else None, **options}
         client = await self.lsp("editor", host)
         await client.initialize(*folders, capabilities=editor_capabilities(confirms=confirms), options=options)
         return client

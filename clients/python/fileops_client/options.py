@@ -56,7 +56,7 @@ class Options(TypedDict, total=False):
     confine: Literal["edits", "all", "off"]
     roots: Sequence[str]
     approval_mode: Literal["default", "auto_edit", "yolo"]
-    agents_approval: Literal["default", "auto_edit", "yolo"]
+    ask: Literal["each_edit", "protected", "never"]
     approval_timeout_s: float
     review_grace_s: float
     fill_empty_files: bool

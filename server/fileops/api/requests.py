@@ -38,6 +38,7 @@ from fileops.wire.views import DescribeParams, RenderParams
 if TYPE_CHECKING:
     from fileops.model.statistics import StatsResult
     from fileops.service.fileops import FileOps
+    from fileops.service.hub.ask import ProjectAsk
 
 # The option `bash`; an editor of a shared daemon; a client whose user decides: any but an agent of a shared daemon.
 Need = Literal["bash", "editor", "user"]
@@ -98,6 +99,30 @@ async def set_approval_mode(service: "FileOps", params: wire.SetApprovalModePara
         raise InvalidParams("an agent can demand more questions, not fewer", ".mode")
     service.set_approval_mode(session, params.mode)
     return _mode_of(service, params)
+
+
+async def ask(service: "FileOps", params: wire.Params) -> wire.AskResult:
+    del params
+    return ask_result(service)
+
+
+async def set_ask(service: "FileOps", params: wire.SetAskParams) -> wire.AskResult:
+    switch = _switch(service)
+    if not switch.folders():
+        raise InvalidParams("there is no folder that it could hold for")
+    await switch.set(params.ask)
+    return ask_result(service)
+
+
+def ask_result(service: "FileOps") -> wire.AskResult:
+    """What holds in the folders of this client."""
+    return wire.AskResult(ask=_switch(service).current)
+
+
+def _switch(service: "FileOps") -> "ProjectAsk":
+    if service.ask is None:
+        raise RuntimeError("this client is no editor of a shared daemon")
+    return service.ask
 
 
 def _mode_of(service: "FileOps", params: wire.SessionParams) -> wire.ApprovalModeResult:
@@ -170,8 +195,11 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/decideReview", DecideReviewParams, reviews.decide_review, needs="user", is_persons=always),
     Request("fileops/decideReviews", DecideReviewsParams, reviews.decide_reviews, needs="user", is_persons=always),
     Request("fileops/sessions", wire.Params, sessions.list_sessions, needs="editor"),
+    Request("fileops/ask", wire.Params, ask, needs="editor"),
+    Request("fileops/setAsk", wire.SetAskParams, set_ask, needs="editor", is_persons=always),
 )
 NOTIFICATIONS: tuple[str, ...] = tuple(EVENT_METHODS.values())
 DID_RECORD = "fileops/didRecord"  # to editors of a shared daemon that ask for it
 DID_CHANGE_UNKEPT = "fileops/didChangeUnkept"  # as DID_RECORD
 DID_CHANGE_SESSIONS = "fileops/didChangeSessions"  # to editors of a shared daemon
+DID_CHANGE_ASK = "fileops/didChangeAsk"  # as DID_CHANGE_SESSIONS

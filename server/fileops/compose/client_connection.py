@@ -101,6 +101,14 @@ class ClientConnection:
     def notify_sessions(self) -> None:
         """Send the list of sessions, if this is an editor."""
 
+    def notify_ask(self) -> None:
+        """Send what the switch "ask before each edit" is, if this is an editor."""
+
+    @property
+    def folders(self) -> "tuple[str, ...]":
+        """The client's folders, as given and canonical."""
+        return self._folders()
+
     async def notices(self, session_id: SessionName) -> list[str]:
         """See state.Connection. They count as reported, as with a tool's result."""
         service = self._service

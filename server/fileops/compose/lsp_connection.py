@@ -30,6 +30,7 @@ from fileops.model.sessions import SessionName, host_name
 from fileops.service.client.adapters import ClientAdapters, ignore
 from fileops.service.fileops import FileOps
 from fileops.service.hub.approvals import AgentRouting, AskedEditor
+from fileops.service.hub.ask import ProjectAsk
 from fileops.service.hub.names import SessionNames, SharedSessionNames, base_of, program_name
 from fileops.service.hub.routing import EventView
 from fileops.service.review.client import NoHost, PersonReviews
@@ -37,6 +38,7 @@ from fileops.service.review.client import NoHost, PersonReviews
 if TYPE_CHECKING:
     from fileops.attach.handshake import Attachment
     from fileops.lsp.server import ClientContext
+    from fileops.model.settings import Ask
     from fileops.rpc.session import StreamSession
     from fileops.service.review.queue import Review
 
@@ -75,6 +77,10 @@ class LspConnection(ClientConnection):
         if self.is_editor:
             self._server.notify_sessions()
 
+    def notify_ask(self) -> None:
+        if self.is_editor:
+            self._server.notify_ask()
+
     def _build(self, context: "ClientContext") -> "FileOps":
         """Build this client's view. Called at its `initialize`. Raises: InvalidParams."""
         state, hub, settings, options = self._state, self._state.hub, context.settings, context.options
@@ -102,6 +108,8 @@ class LspConnection(ClientConnection):
         )
         if hub is not None:
             adapters = replace(adapters, all_sessions=hub.sessions.all, person=hub.person_of(self._name))
+            if self.is_editor:
+                adapters = replace(adapters, ask=self._switch(hub, shared, warn))
         if own is not None and own.image_detector is not None:
             adapters = replace(adapters, image_detector=own.image_detector)
         if self.is_editor:
@@ -189,12 +197,22 @@ class LspConnection(ClientConnection):
             executor_at=client_adapters.executors(shared.remote, executor) if commands else None,
         )
 
+    def _switch(self, hub: Hub, shared: SharedParts, warn: "Callable[[str], None]") -> ProjectAsk:
+        """The switch "ask before each edit" in the folders of this editor."""
+
+        async def set_in(folders: "tuple[str, ...]", ask: "Ask") -> None:
+            fault = await hub.set_ask(shared.workspace.modes, folders, ask)
+            if fault is not None:
+                warn(f"How often you are asked is as you said until the daemon ends: it could not be kept: {fault}.")
+
+        return ProjectAsk(folders=self._folders, ask_at=hub.editors.ask_at, set_in=set_in)
+
     def _concern_agents(self, hub: Hub, context: "ClientContext", shared: SharedParts, view: "ReviewingClient") -> None:
         """Let the edits of agents in this editor's folders and documents be decided here."""
         settings = context.settings
         asked = AskedEditor(
             can_ask=view.can_ask(is_own=False) and self._agent_above() is None,
-            stated_mode=settings.agents_approval,
+            stated=settings.ask,
             folders=self._folders,
             is_open=lambda path: shared.files.is_open_in(self._name, path),
         )
@@ -236,7 +254,7 @@ class LspConnection(ClientConnection):
 
         def connect() -> None:
             queue.connect(self._name, shown)
-            queue.update_all()  # an editor that wants no questions is asked only where all say so
+            queue.update_all()
 
         asyncio.get_running_loop().call_soon(connect)
         service.when_folders_change(queue.update_all)

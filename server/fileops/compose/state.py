@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from fileops.compose import files, recording
+from fileops.compose import ask_file, files, recording
 from fileops.concurrency import shares
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
@@ -20,6 +20,7 @@ from fileops.model.settings import EncodingRule
 from fileops.rpc.decode import InvalidParams
 from fileops.service.client.unreadable import EditorGlobs
 from fileops.service.hub.approvals import AskedEditors
+from fileops.service.hub.ask import AskSwitch
 from fileops.service.hub.record_feed import RecordFeed
 from fileops.service.hub.routing import EventRouter
 from fileops.service.hub.sessions import SessionRegistry, Throttle
@@ -31,9 +32,10 @@ from fileops.watch.factory import FolderStreams
 if TYPE_CHECKING:
     from fileops.compose.embedding import OwnParts
     from fileops.fs.remote.router import RouterFileSystem
-    from fileops.model.settings import FreshnessRule
+    from fileops.model.settings import Ask, FreshnessRule
     from fileops.ports import EventSink, FileSystem
     from fileops.record.recorder import Recorder
+    from fileops.service.hub.modes import SessionModes
     from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
     from fileops.wire.types import Options
@@ -57,8 +59,15 @@ class Connection(Protocol):
 
     def describe(self) -> dict[str, object]: ...
 
+    @property
+    def folders(self) -> "tuple[str, ...]": ...
+
     def notify_sessions(self) -> None:
         """Send the list of sessions, if this is an editor."""
+        ...
+
+    def notify_ask(self) -> None:
+        """Send what the switch "ask before each edit" is, if this is an editor."""
         ...
 
     async def notices(self, session_id: SessionName) -> list[str]:
@@ -159,7 +168,7 @@ class Hub:
     def __init__(self, socket: str, end_session: "Callable[[SessionName], None]") -> None:
         """Args: socket: where the daemon listens."""
         self.router = EventRouter()
-        self.editors = AskedEditors()
+        self.editors = AskedEditors(AskSwitch(ask_file.read(ask_file.default_file())))
         self.editor_globs = EditorGlobs()
         self.sessions = SessionRegistry()
         self.connections: dict[str, Connection] = {}
@@ -190,6 +199,26 @@ class Hub:
         self.connections.pop(connection, None)
         return self.sessions.disconnected(connection)
 
+    async def set_ask(self, modes: "SessionModes", folders: "tuple[str, ...]", ask: "Ask") -> "OSError | None":
+        """Ask about edits in the projects of these folders so often from now on, whatever was said of sessions before.
+
+        Returns why it could not be kept over the end of the daemon. Args: modes: what was said of sessions.
+        """
+        roots = await asyncio.to_thread(_projects_of, folders)
+        self.editors.switch.set(roots, ask)
+        concerned = {name for name, known in self.connections.items() if _meet(known.folders, roots)}
+        for session in self.sessions.all():
+            if concerned.intersection(session.connections):
+                modes.forget_choices(session.session_id)
+        for name in concerned:
+            self.connections[name].notify_ask()
+        self.sessions.on_change()
+        try:
+            await asyncio.to_thread(ask_file.write, ask_file.default_file(), self.editors.switch.all)
+        except OSError as fault:
+            return fault
+        return None
+
     def person_of(self, editor: str) -> "ByPerson":
         """The user of an editor, by the name of its connection."""
         connection = self.connections.get(editor)
@@ -211,6 +240,21 @@ class Hub:
     def _notify_sessions(self) -> None:
         for connection in tuple(self.connections.values()):
             connection.notify_sessions()
+
+
+def _projects_of(folders: "Sequence[str]") -> "tuple[str, ...]":
+    """The projects of these folders: the top of the git work tree that contains it, else the folder itself. Blocks."""
+    from fileops.fs.spelling import real_path
+    from fileops.record.git import top_of
+
+    return tuple(dict.fromkeys(top_of(folder) or folder for folder in map(real_path, folders)))
+
+
+def _meet(folders: "Sequence[str]", others: "Sequence[str]") -> bool:
+    """Whether one of these folders contains one of the others, or is in it."""
+    from fileops.core.roots import is_inside
+
+    return any(is_inside(folder, other) or is_inside(other, folder) for folder in folders for other in others)
 
 
 class SharedParts:

@@ -17,6 +17,7 @@ from pygls.lsp.server import LanguageServer
 
 from fileops import __version__
 from fileops.api.requests import (
+    DID_CHANGE_ASK,
     DID_CHANGE_SESSIONS,
     DID_CHANGE_UNKEPT,
     DID_RECORD,
@@ -24,6 +25,7 @@ from fileops.api.requests import (
     REQUESTS,
     Need,
     Request,
+    ask_result,
 )
 from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.api.sessions import sessions_result
@@ -229,7 +231,7 @@ class LspServer(LanguageServer):
             "requests": self.requests,
             "notifications": [
                 *NOTIFICATIONS,
-                *([DID_CHANGE_SESSIONS, DID_RECORD, DID_CHANGE_UNKEPT] if self._has("editor") else ()),
+                *([DID_CHANGE_SESSIONS, DID_CHANGE_ASK, DID_RECORD, DID_CHANGE_UNKEPT] if self._has("editor") else ()),
                 *([DID_CHANGE_REVIEWS] if self._has("user") else ()),
             ],
             "strategies": strategy_names(),
@@ -256,6 +258,11 @@ class LspServer(LanguageServer):
         """Send the sessions of a shared daemon to its editor."""
         if self.service is not None:
             self.client.notify(DID_CHANGE_SESSIONS, sessions_result(self.service))
+
+    def notify_ask(self) -> None:
+        """Tell an editor of a shared daemon what the switch "ask before each edit" is now."""
+        if self.service is not None:
+            self.client.notify(DID_CHANGE_ASK, ask_result(self.service))
 
     def notify_recorded(self, entries: "Sequence[Entry]", n_more: int) -> None:
         """Send entries of the record to an editor that asked for them."""

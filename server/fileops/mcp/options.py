@@ -8,7 +8,7 @@ from msgspec import Struct
 from fileops.mcp.elicitation import APPROVAL_TIMEOUT_S
 from fileops.model.record import RecordMode
 from fileops.model.settings import EncodingRule, FreshnessRule, Settings
-from fileops.service.hub.approvals import WITHOUT_EDITOR, Approve
+from fileops.service.hub.approvals import UNDECIDED_MODE, Approve
 
 
 class McpOptions(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
         return Settings(
             freshness=self.freshness,
             confine=self.confine,
-            approval_mode=WITHOUT_EDITOR[self.approve],
+            approval_mode=UNDECIDED_MODE[self.approve],
             approval_timeout_s=APPROVAL_TIMEOUT_S,
             encodings=self.encodings,
             unreadable=self.unreadable,

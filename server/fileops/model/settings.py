@@ -7,6 +7,7 @@ from msgspec import Struct
 
 FreshnessRule = Literal["mtime", "content", "relevant"]
 ApprovalMode = Literal["default", "auto_edit", "yolo"]
+Ask = Literal["each_edit", "protected", "never"]  # the one that asks most comes first
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -47,7 +48,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     roots: Sequence[str] = ()
     approval_mode: ApprovalMode = "default"
     approval_timeout_s: float = 600.0
-    agents_approval: ApprovalMode | None = None
+    ask: Ask | None = None
     review_grace_s: float = 30.0
     fill_empty_files: bool = False
     notebooks: Literal["refuse", "text"] = "refuse"

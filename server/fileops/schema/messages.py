@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from lsprotocol import types
 from msgspec import Struct
 
-from fileops.api.requests import DID_CHANGE_SESSIONS, DID_CHANGE_UNKEPT, DID_RECORD, REQUESTS, Request
+from fileops.api.requests import DID_CHANGE_ASK, DID_CHANGE_SESSIONS, DID_CHANGE_UNKEPT, DID_RECORD, REQUESTS, Request
 from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.lsp.corrector import CORRECT_EDIT
 from fileops.lsp.params import STANDARD_PARAMS, CancelParams, InitializeParams
@@ -197,6 +197,13 @@ def _events() -> list[Message]:
         params=sessions.SessionsResult,
         needs=NEEDS["editor"],
     )
+    ask_changed = Message(
+        method=DID_CHANGE_ASK,
+        sender="server",
+        kind="notification",
+        params=wire.AskResult,
+        needs=NEEDS["editor"],
+    )
     reviews_changed = Message(
         method=DID_CHANGE_REVIEWS,
         sender="server",
@@ -218,4 +225,4 @@ def _events() -> list[Message]:
         params=rewinds.DidChangeUnkeptParams,
         needs=f"{NEEDS['editor']}, the capability `experimental.fileops.unkept`",
     )
-    return [*told, changed, reviews_changed, recorded, unkept_changed]
+    return [*told, changed, ask_changed, reviews_changed, recorded, unkept_changed]

@@ -73,6 +73,7 @@ class FileOps:
         self.agent_above = client.agent_above
         self.names = client.names
         self.reviews = client.reviews
+        self.ask = client.ask
         if settings.freshness == "relevant":
             workspace.freshness.keep_bases()
         self._notices: NoticeBoard | None = None

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from fileops.model.edits import Hunk, Operation
 from fileops.model.results import TrackedFile
+from fileops.model.settings import Ask
 
 SessionId = str
 AtLeastOne = Annotated[int, Meta(ge=1)]
@@ -256,8 +257,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Texts of outputs."""
     approval_fallback: Literal["none", "message"] | None = None
     """How a client is asked that does not handle `fileops/confirmEdit`."""
-    agents_approval: Literal["default", "auto_edit", "yolo"] | None = None
-    """In a shared daemon: for agents' sessions in files of this editor."""
+    ask: Ask | None = None
+    """In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it."""
     review_grace_s: Annotated[float, Meta(ge=0, le=600)] | None = None
     """In a shared daemon: seconds that a review waits for another view after the last one has left."""
     history: Literal["memory", "persistent"] | None = None
@@ -397,6 +398,20 @@ class ApprovalModeResult(msgspec.Struct, frozen=True, kw_only=True):
     """The session."""
     mode: Literal["default", "auto_edit", "yolo"]
     """How often the user is asked about edits."""
+
+
+class AskResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How often people are asked about edits of agents in the client's folders, before anything is written."""
+
+    ask: Ask
+    """About each edit, about those of protected files, or never. It is not about shell commands."""
+
+
+class SetAskParams(Params, frozen=True, kw_only=True):
+    """Sets the switch for the projects of the client's folders: for all agents, those of now and later ones."""
+
+    ask: Ask
+    """As in the result."""
 
 
 class AskingSession(msgspec.Struct, frozen=True, kw_only=True):

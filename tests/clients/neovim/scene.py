@@ -94,7 +94,7 @@ def scene(
     folder: Path,
     *arguments: str,
     approval_mode: str = "default",
-    agents_approval: str | None = "default",
+    ask: str | None = "each_edit",
     review_grace_s: float | None = None,
     shows_reviews_in: str = "pane",
     columns: int = 116,
@@ -104,7 +104,7 @@ def scene(
     workspace.mkdir()
     cart = workspace / "cart.py"
     cart.write_text(CART)
-    optional = {"agents_approval": agents_approval, "review_grace_s": review_grace_s}
+    optional = {"ask": ask, "review_grace_s": review_grace_s}
     server = {"approval_mode": approval_mode, "bash": True, **{k: v for k, v in optional.items() if v is not None}}
     with opened(
         nvim, workspace, *arguments, server=server, shows_reviews_in=shows_reviews_in, columns=columns, rows=rows

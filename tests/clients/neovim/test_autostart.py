@@ -159,7 +159,7 @@ async def test_edit_before_the_daemon_answers_is_in_the_buffer_that_is_typed_int
     nvim = neovim("new", tmp_path)
     command, gate = gated(tmp_path)
     cart = project / "cart.py"
-    more: dict[str, object] = {"cmd": command, "server": {"agents_approval": "default"}, "review": {"open": "pane"}}
+    more: dict[str, object] = {"cmd": command, "server": {"ask": "each_edit"}, "review": {"open": "pane"}}
     with opened(nvim, project, *settings(nvim, more), "cart.py") as running:
         running.until(f"{STATUS} ==# 'starting'")
         async with FileOpsClient.start(AGENT, root=project) as agent:
@@ -196,7 +196,7 @@ async def test_other_programs_change_a_clean_buffer_and_no_line_is_marked(projec
     git("init")
     git("add", "cart.py")
     git("commit", "-m", "one")
-    with opened(nvim, project, *settings(nvim, {"server": {"agents_approval": "yolo"}}), "cart.py") as running:
+    with opened(nvim, project, *settings(nvim, {"server": {"ask": "never"}}), "cart.py") as running:
         running.until(f"{STATUS} ==# 'running'")
         run("sed", "-i", "s/one = 1/one = 11/", "cart.py")
         await asyncio.to_thread(running.until, "getline(1) ==# 'one = 11' && !&modified")

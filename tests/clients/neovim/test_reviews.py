@@ -20,7 +20,7 @@ from fileops_client import FileOpsClient, ToolResult
 pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is waited for
 
 AGENT = [sys.executable, "-m", "fileops", "attach"]
-PATIENT = {"approval_mode": "default", "agents_approval": "default", "review_grace_s": 600}
+PATIENT = {"approval_mode": "default", "ask": "each_edit", "review_grace_s": 600}
 N_WAITING = "luaeval('#require(\"fileops.review.queue\").waiting()')"
 EDITED = CART.replace(*SHORTER_TOTAL)
 T = TypeVar("T")

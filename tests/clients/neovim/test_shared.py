@@ -91,7 +91,7 @@ async def test_file_that_changes_in_its_review_is_merged_with_the_decision(nvim:
 
 
 async def test_edit_of_closed_file_by_outside_agent_is_marked_and_shown_on_demand(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path, agents_approval="yolo") as shop:
+    with scene(nvim, tmp_path, ask="never") as shop:
         other = shop.cart.parent / "other.py"
         other.write_text("one = 1\ntwo = 2\n")
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
@@ -188,7 +188,7 @@ STEPS = {
 )
 async def test_agent_edits_an_open_file_with_awkward_line_ends(tmp_path: Path, name: str, text: str) -> None:
     nvim = replace(neovim(name, tmp_path), shares_daemon=True)
-    with scene(nvim, tmp_path, approval_mode="auto_edit", agents_approval="auto_edit") as shop:
+    with scene(nvim, tmp_path, approval_mode="auto_edit", ask="protected") as shop:
         terminal, odd = shop.terminal, shop.cart.parent / "odd.py"
         odd.write_bytes(text.encode())
         terminal.command("edit odd.py")

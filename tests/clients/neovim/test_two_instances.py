@@ -60,7 +60,7 @@ async def test_two_neovims_show_what_is_not_kept_and_one_decision_counts(
     nvim: Neovim, shared: Place, tmp_path: Path
 ) -> None:
     with (
-        scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop,
+        scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop,
         opened(
             nvim,
             shop.cart.parent,
@@ -122,7 +122,7 @@ async def test_two_neovims_show_a_review_and_one_that_ends_decides_nothing(
     nvim: Neovim, shared: Place, tmp_path: Path
 ) -> None:
     settings: dict[str, Any] = {
-        "server": {"approval_mode": "default", "agents_approval": "default"}, "shows_reviews_in": "text", "columns": 80,
+        "server": {"approval_mode": "default", "ask": "each_edit"}, "shows_reviews_in": "text", "columns": 80,
     }  # fmt: skip
     with scene(nvim, tmp_path, shows_reviews_in="text", columns=80) as shop:
         one, (daemon,) = shop.terminal, shared.daemons()

@@ -39,7 +39,7 @@ async def look(act: Callable[[], T]) -> T:
 
 
 async def test_unkept_changes_are_kept_and_undone_by_keys_and_survive_a_restart(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop:
         terminal = shop.terminal
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
@@ -67,7 +67,7 @@ async def test_unkept_changes_are_kept_and_undone_by_keys_and_survive_a_restart(
 async def test_reason_of_an_undo_is_read_by_the_agent_once_the_file_is_as_it_was(
     nvim: Neovim, shared: Place, tmp_path: Path
 ) -> None:
-    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop:
         env = {"CLAUDE_CODE_SESSION_ID": "c1", "FILEOPS_SOCKET": nvim.environment["FILEOPS_SOCKET"]}
         with mcp_client(shop.cart.parent, env=env) as agent:
             agent.begin(host="claude-code")
@@ -91,7 +91,7 @@ async def test_agent_that_is_followed_is_shown_where_it_edits_unless_the_user_ty
 ) -> None:
     nvim = replace(neovim(version, tmp_path), shares_daemon=True)
     later = "luaeval('(function(now) vim.uv.now = function() return now() + 3000 end end)(vim.uv.now)')"
-    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop:
         terminal, stock = shop.terminal, shop.cart.with_name("stock.py")
         stock.write_text(CART)
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
@@ -127,7 +127,7 @@ async def test_agent_that_is_followed_is_shown_where_it_edits_unless_the_user_ty
 
 async def test_key_that_comes_with_an_unkept_change_does_nothing_else(nvim: Neovim, tmp_path: Path) -> None:
     """It keeps or undoes the change, or does nothing; it is never a command of Neovim's."""
-    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text") as shop:
+    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text") as shop:
         terminal, (old, new) = shop.terminal, SHORTER_TOTAL
         terminal.keys("/def total", "Enter")
         terminal.until("line('.') == 13")
@@ -153,7 +153,7 @@ async def test_key_that_comes_with_an_unkept_change_does_nothing_else(nvim: Neov
 async def test_daemon_that_hangs_or_ends_amid_a_decision_is_named_and_decides_no_more(
     nvim: Neovim, shared: Place, tmp_path: Path
 ) -> None:
-    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop:
         terminal = shop.terminal
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
@@ -183,7 +183,7 @@ async def test_daemon_that_hangs_or_ends_amid_a_decision_is_named_and_decides_no
 
 
 async def test_first_edit_without_a_question_is_explained_once(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path, agents_approval=None, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop:
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
             assert (await agent.edit(str(shop.cart), *NO_FLOATS)).ok

@@ -124,7 +124,9 @@ async def test_editor_decides_on_an_agents_edit(shared: Place, file: Path) -> No
         return Answer(outcome="cancel")
 
     async with (
-        FileOpsClient.attach(root=file.parent, role="editor", confirm_edit=review),
+        FileOpsClient.attach(
+            root=file.parent, role="editor", initialization_options={"ask": "each_edit"}, confirm_edit=review
+        ),
         FileOpsClient.attach(root=file.parent, host="planner") as agent,
     ):
         await agent.read(file)

@@ -54,7 +54,13 @@ async def edit(agent: FileOpsClient, file: Path) -> ToolResult:
 async def test_listener_shows_an_agents_edit_and_decides_its_changes(shared: Place, file: Path) -> None:
     shown = Shown()
     async with (
-        FileOpsClient.attach(root=file.parent, role="editor", host="board", on_reviews=shown.update) as board,
+        FileOpsClient.attach(
+            root=file.parent,
+            role="editor",
+            initialization_options={"ask": "each_edit"},
+            host="board",
+            on_reviews=shown.update,
+        ) as board,
         FileOpsClient.attach(root=file.parent, host="planner") as agent,
     ):
         async with asyncio.TaskGroup() as calls:
@@ -84,7 +90,9 @@ async def test_listener_shows_an_agents_edit_and_decides_its_changes(shared: Pla
 async def test_several_are_rejected_with_a_reason_that_the_model_reads(shared: Place, file: Path) -> None:
     shown = Shown()
     async with (
-        FileOpsClient.attach(root=file.parent, role="editor", on_reviews=shown.update) as board,
+        FileOpsClient.attach(
+            root=file.parent, role="editor", initialization_options={"ask": "each_edit"}, on_reviews=shown.update
+        ) as board,
         FileOpsClient.attach(root=file.parent) as agent,
     ):
         async with asyncio.TaskGroup() as calls:
@@ -101,7 +109,9 @@ async def test_several_are_rejected_with_a_reason_that_the_model_reads(shared: P
 async def test_program_without_a_list_sees_the_reviews_of_its_folder_and_is_no_view(shared: Place, file: Path) -> None:
     shown = Shown()
     async with (
-        FileOpsClient.attach(root=file.parent, role="editor", on_reviews=shown.update),
+        FileOpsClient.attach(
+            root=file.parent, role="editor", initialization_options={"ask": "each_edit"}, on_reviews=shown.update
+        ),
         FileOpsClient.attach(root=file.parent, role="editor") as command,
         FileOpsClient.attach(root=file.parent) as agent,
     ):
@@ -122,7 +132,9 @@ async def test_agent_has_no_list_of_reviews() -> None:
 
 def test_synchronous_client_takes_the_queue_from_its_listener(shared: Place, file: Path) -> None:
     with (
-        sync.FileOpsClient.attach(root=file.parent, role="editor", on_reviews=lambda _: None) as board,
+        sync.FileOpsClient.attach(
+            root=file.parent, role="editor", initialization_options={"ask": "each_edit"}, on_reviews=lambda _: None
+        ) as board,
         sync.FileOpsClient.attach(root=file.parent) as agent,
         board.events(DidChangeReviews.METHOD) as changes,
     ):

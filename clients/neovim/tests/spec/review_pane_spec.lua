@@ -171,7 +171,7 @@ t.it('listeners and autocmds are notified', function()
   t.eq(require('fileops').status(), 'fileops: 1 to review')
   view.reject()
   off()
-  t.eq(heard, { 'review ', 'autocmd /w/demo.py', 'reviewed cancel' })
+  t.eq(heard, { 'review ', 'autocmd /w/demo.py', 'reviewed reject' })
   t.eq(require('fileops').status(), '')
 end)
 

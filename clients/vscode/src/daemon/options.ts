@@ -1,12 +1,13 @@
 /** The settings that the daemon is started with, as its `initializationOptions`. */
 import * as vscode from 'vscode';
-import type { ApprovalMode, EncodingOptions, InitializationOptions } from '../protocol';
+import type { AskResult, EncodingOptions, InitializationOptions } from '../protocol';
+
+type Ask = AskResult['ask'];
 
 export function initializationOptions(): InitializationOptions {
   const config = vscode.workspace.getConfiguration('fileops');
-  const agentsApproval = config.get<ApprovalMode>('agentsApproval', 'auto_edit');
   return {
-    ...(agentsApproval === 'default' ? {} : { agents_approval: agentsApproval }),
+    ask: config.get<Ask>('agentsApproval', 'protected'),
     freshness: config.get('freshness', 'mtime'),
     notices: config.get('notices', 'off'),
     confine: config.get('confine', 'edits'),

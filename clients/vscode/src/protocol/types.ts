@@ -108,6 +108,11 @@ export interface ApprovalModeResult {
   /** How often the user is asked about edits. */
   mode: 'auto_edit' | 'default' | 'yolo';
 }
+/** How often people are asked about edits of agents in the client's folders, before anything is written. */
+export interface AskResult {
+  /** About each edit, about those of protected files, or never. It is not about shell commands. */
+  ask: 'each_edit' | 'never' | 'protected';
+}
 /** A session of another connection to a shared daemon, whose edit is asked about. */
 export interface AskingSession {
   /** Its full name, unique in the daemon. */
@@ -1256,8 +1261,8 @@ export interface InitializationOptions {
   texts?: TextOptions | null;
   /** How a client is asked that does not handle `fileops/confirmEdit`. */
   approval_fallback?: ('message' | 'none') | null;
-  /** In a shared daemon: for agents' sessions in files of this editor. */
-  agents_approval?: ('auto_edit' | 'default' | 'yolo') | null;
+  /** In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it. */
+  ask?: ('each_edit' | 'never' | 'protected') | null;
   /** In a shared daemon: seconds that a review waits for another view after the last one has left. */
   review_grace_s?: number | null;
   /** Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes. */
@@ -2203,6 +2208,15 @@ export interface SetApprovalModeParams {
   /** An agent can only demand more questions than it is asked now. */
   mode: 'auto_edit' | 'default' | 'yolo';
 }
+/** Sets the switch for the projects of the client's folders: for all agents, those of now and later ones. */
+export interface SetAskParams {
+  /** The server reports progress under it. */
+  workDoneToken?: string | number | null;
+  /** Ignored: no result comes in parts. */
+  partialResultToken?: string | number | null;
+  /** As in the result. */
+  ask: 'each_edit' | 'never' | 'protected';
+}
 /** Why one more change of a set cannot be made. */
 export interface SetProblem {
   /** 0-based. */
@@ -3007,6 +3021,14 @@ export interface Requests {
     params: SessionsParams;
     result: SessionsResult;
   };
+  'fileops/ask': {
+    params: SessionsParams;
+    result: AskResult;
+  };
+  'fileops/setAsk': {
+    params: SetAskParams;
+    result: AskResult;
+  };
 }
 /** Requests of `fileops/*` that the daemon sends. */
 export interface DaemonRequests {
@@ -3033,6 +3055,7 @@ export interface Notifications {
   'fileops/approvalMode': ApprovalModeParams;
   'fileops/didRecover': DidRecoverParams;
   'fileops/didChangeSessions': SessionsResult;
+  'fileops/didChangeAsk': AskResult;
   'fileops/didChangeReviews': DidChangeReviewsParams;
   'fileops/didRecord': DidRecordParams;
   'fileops/didChangeUnkept': DidChangeUnkeptParams;

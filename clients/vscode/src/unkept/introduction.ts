@@ -6,8 +6,8 @@ const KEY = 'fileops.explainedKeeping';
 
 export function explainOnce(list: UnkeptList, store: vscode.Memento): vscode.Disposable {
   return list.onDidChange(() => {
-    const mode = vscode.workspace.getConfiguration('fileops').get('agentsApproval', 'auto_edit');
-    if (list.all.n_changes === 0 || mode !== 'auto_edit' || store.get(KEY, false)) return;
+    const mode = vscode.workspace.getConfiguration('fileops').get('agentsApproval', 'protected');
+    if (list.all.n_changes === 0 || mode !== 'protected' || store.get(KEY, false)) return;
     void store.update(KEY, true);
     void explain();
   });
@@ -19,5 +19,5 @@ async function explain(): Promise<void> {
     'Fileops: agents\u2019 edits are written at once and marked here: keep or undo them. Protected files are asked about before. '
     + 'To be asked before each edit, set fileops.agentsApproval.', show, ask);
   if (chosen === show) await vscode.commands.executeCommand('fileops.changes.focus');
-  if (chosen === ask) await vscode.workspace.getConfiguration('fileops').update('agentsApproval', 'default', vscode.ConfigurationTarget.Global);
+  if (chosen === ask) await vscode.workspace.getConfiguration('fileops').update('agentsApproval', 'each_edit', vscode.ConfigurationTarget.Global);
 }

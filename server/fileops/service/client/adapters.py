@@ -16,6 +16,7 @@ from fileops.telemetry.calls import Sink
 if TYPE_CHECKING:
     from fileops.service.client.unreadable import EditorGlobs
     from fileops.service.hub.approvals import AgentRouting
+    from fileops.service.hub.ask import ProjectAsk
     from fileops.service.hub.sessions import SessionRecord
 
 
@@ -48,6 +49,7 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     all_sessions: "Callable[[], Sequence[SessionRecord]]" = tuple
     routing: "AgentRouting | None" = None  # of an agent in a shared daemon, else None
     place: str = ""  # see SharedWorkers.of_client
+    ask: "ProjectAsk | None" = None  # of an editor in a shared daemon, else None
     is_editor: bool = False  # in a shared daemon: its user reads and edits what agents must not
     editor_globs: "EditorGlobs | None" = None  # of an agent in a shared daemon, else None
     version_of: Callable[[str, Snapshot], int | None] = no_version  # of its open document, if that has this text

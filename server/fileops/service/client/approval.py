@@ -19,6 +19,7 @@ from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.folders import WorkspaceFolders
+from fileops.service.hub.ask import DEFAULT_ASK, MODE_OF
 from fileops.service.hub.modes import STRICTNESS, SessionModes, strictest
 from fileops.service.policy import Policy
 from fileops.service.review.client import ReviewAsker
@@ -68,7 +69,8 @@ class ClientApproval:
         if client.names.is_own(full_name):
             return decided.in_place_of(settings.approval_mode, is_approved=decided.is_approved_by_own_user)
         is_approved = bool(folders) and all(map(decided.is_approved_in, folders))
-        return decided.in_place_of(settings.agents_approval or "default", is_approved=is_approved)
+        unset = MODE_OF[DEFAULT_ASK if client.ask is None else client.ask.current]
+        return decided.in_place_of(unset, is_approved=is_approved)
 
     def set_mode(self, full_name: SessionName, mode: ApprovalMode) -> None:
         """Set the mode that this client's user has chosen, or that an agent demands of itself."""

@@ -4,7 +4,7 @@ docs/PROTOCOL.md, section "Shared daemon", has the rules. `mode_at` and `opened_
 else on the event loop. Who is asked, and what is made of the answer, is up to the queue of reviews.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -12,16 +12,14 @@ from msgspec import Struct
 from fileops.core.roots import Roots, is_inside
 from fileops.model.approval import Always
 from fileops.model.sessions import SessionName
-from fileops.model.settings import ApprovalMode
+from fileops.model.settings import ApprovalMode, Ask
+from fileops.service.hub.ask import MODE_OF, AskSwitch, most_asking
 from fileops.service.hub.modes import SessionModes, strictest
 
 Approve = Literal["person", "ask", "host", "never"]
 
-# Unless an editor says something else. "default" asks about each edit, "auto_edit" about protected files.
-_WITH_EDITOR: dict[Approve, ApprovalMode] = {
-    "person": "default", "ask": "default", "host": "auto_edit", "never": "yolo",
-}  # fmt: skip
-WITHOUT_EDITOR: dict[Approve, ApprovalMode] = {
+# Unless a person or an editor says something else. "default" asks about each edit, "auto_edit" about protected files.
+UNDECIDED_MODE: dict[Approve, ApprovalMode] = {
     "person": "auto_edit", "ask": "default", "host": "auto_edit", "never": "yolo",
 }  # fmt: skip
 
@@ -29,11 +27,11 @@ WITHOUT_EDITOR: dict[Approve, ApprovalMode] = {
 class AskedEditor(Struct, frozen=True, kw_only=True):
     """An editor as approvals see it. can_ask: whether it can ask its user about edits of others.
 
-    stated_mode: its `agents_approval`, None if it says nothing.
+    stated: its option `ask`, None if it says nothing.
     """
 
     can_ask: bool
-    stated_mode: ApprovalMode | None
+    stated: Ask | None
     folders: Callable[[], tuple[str, ...]]
     is_open: Callable[[str], bool]
 
@@ -44,10 +42,17 @@ class AskedEditor(Struct, frozen=True, kw_only=True):
         return any(is_inside(folder, path) for folder in self.folders()) or self.is_open(path)
 
 
-class AskedEditors:
-    """The editors that are connected."""
+def _stated_by(editors: Iterable[AskedEditor]) -> Ask | None:
+    """The option `ask` of the editors, of several what asks most; None if none has it."""
+    stated: list[Ask] = [editor.stated for editor in editors if editor.stated is not None]
+    return most_asking(stated) if stated else None
 
-    def __init__(self) -> None:
+
+class AskedEditors:
+    """The editors that are connected. switch: what their users have set for their projects."""
+
+    def __init__(self, switch: AskSwitch) -> None:
+        self.switch = switch
         self._editors: Mapping[str, AskedEditor] = {}  # replaced on the event loop, never mutated
 
     def connect(self, name: str, editor: AskedEditor) -> None:
@@ -61,11 +66,9 @@ class AskedEditors:
         return tuple(editor for editor in self._editors.values() if editor.can_ask)
 
     def is_asked(self, name: str, path: str) -> bool:
-        """Whether this editor's user is asked about this path: one that wants no questions only if all say so."""
+        """Whether this editor's user is asked about this path."""
         editor = self._editors.get(name)
-        if editor is None or not editor.concerns(path):
-            return False
-        return editor.stated_mode != "yolo" or all(other.stated_mode == "yolo" for other in self.concerned(path))
+        return editor is not None and editor.concerns(path)
 
     def has(self, name: str, path: str) -> bool:
         """Whether a folder of this editor contains the path, or it is open there; whether or not it can ask."""
@@ -76,6 +79,13 @@ class AskedEditors:
         """What "always" means if this editor's user says it: in the folders of the editor, and for these files."""
         editor = self._editors.get(name)
         return Always((*(() if editor is None else editor.folders()), *paths))
+
+    def ask_at(self, path: str) -> Ask | None:
+        """What a person has set for the project of a canonical path, else what its editors begin with."""
+        chosen = self.switch.at(path)
+        if chosen is not None:
+            return chosen
+        return _stated_by(self.concerned(path))
 
     def concerned(self, path: str) -> tuple[AskedEditor, ...]:
         """The editors that can ask their users about this canonical path."""
@@ -116,12 +126,16 @@ class AgentRouting:
         is_approved = path is not None and decided.is_approved_in(path)
         if not editors:  # the agent's host is asked, so what its user said counts
             is_approved = is_approved or decided.is_approved_by_own_user
-        return decided.in_place_of(self._undecided_mode(editors), is_approved=is_approved)
+        return decided.in_place_of(self._undecided_mode(path, editors), is_approved=is_approved)
 
-    def _undecided_mode(self, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
-        if not editors:
-            return WITHOUT_EDITOR[self._approve]
-        default = _WITH_EDITOR[self._approve]
-        if self._approve in {"ask", "host"}:
-            return default
-        return strictest(editor.stated_mode or default for editor in editors)
+    def _undecided_mode(self, path: str | None, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
+        """What holds if nothing was decided about the session itself."""
+        mode = UNDECIDED_MODE[self._approve]
+        chosen = None if path is None else self._editors.switch.at(path)
+        if chosen is None and self._approve in {"person", "never"}:
+            chosen = _stated_by(editors)
+        if chosen is None:
+            return mode
+        if self._approve in {"ask", "host"} or not editors:  # without an editor nobody can take "never" back
+            return strictest((mode, MODE_OF[chosen]))
+        return MODE_OF[chosen]

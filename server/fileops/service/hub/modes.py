@@ -73,6 +73,11 @@ class SessionModes:
         self._modes[session_id] = after
         return after != before
 
+    def forget_choices(self, session_id: SessionName) -> None:
+        """Forget what users have decided about a session; what it demands of itself remains."""
+        if (before := self._modes.get(session_id)) is not None:
+            self._modes[session_id] = SessionMode(demanded=before.demanded)
+
     def drop(self, session_id: SessionName) -> None:
         self._modes.pop(session_id, None)
 

@@ -82,7 +82,8 @@ async def test_route_of_an_mcp_edit_matches_the_table(
     asked: str | None,
     code: str | None,
 ) -> None:
-    editor = await asked_editor(daemon, file, once) if present == "editor" else None
+    options = {"ask": None} if approve == "never" else {}
+    editor = await asked_editor(daemon, file, once, **options) if present == "editor" else None
     host = await daemon.host(file.parent, elicits=present == "elicitation", approve=approve)
     host.answers[FORM] = answers({"action": "accept", "content": {"decision": "apply"}})
     path = protected if is_protected else file
@@ -172,14 +173,14 @@ async def test_lsp_agent_without_an_editor_edits_unprotected_files_only(
 
 
 async def test_strictest_editor_mode_applies_and_always_ends_the_questions(daemon: SharedDaemon, file: Path) -> None:
-    loose = await asked_editor(daemon, file, never, agents_approval="yolo")
-    strict = await asked_editor(daemon, file, answers({"outcome": "proceed_always"}), agents_approval="default")
+    loose = await asked_editor(daemon, file, never, ask="never")
+    strict = await asked_editor(daemon, file, answers({"outcome": "proceed_always"}), ask="each_edit")
     host = await daemon.host(file.parent)
     await host.tool("Read", file_path=str(file))
     assert code_of(await host.tool("Edit", **edit_of(file))) is None
-    assert [len(loose.asked), len(strict.asked)] == [0, 1]
+    assert [len(loose.asked), len(strict.asked)] == [1, 1]
     assert code_of(await host.tool("Edit", **edit_of(file, "one", "1"))) is None
-    assert [len(loose.asked), len(strict.asked)] == [0, 1]
+    assert [len(loose.asked), len(strict.asked)] == [1, 1]
     (session,) = (await strict.call("fileops/sessions"))["sessions"]
     assert session["approval_mode"] == "auto_edit"
 
@@ -219,7 +220,7 @@ async def test_protection_counts_below_the_folders_of_the_editors_concerned(
 ) -> None:
     editors: list[LspClient] = []
     for folder in opened:
-        editor = await daemon.editor(git_folder.parent / folder, confirms=True, agents_approval="auto_edit")
+        editor = await daemon.editor(git_folder.parent / folder, confirms=True, ask="protected")
         editor.answers[CONFIRM] = never
         editors.append(editor)
     host = await daemon.host(git_folder)
@@ -247,15 +248,15 @@ async def test_whole_path_counts_once_the_editor_of_its_folder_has_left(daemon: 
     assert code_of(await editing) == "undecided"
 
 
-# whether the editor can be asked, its agents_approval, the agent's --approve -> how often it is asked, and the outcome
+# whether the editor can be asked, its option `ask`, the agent's --approve -> how often it is asked, and the outcome
 LIFTS = [
-    (True, "yolo", "person", 0, None),  # the person's own decision, protected files included
-    (True, "auto_edit", "person", 1, "rejected"),
-    (True, "yolo", "host", 1, "rejected"),
-    (True, "yolo", "ask", 1, "rejected"),
-    (False, "yolo", "person", 0, "consent_unavailable"),
-    (False, "yolo", "host", 0, "consent_unavailable"),
-    (False, "yolo", "ask", 0, "consent_unavailable"),
+    (True, "never", "person", 0, None),  # the person's own decision, protected files included
+    (True, "protected", "person", 1, "rejected"),
+    (True, "never", "host", 1, "rejected"),
+    (True, "never", "ask", 1, "rejected"),
+    (False, "never", "person", 0, "consent_unavailable"),
+    (False, "never", "host", 0, "consent_unavailable"),
+    (False, "never", "ask", 0, "consent_unavailable"),
 ]
 
 
@@ -270,7 +271,7 @@ async def test_protection_is_lifted_only_by_an_editor_that_could_be_asked(
     n_asked: int,
     code: str | None,
 ) -> None:
-    editor = await daemon.editor(file.parent, confirms=confirms, agents_approval=stated)
+    editor = await daemon.editor(file.parent, confirms=confirms, ask=stated)
     editor.answers[CONFIRM] = answers({"outcome": "cancel"})
     host = await daemon.host(file.parent, approve=approve)
     await host.tool("Read", file_path=str(protected))
@@ -281,7 +282,7 @@ async def test_protection_is_lifted_only_by_an_editor_that_could_be_asked(
 async def test_agent_with_yolo_in_its_own_options_lifts_no_protection(
     daemon: SharedDaemon, file: Path, protected: Path
 ) -> None:
-    agent = await daemon.agent(file.parent, agents_approval="yolo", approval_mode="yolo")
+    agent = await daemon.agent(file.parent, ask="never", approval_mode="yolo")
     await agent.read(protected)
     assert code_of(await agent.edit(protected, "two", "2")) == "consent_unavailable"
 
@@ -327,7 +328,7 @@ async def test_mode_that_an_agent_demands_never_loosens_what_holds_later(daemon:
 
 
 async def test_agent_may_demand_more_questions_until_a_user_decides_otherwise(daemon: SharedDaemon, file: Path) -> None:
-    editor = await asked_editor(daemon, file, answers({"outcome": "proceed_always"}), agents_approval="auto_edit")
+    editor = await asked_editor(daemon, file, answers({"outcome": "proceed_always"}), ask="protected")
     agent = await daemon.agent(file.parent)
     assert await set_mode(agent, "default") is None
     assert await set_mode(agent, "auto_edit") == -32602
@@ -441,7 +442,7 @@ async def test_editor_of_another_folder_is_asked_about_its_open_documents_only(
 
 async def test_editor_without_the_plugin_is_asked_by_a_message(daemon: SharedDaemon, file: Path) -> None:
     editor = await daemon.lsp("editor", "helix")
-    await editor.initialize(file.parent, options={"review_grace_s": 0})
+    await editor.initialize(file.parent, options={"review_grace_s": 0, "ask": "each_edit"})
     editor.answers["window/showMessageRequest"] = answers({"title": "Apply"})
     host = await daemon.host(file.parent)
     await host.tool("Read", file_path=str(file))

@@ -368,7 +368,7 @@ async def test_events_of_a_file_named_through_a_link_reach_the_editors_of_the_fi
 
 
 async def test_editor_lists_the_sessions_and_is_notified_of_changes(daemon: SharedDaemon, file: Path) -> None:
-    editor = await daemon.editor(file.parent, agents_approval="auto_edit")
+    editor = await daemon.editor(file.parent, ask="protected")
     host = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
     await host.tool("Read", file_path=str(file))
     await editor.notification("fileops/didChangeSessions", lambda params: len(params["sessions"]) == 1)

@@ -23,6 +23,9 @@
 ---@field session_id string The session.
 ---@field mode 'auto_edit'|'default'|'yolo' How often the user is asked about edits.
 
+---@class (exact) fileops.wire.AskResult How often people are asked about edits of agents in the client's folders, before anything is written.
+---@field ask 'each_edit'|'never'|'protected' About each edit, about those of protected files, or never. It is not about shell commands.
+
 ---@class (exact) fileops.wire.AskingSession A session of another connection to a shared daemon, whose edit is asked about.
 ---@field session_id string Its full name, unique in the daemon.
 ---@field host string The program, such as `codex`.
@@ -547,7 +550,7 @@
 ---@field limits? fileops.wire.LimitOptions Limits of reads.
 ---@field texts? fileops.wire.TextOptions Texts of outputs.
 ---@field approval_fallback? 'message'|'none' How a client is asked that does not handle `fileops/confirmEdit`.
----@field agents_approval? 'auto_edit'|'default'|'yolo' In a shared daemon: for agents' sessions in files of this editor.
+---@field ask? 'each_edit'|'never'|'protected' In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it.
 ---@field review_grace_s? number In a shared daemon: seconds that a review waits for another view after the last one has left.
 ---@field history? 'memory'|'persistent' Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes.
 ---@field record? 'edits'|'off'|'on' In a shared daemon: what its record has; every change, edits through the daemon only, or nothing.
@@ -946,6 +949,9 @@
 ---@class (exact) fileops.wire.SetApprovalModeParams Sets how often the user is asked about a session's edits.
 ---@field session_id? string Without it: the session `default` of the connection. Of `fileops/stats`: all sessions.
 ---@field mode 'auto_edit'|'default'|'yolo' An agent can only demand more questions than it is asked now.
+
+---@class (exact) fileops.wire.SetAskParams Sets the switch for the projects of the client's folders: for all agents, those of now and later ones.
+---@field ask 'each_edit'|'never'|'protected' As in the result.
 
 ---@class (exact) fileops.wire.SetProblem Why one more change of a set cannot be made.
 ---@field change_index integer 0-based.

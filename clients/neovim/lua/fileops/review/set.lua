@@ -48,10 +48,10 @@ function M.decision(decided)
   revision = revision ~= math.huge and revision or nil
   local reason = require('fileops.review.reasons').in_one(reasons)
   local is_partial = outcomes.accept or outcomes.accept_always or outcomes.modify
-  if outcomes.cancel and not is_partial then
+  if outcomes.reject and not is_partial then
     return { outcome = 'reject', reason = reason, revision = revision }
   end
-  local outcome = (outcomes.cancel or outcomes.modify) and 'modify'
+  local outcome = (outcomes.reject or outcomes.modify) and 'modify'
     or outcomes.accept_always and 'accept_always'
     or 'accept'
   return { outcome = outcome, files = #files > 0 and files or nil, reason = reason, revision = revision }

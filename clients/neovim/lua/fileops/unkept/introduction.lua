@@ -10,7 +10,7 @@ local function marker() return vim.fs.normalize(vim.fn.stdpath('state') .. '/fil
 --- An agent of another program edited a file.
 ---@param session_id string
 function M.edited(session_id)
-  local chosen = (config.user().server or {}).agents_approval
+  local chosen = (config.user().server or {}).ask
   if chosen or not require('fileops.unkept.changes').is_served() or vim.uv.fs_stat(marker()) then return end
   local keys = config.get().keys
   require('fileops.ui.messages').info(
