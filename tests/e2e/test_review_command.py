@@ -171,7 +171,7 @@ PERSONS = ("review accept --all", "keep --all", "log --forget all", "rewind --ag
 
 @pytest.mark.parametrize("shell", ["sh -c '{line}'", "setsid sh -c '{line}; exit $?'"])
 async def test_command_of_an_agents_shell_decides_nothing(shared: Place, folder: Path, shell: str) -> None:
-    """R-ROUTE-8: A host of MCP starts a shell, as agents' hosts do. In a shell beside it the same commands are a person's."""
+    """R-ROUTE-8: a host of MCP starts a shell. In a shell beside it the same commands are a person's."""
     async with FileOpsClient.attach(root=folder, host="codex") as agent:
         assert (await agent.write(folder / "new.txt", "made\n")).ok
         (entry, *_) = (await agent.log(file_path=folder / "new.txt")).entries
