@@ -12,7 +12,7 @@ import pytest
 from fileops.attach.handshake import Hook
 from support.mcp_client import mcp_client
 from support.rawclient import Message, RawClient
-from support.shared_daemon import LspClient, McpHost, Refused, code_of, shared_daemon
+from support.shared_daemon import LspClient, McpHost, Refused, code_of, shared_daemon, until_recorded
 
 SECRET = "hunter2"
 Call = Callable[[str, Message], Awaitable[Any]]
@@ -518,6 +518,34 @@ async def test_rules_are_not_edited_by_another_name(project: Path, kind: str, mo
         assert code_of(await agent("fileops/write", copied)) is None  # which is no name of it
 
     assert rules.read_text() == "*.secret\n"
+
+
+async def test_record_of_an_unreadable_file_is_withheld(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent's own shell command has changed the files, which it may; the record shows it one of them."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(project.parent / "state"))
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(project)
+        await until_recorded(editor, project)
+        agent = await daemon.agent(project)
+        command_id = (await agent.call("fileops/beginCommand", {"label": "make"}))["command_id"]
+        (project / "key.secret").write_text(f"{SECRET} changed\n")
+        (project / "open.txt").rename(project / "renamed.secret")
+        (project / "made.txt").write_text("made\n")
+        await agent.call("fileops/endCommand", {"command_id": command_id})
+        entries = {Path(entry["path"]).name: entry for entry in (await editor.call("fileops/log", {}))["entries"]}
+        assert entries.keys() == {"key.secret", "open.txt", "renamed.secret", "made.txt"}
+        shown = (await agent.call("fileops/log", {}))["entries"]
+        assert [entry["path"] for entry in shown] == [str(project / "made.txt")]
+        for query in ({"file_path": str(project / "key.secret")}, {"command_id": command_id}):
+            assert SECRET not in str(await agent.call("fileops/log", query))
+        assert (await agent.call("fileops/entry", {"entry_id": entries["made.txt"]["entry_id"]}))[
+            "after_text"
+        ] == "made\n"
+        for name in ("key.secret", "open.txt", "renamed.secret"):
+            with pytest.raises(Refused):
+                await agent.call("fileops/entry", {"entry_id": entries[name]["entry_id"]})
+        for target in ({"command_id": command_id}, {"entry_id": entries["key.secret"]["entry_id"]}):
+            assert SECRET not in str(await agent.call("fileops/rewind", {**target, "dry_run": True}))
 
 
 # --- MCP ---------------------------------------------------------------------------------------------------------

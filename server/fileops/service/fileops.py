@@ -143,7 +143,12 @@ class FileOps:
             undoer=self.edits.undoer,
         )
         self.record = ClientRecord(
-            workspace.recorder, workspace.fs, client.names, self._workers, is_agent=client.is_agent
+            workspace.recorder,
+            workspace.fs,
+            client.names,
+            self._workers,
+            is_agent=client.is_agent,
+            is_hidden=self._is_hidden,
         )
         self.set_folders(workspace_folders)
         self.work = ClientWork(

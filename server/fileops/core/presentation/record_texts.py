@@ -19,6 +19,9 @@ _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _RANDOM = re.compile(
     r"(?:sk-|pk-|gh[a-z]_|github_pat_|glpat-|hvs\.|xox|AKIA|ASIA|eyJ)|(?=\S*[0-9])(?=\S*[A-Za-z])[A-Za-z0-9_+=-]{16,}$"
 )
+# Base64 has slashes, as paths have: long, with letters of both cases and a digit, and nothing else that names have. A
+# path of so many characters nearly always has a dot, a hyphen or an underscore.
+_BASE64 = re.compile(r"(?=\S*[0-9])(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9+/]{24,}={0,2}$")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#@]*@)?([A-Za-z0-9.-]+(?::[0-9]+)?)(?=[/?#]|$)")
 
 # A line of a shell, in the words of POSIX (XCU 2.3). Exactly one alternative fits at each place, by its first
@@ -67,12 +70,17 @@ def _named_argument(arguments: "list[str]") -> "str | None":
     for at, argument in enumerate(arguments):
         if argument.startswith("-"):
             continue
-        if _NAME.fullmatch(argument) and not _RANDOM.match(argument):
+        if _NAME.fullmatch(argument) and not _is_secret(argument):
             is_value = at > 0 and arguments[at - 1].startswith("-")
             return argument if _FILE.search(argument) or not is_value else None
         break
     urls = (_URL.match(argument) for argument in arguments)
     return next((f"{url[1]}://{url[2]}" for url in urls if url is not None), None)
+
+
+def _is_secret(word: str) -> bool:
+    """Whether a word may be a token or a key: as a whole, or one of the names in it."""
+    return _BASE64.match(word) is not None or any(map(_RANDOM.match, (word, *word.split("/"))))
 
 
 def label_of(session_label: str, command: str) -> str:

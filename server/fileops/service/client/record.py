@@ -50,7 +50,10 @@ class ClientRecord:
         workers: SharedWorkers,
         *,
         is_agent: bool,
+        is_hidden: Callable[..., bool],
     ) -> None:
+        """Args: is_hidden: whether the client must not know of a file with one of these names."""
+        self._is_hidden = is_hidden
         self._recorder = recorder
         self._fs = fs
         self._names = names
@@ -99,7 +102,13 @@ class ClientRecord:
         session_id = session_of(entry.by)
         if not self._is_agent or session_id is None:
             return not self._is_agent
-        return self._names.is_own(session_id) and self.recorder.store.is_known_by_name(session_id, entry.time)
+        is_own = self._names.is_own(session_id) and self.recorder.store.is_known_by_name(session_id, entry.time)
+        return is_own and not self._is_unreadable(entry)
+
+    def _is_unreadable(self, entry: Entry) -> bool:
+        """Whether the file is one that the client must not read, by one of its names. The content may be old."""
+        names = (entry.path, entry.moved_from, entry.moved_to)
+        return self._is_hidden(*[name for name in names if name is not None])
 
     async def entry(self, entry_id: str) -> ShownEntry:
         """Raises: NotRecorded."""
@@ -108,7 +117,7 @@ class ClientRecord:
 
         def look() -> ShownEntry:
             entry = recorder.store.entry(entry_id)
-            if entry is None:
+            if entry is None or self._is_unreadable(entry):
                 raise NotRecorded(f"There is no entry {entry_id}.")
             if not self._is_visible(entry) or entry.content != "kept":
                 return ShownEntry(entry=entry)
