@@ -43,7 +43,11 @@ def main() -> None:
 
 def python_modules(schema: Json) -> dict[str, str]:
     """The generated modules of the Python client, formatted. Raises: CalledProcessError."""
-    sources = {"values.py": python_values.values(schema), "details.py": python_values.details(schema)}
+    sources = {
+        "values.py": python_values.values(schema),
+        "details.py": python_values.details(schema),
+        "initialization_options.py": python_values.options(schema),
+    }
     ruff = Path(sys.executable).with_name("ruff")
     return {name: _formatted(source, ruff) for name, source in sources.items()}
 

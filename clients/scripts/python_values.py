@@ -1,4 +1,4 @@
-"""The Python client's values as Python source, made of the schema: frozen dataclasses, and TypedDicts of `details`.
+"""The Python client's values as source, made of the schema: frozen dataclasses, TypedDicts of `details` and options.
 
 A type that the client shows under another name than the wire is in NAMES, one that is written by hand in BY_HAND.
 """
@@ -21,6 +21,7 @@ NAMES = {
     "DidChangeReviewsParams": "DidChangeReviews", "DidConflictParams": "DidConflict", "DidEditParams": "DidEdit",
     "DidReadParams": "DidRead",
     "DidRecoverParams": "DidRecover", "EndCommandResult": "EndedCommand", "EntryResult": "RecordedChange",
+    "InitializationOptions": "Options",
     "KeepResult": "Keep", "LogResult": "Log", "RecordCommand": "RecordedCommand", "RecordItemResult": "RecordItem",
     "RecordReadResult": "RecordedRead", "RecordRewind": "RecordedRewind", "RenderResult": "View",
     "StatsResult": "CallStats", "SuggestionDetails": "Suggestion", "UndoKeepResult": "UndoneKeep",
@@ -97,6 +98,28 @@ def details(schema: Json) -> str:
     return "\n".join(lines).replace("\n\n\n\n", "\n\n\n").rstrip() + "\n"
 
 
+def options(schema: Json) -> str:
+    """The module of `initializationOptions`."""
+    defs, found = schema["$defs"], dict[str, None]()
+    _reach({"$ref": "#/InitializationOptions"}, defs, set(), found)
+    lines = [
+        HEAD.format(title="`initializationOptions`, which docs/PROTOCOL.md explains."),
+        "from __future__ import annotations\n",
+        "from collections.abc import Mapping, Sequence",
+        "from typing import Any, Literal, NotRequired, TypedDict\n",
+    ]
+    for name in _in_order(found, defs):
+        of = defs[name]
+        given = {key: _without_null(shape) for key, shape in of["properties"].items()}
+        lines += _typed_dict(NAMES.get(name, name), of["description"], given, of, "Sequence[{}]")
+    return "\n".join(lines).replace("\n\n\n\n", "\n\n\n").rstrip() + "\n"
+
+
+def _without_null(shape: Json) -> Json:
+    parts: list[Json] = [part for part in shape.get("anyOf", [shape]) if part != {"type": "null"}]
+    return {**(parts[0] if len(parts) == 1 else {"anyOf": parts}), "description": shape["description"]}
+
+
 # --- declarations ------------------------------------------------------------------------------------------------
 
 
@@ -120,13 +143,13 @@ def _dataclass(name: str, of: Json, method: str | None) -> Iterator[str]:
         yield _docstring(shape["description"])
 
 
-def _typed_dict(name: str, description: str, properties: Json, of: Json) -> Iterator[str]:
+def _typed_dict(name: str, description: str, properties: Json, of: Json, array: str = "list[{}]") -> Iterator[str]:
     required = set(of.get("required", ()))
     total = "" if required else ", total=False"
     yield f"\n\nclass {name}(TypedDict{total}):"
     yield _docstring(description) + "\n"
     for key, shape in properties.items():
-        kind = _type(shape, "list[{}]")
+        kind = _type(shape, array)
         yield f"    {key}: {kind if key in required or not required else f'NotRequired[{kind}]'}"
         yield _docstring(shape["description"])
 
@@ -150,7 +173,7 @@ def _docstring(text: str) -> str:
     if len(lines) == 1:
         return f'    """{lines[0]}"""'
     summary, _, rest = text.partition(". ")
-    head, *more = textwrap.wrap(summary + ".", WIDTH - 6)
+    head, *more = textwrap.wrap(summary + "." if rest else text, WIDTH - 6)
     below = (
         [*more, "", *textwrap.wrap(rest, WIDTH - 6)] if rest and not more else [*more, *textwrap.wrap(rest, WIDTH - 6)]
     )
@@ -182,8 +205,9 @@ def _type(shape: Json, array: str) -> str:
     if shape.get("type") == "array":
         return array.format(_type(shape["items"], array) if isinstance(shape.get("items"), dict) else "Any")
     if shape.get("type") == "object":
+        mapping = "Mapping" if array.startswith("Sequence") else "dict"
         of_values: Json | bool | None = shape.get("additionalProperties")
-        return f"dict[str, {_type(of_values, array) if isinstance(of_values, dict) else 'Any'}]"
+        return f"{mapping}[str, {_type(of_values, array) if isinstance(of_values, dict) else 'Any'}]"
     return _PLAIN.get(shape.get("type", ""), "Any")
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from typing import NamedTuple
 
 from fileops import __version__
 
@@ -27,10 +28,50 @@ HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode")
 FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo", "+changes": "ApplyChanges", "+patch": "ApplyPatch"}
 
 # What `mcp` does without its options; the daemon is sent only what differs.
-MCP_DEFAULTS = {
-    "approve": "person", "protected": "ask", "freshness": "mtime", "confine": "edits", "notices": "on",
-    "hints": "on", "show_diff": "on", "record_titles": "on",
-}  # fmt: skip
+
+
+class Choice(NamedTuple):
+    """An option of `mcp` with a few values, of which the first is the default. McpOptions has its type."""
+
+    name: str
+    values: tuple[str, ...]
+    help: str
+
+
+MCP_CHOICES = (
+    Choice(
+        "approve",
+        ("person", "ask", "host", "never"),
+        "who consents to an edit: the person, if the edit needs it (default); the person, for each edit; the "
+        "host, which asks before it calls; or none of them",
+    ),
+    Choice(
+        "protected",
+        ("ask", "allow"),
+        "if the host cannot ask the person about a protected file such as .env or .git/config: refuse the edit "
+        "(default), or apply it",
+    ),
+    Choice(
+        "freshness",
+        ("mtime", "content", "relevant"),
+        "what refuses the edit of a file that changed since it was read: another time or size (default), another "
+        "content, or a change near the edit",
+    ),
+    Choice("confine", ("edits", "all"), "what is refused outside the roots: edits (default), or edits and reads"),
+    Choice("notices", ("on", "off"), "report to the agent what changed in files that it has read (default: on)"),
+    Choice(
+        "record_titles",
+        ("on", "off"),
+        "keep the beginnings of prompts as titles in the record, if this host is the first client of the shared daemon "
+        "(default: on)",
+    ),
+    Choice(
+        "hints",
+        ("on", "off"),
+        "say beside a failed edit what to send instead, and show the lines around an unread place (default: on)",
+    ),
+    Choice("show_diff", ("on", "off"), "show the first lines of the diff of each applied edit (default: on)"),
+)
 
 ABOUT_REVIEW = """\
 Show the edits of agents that wait for a decision in this folder, and decide. While the full screen runs, edits of
@@ -281,33 +322,9 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     mcp.add_argument(
         "--session", "--agent", metavar="NAME", help="the session's name in the history and in messages to others"
     )
-    mcp.add_argument(
-        "--approve",
-        choices=("person", "ask", "host", "never"),
-        default=MCP_DEFAULTS["approve"],
-        help="who consents to an edit: the person, if the edit needs it (default); the person, for each edit; the "
-        "host, which asks before it calls; or none of them",
-    )
-    mcp.add_argument(
-        "--protected",
-        choices=("ask", "allow"),
-        default=MCP_DEFAULTS["protected"],
-        help="if the host cannot ask the person about a protected file such as .env or .git/config: refuse the edit "
-        "(default), or apply it",
-    )
-    mcp.add_argument(
-        "--freshness",
-        choices=("mtime", "content", "relevant"),
-        default=MCP_DEFAULTS["freshness"],
-        help="what refuses the edit of a file that changed since it was read: another time or size (default), another "
-        "content, or a change near the edit",
-    )
-    mcp.add_argument(
-        "--confine",
-        choices=("edits", "all"),
-        default=MCP_DEFAULTS["confine"],
-        help="what is refused outside the roots: edits (default), or edits and reads",
-    )
+    for choice in MCP_CHOICES:
+        flag = "--" + choice.name.replace("_", "-")
+        mcp.add_argument(flag, choices=choice.values, default=choice.values[0], help=choice.help)
     mcp.add_argument(
         "--tools",
         metavar="+NAME",
@@ -316,35 +333,10 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         help=f"further tools, separated by commas, or each with its own --tools: {', '.join(FURTHER_TOOLS)}",
     )
     mcp.add_argument(
-        "--notices",
-        choices=("on", "off"),
-        default=MCP_DEFAULTS["notices"],
-        help="report to the agent what changed in files that it has read (default: on)",
-    )
-    mcp.add_argument(
         "--record",
         choices=("on", "edits", "off"),
         help="what the shared daemon records, if this host is its first client: every change in the roots (default), "
         "its own edits, or nothing",
-    )
-    mcp.add_argument(
-        "--record-titles",
-        choices=("on", "off"),
-        default=MCP_DEFAULTS["record_titles"],
-        help="keep the beginnings of prompts as titles in the record, if this host is the first client of the shared "
-        "daemon (default: on)",
-    )
-    mcp.add_argument(
-        "--hints",
-        choices=("on", "off"),
-        default=MCP_DEFAULTS["hints"],
-        help="say beside a failed edit what to send instead, and show the lines around an unread place (default: on)",
-    )
-    mcp.add_argument(
-        "--show-diff",
-        choices=("on", "off"),
-        default=MCP_DEFAULTS["show_diff"],
-        help="show the first lines of the diff of each applied edit (default: on)",
     )
     mcp.add_argument(
         "--max-read-bytes",

@@ -223,7 +223,7 @@ def _privately(reason: Exception, options: "argparse.Namespace") -> str:
 
 def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
     """The options of `mcp` that differ from their defaults, checked, as JSON carries them. See `McpOptions`."""
-    from fileops.arguments import FURTHER_TOOLS, MCP_DEFAULTS
+    from fileops.arguments import FURTHER_TOOLS, MCP_CHOICES
 
     roots = options.roots = [os.path.abspath(root) for root in options.roots]
     for root in roots:
@@ -247,9 +247,9 @@ def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
         "encodings": [_encoding_rule(rule) for rule in options.encodings],
         "unreadable": [_checked_glob(glob) for glob in options.unreadable],
     }
-    for name, default in MCP_DEFAULTS.items():
-        if (value := getattr(options, name)) != default:
-            given[name] = value
+    for choice in MCP_CHOICES:
+        if (value := getattr(options, choice.name)) != choice.values[0]:
+            given[choice.name] = value
     return {name: value for name, value in given.items() if value not in (None, [])}
 
 

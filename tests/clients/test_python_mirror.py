@@ -17,7 +17,7 @@ from fileops.model import approval
 from fileops.schema import json_schema
 from fileops.wire import commands
 from fileops.wire import types as wire
-from fileops_client import callbacks, options, tool_result
+from fileops_client import callbacks, tool_result
 from fileops_client._session import WITHOUT_SESSION
 from fileops_client.details import Details
 
@@ -45,12 +45,6 @@ def test_every_key_of_details_is_known_to_the_client(path: Path) -> None:
     answer = json.loads(path.read_text(encoding="utf-8"))
     details = cast("dict[str, dict[str, object]]", answer).get("details", {}) if isinstance(answer, dict) else {}
     assert set(details) <= set(get_type_hints(Details))
-
-
-def test_options_match_the_wire() -> None:
-    wire_options = {"Options", "LimitOptions", "TextOptions", "FilesystemOptions", "EncodingOptions"}
-    for name in wire_options:
-        assert set(get_type_hints(getattr(options, name))) == set(getattr(wire, name).__struct_fields__), name
 
 
 def test_requests_without_a_session_are_known() -> None:

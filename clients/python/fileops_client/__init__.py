@@ -26,7 +26,8 @@ from fileops_client.errors import (
 )
 from fileops_client.events import Event, Notification
 from fileops_client.formats import ResultFormat, ToolFormat, tool_list
-from fileops_client.options import EncodingOptions, FilesystemOptions, LimitOptions, Options, SetupOptions, TextOptions
+from fileops_client.initialization_options import EncodingOptions, FilesystemOptions, LimitOptions, Options, TextOptions
+from fileops_client.options import SetupOptions
 from fileops_client.requests.changes import create_file, delete_file, edit_file, rename_file
 from fileops_client.requests.files import uri_of
 from fileops_client.requests.history import ApprovalMode

@@ -1,15 +1,17 @@
-"""`initializationOptions` and the parameters that every kind of client takes, by name and type."""
+"""The parameters that every kind of client takes, by name and type."""
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
 from fileops_client._connection import RequestHandler
 from fileops_client.callbacks import ConfirmCommand, ConfirmEdit, CorrectEdit, OnReviews
+from fileops_client.initialization_options import Options
 from fileops_client.requests.sender import FilePath, path_of
 
 
+<<<<<<< HEAD
 class EncodingOptions(TypedDict):
     """The encoding of the files that a glob matches. encoding: a codec of Python."""
 
@@ -81,6 +83,8 @@ class Options(TypedDict, total=False):
     bash: bool
 
 
+=======
+>>>>>>> c68509b6 (feat(client): options from the schema; mcp's choices in one table)
 class SetupOptions(TypedDict, total=False):
     """Parameters of `start`, `open`, `attach` and `in_process`.
 

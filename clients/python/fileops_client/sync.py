@@ -23,7 +23,8 @@ from fileops_client._start import NAME
 from fileops_client.author import AuthorKind
 from fileops_client.callbacks import Answer, CommandQuestion, CorrectionRequest, Question
 from fileops_client.formats import ToolFormat
-from fileops_client.options import Options, Setup
+from fileops_client.initialization_options import Options
+from fileops_client.options import Setup
 from fileops_client.options import SetupOptions as AsyncSetupOptions
 from fileops_client.requests.history import ApprovalMode
 from fileops_client.requests.sender import Arguments, FilePath

@@ -85,6 +85,15 @@ class ApprovalModeResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskResult:
+    """How often people are asked about edits of agents in the client's folders, before anything is written."""
+
+    METHOD: ClassVar[str] = "fileops/didChangeAsk"
+    ask: Literal["each_edit", "never", "protected"]
+    """About each edit, about those of protected files, or never. It is not about shell commands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AskingSession:
     """A session of another connection to a shared daemon, whose edit is asked about."""
 
@@ -135,6 +144,8 @@ class BeginCommandResult:
 
     command_id: str
     """The command's own id."""
+    recorded: bool
+    """Whether its folders are watched, so that all that it changes is recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
