@@ -158,3 +158,47 @@ async def test_redo_of_a_part_of_a_rewind_is_the_agents_again(editor: LspClient,
     again = await rewound(editor, session_id="agent")
     assert (code_of(again), file.read_text()) == (None, OLD)
     assert await by_line(editor, file) == {}
+
+
+def _as_link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+
+
+def _as_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+ODD: dict[str, Callable[[Path], object]] = {
+    "link": _as_link,
+    "fifo": _as_fifo,
+    "folder": _as_folder,
+    "binary": lambda path: path.write_bytes(b"\0\1\2"),
+}
+
+
+async def test_file_that_cannot_be_undone_keeps_no_other_from_it(editor: LspClient, file: Path) -> None:
+    """R-REW-4. It is listed with its reason."""
+    others = {name: file.with_name(f"{name}.txt") for name in ODD}
+    for path in (file, *others.values()):
+        path.write_text(OLD)
+        await edited(editor, path, "two", "2")
+    for name, path in others.items():
+        ODD[name](path)
+    result = await rewound(editor, session_id="agent")
+    assert (code_of(result), file.read_text()) == (None, OLD)
+    details = result["details"]
+    assert (details["n_undone"], details["n_left"]) == (1, len(ODD))
+    reasons = {Path(left["file_path"]).stem: left["message"] for left in details["conflicts"]}
+    assert reasons == {
+        "link": "The edit cannot be undone: the path leads elsewhere now.",
+        "fifo": "Not a regular file but a fifo.",
+        "folder": "The path is a directory.",
+        "binary": "The file is binary.",
+    }

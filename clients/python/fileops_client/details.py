@@ -246,9 +246,11 @@ class RewindConflict(TypedDict):
     """Their ids."""
     file_path: str
     """Canonical."""
+    message: str | None
+    """Of what is refused: what is wrong with the file."""
     ranges: list[LineRange]
     """Of the present file."""
-    reason: Literal["editor", "not_kept", "overlaps", "recreated", "unknown_before", "unsure"]
+    reason: Literal["editor", "not_kept", "overlaps", "recreated", "refused", "unknown_before", "unsure"]
     """Why it is left."""
 
 

@@ -946,9 +946,11 @@ class RewindConflict:
     """Their ids."""
     file_path: str
     """Canonical."""
+    message: str | None = None
+    """Of what is refused: what is wrong with the file."""
     ranges: tuple[LineRange, ...]
     """Of the present file."""
-    reason: Literal["editor", "not_kept", "overlaps", "recreated", "unknown_before", "unsure"]
+    reason: Literal["editor", "not_kept", "overlaps", "recreated", "refused", "unknown_before", "unsure"]
     """Why it is left."""
 
 

@@ -15,8 +15,9 @@ TargetKind = Literal[
 ]
 RewindOutcome = Literal["modified", "removed", "created", "unchanged"]
 # Why something of a target is left: others changed the text again; the content before is not known; another file is in
-# the place of a deleted one; the author is not known; a content was not kept; the text in an editor is not known.
-LeftReason = Literal["overlaps", "unknown_before", "recreated", "unsure", "not_kept", "editor"]
+# the place of a deleted one; the author is not known; a content was not kept; the text in an editor is not known; the
+# file cannot be read or changed.
+LeftReason = Literal["overlaps", "unknown_before", "recreated", "unsure", "not_kept", "editor", "refused"]
 
 
 PlaceKind = Literal["added", "changed", "removed", "file"]
@@ -87,13 +88,17 @@ class RewoundFile(Struct, frozen=True, kw_only=True):
 
 
 class RewindConflict(Struct, frozen=True, kw_only=True):
-    """What is left of some entries of one file, and why. ranges: of the present content. by: who overlaps it."""
+    """What is left of some entries of one file, and why. ranges: of the present content. by: who overlaps it.
+
+    message: of what is refused, a sentence about the file.
+    """
 
     file_path: str
     entries: tuple[str, ...]
     reason: LeftReason
     ranges: tuple[LineRange, ...] = ()
     by: tuple[By, ...] = ()
+    message: str | None = None
 
 
 class RewindResult(Struct, frozen=True, kw_only=True):

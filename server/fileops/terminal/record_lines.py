@@ -22,6 +22,7 @@ _LEFT = {
     "unsure": "its author is not known",
     "not_kept": "its content is not kept",
     "editor": "the text in the editor is not known",
+    "refused": "the file cannot be changed",
 }
 
 
@@ -167,7 +168,8 @@ def _conflict(conflict: RewindConflict, folder: str) -> str:
     where = f", {lines_named(conflict.ranges)}" if conflict.ranges else ""
     by = f" ({', '.join(visible(author.label) for author in conflict.by)})" if conflict.by else ""
     n_left, why = counted(len(conflict.entries), "change"), _LEFT.get(conflict.reason, conflict.reason)
-    return f"  {shown_path(conflict.file_path, folder)}{where}: {n_left} left, because {why}{by}"
+    because = f": {visible(conflict.message)}" if conflict.message else f", because {why}"
+    return f"  {shown_path(conflict.file_path, folder)}{where}: {n_left} left{because}{by}"
 
 
 def shown_path(path: str, folder: str) -> str:

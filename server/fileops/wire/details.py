@@ -423,12 +423,14 @@ class RewindConflict(TypedDict):
     """Canonical."""
     entries: list[str]
     """Their ids."""
-    reason: Literal["overlaps", "unknown_before", "recreated", "unsure", "not_kept", "editor"]
+    reason: Literal["overlaps", "unknown_before", "recreated", "unsure", "not_kept", "editor", "refused"]
     """Why it is left."""
     ranges: list[LineRange]
     """Of the present file."""
     by: list[By]
     """The authors of later changes."""
+    message: str | None
+    """Of what is refused: what is wrong with the file."""
 
 
 class RewindDetails(FailureDetails, Noticing, total=False):

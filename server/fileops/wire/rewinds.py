@@ -340,4 +340,5 @@ def _conflict(conflict: "RewindConflict") -> "ConflictDetails":
         "reason": conflict.reason,
         "ranges": ranges_of(conflict.ranges),
         "by": list(conflict.by),
+        "message": conflict.message,
     }

@@ -1947,10 +1947,12 @@ export interface RewindConflict {
   entries: string[];
   /** Canonical. */
   file_path: string;
+  /** Of what is refused: what is wrong with the file. */
+  message: string | null;
   /** Of the present file. */
   ranges: LineRange[];
   /** Why it is left. */
-  reason: 'editor' | 'not_kept' | 'overlaps' | 'recreated' | 'unknown_before' | 'unsure';
+  reason: 'editor' | 'not_kept' | 'overlaps' | 'recreated' | 'refused' | 'unknown_before' | 'unsure';
 }
 /** What a rewind did, or would do. */
 export interface RewindDetails {

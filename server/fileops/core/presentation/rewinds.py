@@ -12,6 +12,7 @@ _LEFT: dict[LeftReason, str] = {
     "recreated": "another file is there now",
     "unsure": "its author is not known",
     "not_kept": "its content is not kept",
+    "refused": "the file cannot be changed",
     "editor": "the text in the editor is not known",
 }
 
@@ -39,7 +40,8 @@ def left_line(conflict: RewindConflict) -> str:
     by = f" ({', '.join(by.label for by in conflict.by)})" if conflict.by else ""
     left = counted(len(conflict.entries), "change")
     verb = "is" if len(conflict.entries) == 1 else "are"
-    return f"{conflict.file_path}{where}: {left} {verb} left, because {_LEFT[conflict.reason]}{by}"
+    why = conflict.message or f"because {_LEFT[conflict.reason]}"
+    return f"{conflict.file_path}{where}: {left} {verb} left{':' if conflict.message else ','} {why}{by}"
 
 
 def _outcome(file: RewoundFile) -> str:

@@ -25,7 +25,7 @@ from fileops.core import text
 from fileops.core.decision import apply_decision
 from fileops.core.diff.contents import splices_between
 from fileops.core.merge.undo import Undone
-from fileops.core.presentation.failures import failure_text
+from fileops.core.presentation.failures import failure_message, failure_text
 from fileops.core.presentation.outputs import with_permissions
 from fileops.core.presentation.rewinds import rewind_question_texts, rewind_text
 from fileops.history.journal import History
@@ -62,7 +62,7 @@ from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import Committer, PlannedCommit
 from fileops.service.policy import Policy, question_about
 from fileops.service.restoration import Restoration, Undoer, planned_restoration, undone_file
-from fileops.service.rewind.files import FileRewind, executable_bit_without, rewind_of_file
+from fileops.service.rewind.files import FileRewind, executable_bit_without, is_usable, rewind_of_file, unknown_of
 from fileops.service.rewind.lineage import Lineages, follows_others
 from fileops.service.rewind.renames import Rename, may_be_one_file, renames_of
 from fileops.service.rewind.targets import MayRewind, entries_of
@@ -142,7 +142,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     # --- plan --------------------------------------------------------------------------------------------------
 
     def planned(self, request: RewindRequest, policy: Policy) -> PlannedRewind:
-        """Raises: UnknownTarget, TooManyFiles, NotDone."""
+        """Raises: UnknownTarget, TooManyFiles."""
         paths = tuple(self.fs.resolve(path) for path in request.paths)
         groups: dict[str, list[Entry]] = {}
         request = replace(request, paths=paths)
@@ -161,13 +161,13 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             raise TooManyFiles(n_files=len(groups), max_files=MAX_FILES)
         plans, conflicts = dict[str, PlannedFile](), list[RewindConflict]()
         for path, chosen in sorted(groups.items()):
+            if request.target.kind != "change_ids" and not any(map(is_usable, chosen)):
+                conflicts += unknown_of(path, chosen)
+                continue
             try:
                 plans[path] = self.planned_file(request, path, chosen, policy)
-            except DocumentUnknown:
-                ids = tuple(entry.entry_id for entry in chosen)
-                conflicts.append(RewindConflict(file_path=path, entries=ids, reason="editor"))
-            except FileOpsError as error:
-                raise NotDone(error=error, file_path=path, n_files=len(groups)) from error
+            except FileOpsError as error:  # it is left; the other files are undone nevertheless
+                conflicts.append(_left_by(error, path, chosen))
         if request.target.kind != "change_ids":
             self._plan_renames(groups, plans)
             self._leave_changed_renames(plans)
@@ -360,7 +360,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
         if self.request.plan is not None and self.request.plan != planned.plan:
             raise NotDone(error=PlanChanged(), work=work)
         if (self.request.fails_on_conflict and planned.conflicts) or not planned.files:
-            raise NotDone(error=UndoConflict(explanation="others have changed its text"), work=work)
+            raise NotDone(error=UndoConflict(explanation=_why_nothing(planned.conflicts)), work=work)
         return work
 
     def waiting(self, work: RewindWork, policy: Policy) -> tuple[int, ...]:
@@ -437,6 +437,21 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
         planned = work.known
         files = tuple(map(_before_writing, planned.files)) if isinstance(failure.error, PlanChanged) else ()
         return replace(result, plan=planned.plan, conflicts=planned.conflicts, n_left=planned.n_left, files=files)
+
+
+def _why_nothing(conflicts: Sequence[RewindConflict]) -> str:
+    """Why a rewind was not made, as a clause."""
+    if all(conflict.reason in {"refused", "not_kept"} for conflict in conflicts):
+        return "the files cannot be changed, or their contents are not kept"
+    return "others have changed its text"
+
+
+def _left_by(error: FileOpsError, path: str, chosen: Sequence[Entry]) -> RewindConflict:
+    """What is left of a file that cannot be read, or not be changed."""
+    ids = tuple(entry.entry_id for entry in chosen)
+    if isinstance(error, DocumentUnknown):
+        return RewindConflict(file_path=path, entries=ids, reason="editor")
+    return RewindConflict(file_path=path, entries=ids, reason="refused", message=failure_message(error))
 
 
 def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) -> str:

@@ -842,8 +842,9 @@
 ---@field by (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure)[] The authors of later changes.
 ---@field entries string[] Their ids.
 ---@field file_path string Canonical.
+---@field message? string Of what is refused: what is wrong with the file.
 ---@field ranges fileops.wire.LineRange[] Of the present file.
----@field reason 'editor'|'not_kept'|'overlaps'|'recreated'|'unknown_before'|'unsure' Why it is left.
+---@field reason 'editor'|'not_kept'|'overlaps'|'recreated'|'refused'|'unknown_before'|'unsure' Why it is left.
 
 ---@class (exact) fileops.wire.RewindDetails What a rewind did, or would do.
 ---@field also_changed_by? string Another one that changed the file.
