@@ -30,7 +30,7 @@ from fileops.ports import FileSystem
 from fileops.service.answers.shell_views import sightings_in
 from fileops.service.change_set import ChangeSetOperation
 from fileops.service.client.adapters import ClientAdapters, nothing
-from fileops.service.client.approval import Asking, ClientApproval
+from fileops.service.client.approval import ClientApproval
 from fileops.service.client.edits import ClientEdits
 from fileops.service.client.folders import WorkspaceFolders, own_folder
 from fileops.service.client.record import ClientRecord
@@ -234,15 +234,37 @@ class FileOps:
         )
 
     async def edit(self, request: EditRequest) -> EditResult:
-        """`edit`, `multi_edit` and `write`."""
+        """`edit`, `multi_edit` and `write`: what happens on the loop around the steps in a worker thread."""
+        session, token = self._sessions.get(request.session_id), CancelToken()
+        made, step = request, partial(self._editor.start, request)  # made: with the strings that the client corrected
         with self._in_flight.editing(request.session_id, request.file_path):
-            return await self._edit(request)
+            with self._approval.asking(request.session_id, session) as asking:
+                while True:
+                    async with self._path_locks.acquire(request.file_path, shared=False):
+                        await self._in_flight.answered(request.session_id, request.file_path)
+                        await self._folders.resolve_above(request.file_path)
+                        policy = self._approval.policy(request.session_id, session)
+                        result = await self._workers.run(token, partial(step, policy, token), request.file_path)
+                        if isinstance(result, EditResult) and result.edit_id is not None:
+                            self.files.note_commit(made, result)
+                    match result:
+                        case Proposal():
+                            decision = await asking.decide(result.question)
+                            step = partial(self._editor.resume, made, proposal=result, decision=decision)
+                            continue
+                        case NeedsCorrection():
+                            if (corrected := await self._corrected(made, result)) is not None:
+                                made, step = corrected, partial(self._editor.start, corrected)
+                                continue
+                            result = result.failed
+                        case EditResult():
+                            pass
+                    break
+                asking.settle(result.error)
+            return self._noted(request, session, result)
 
-    async def _edit(self, request: EditRequest) -> EditResult:
-        session = self._sessions.get(request.session_id)
-        with self._approval.asking(request.session_id, session) as asking:
-            result = await self._edited(request, session, asking)
-            asking.settle(result.error)
+    def _noted(self, request: EditRequest, session: OpenSession, result: EditResult) -> EditResult:
+        """Return the result of an edit, after all that is kept and published about it on the loop."""
         note_outcome(result)
         if session.is_closed:
             self.files.drop_record(request.session_id, request.file_path)
@@ -270,30 +292,6 @@ class FileOps:
                 self._note_sighting(sighting, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
 
         when_delivered(count)
-
-    async def _edited(self, request: EditRequest, session: OpenSession, asking: Asking) -> EditResult:
-        token = CancelToken()
-        step = partial(self._editor.start, request)
-        while True:
-            async with self._path_locks.acquire(request.file_path, shared=False):
-                await self._in_flight.answered(request.session_id, request.file_path)
-                await self._folders.resolve_above(request.file_path)
-                policy = self._approval.policy(request.session_id, session)
-                result = await self._workers.run(token, partial(step, policy, token), request.file_path)
-                if isinstance(result, EditResult) and result.edit_id is not None:
-                    self.files.note_commit(request, result)
-            match result:
-                case Proposal():
-                    decision = await asking.decide(result.question)
-                    step = partial(self._editor.resume, request, proposal=result, decision=decision)
-                case NeedsCorrection():
-                    corrected = await self._corrected(request, result)
-                    if corrected is None:
-                        return result.failed
-                    request = corrected
-                    step = partial(self._editor.start, request)
-                case EditResult():
-                    return result
 
     async def apply_patch(self, request: PatchRequest) -> ChangeSetResult:
         """Make the changes that a patch says, together, or none of them."""
