@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.shared_daemon import LspClient, SharedDaemon, shared_daemon, until_recorded
+from support.shared_daemon import LspClient, SharedDaemon, code_of, shared_daemon, until_recorded
 
 N_GAMES = 25
 NAMES = ("a.txt", "b.txt", "c.txt", "d/a.txt")
@@ -116,6 +116,24 @@ async def test_rename_with_an_edit_in_one_command_loses_and_doubles_nothing_of_o
     if others != "of the old name":
         assert words["by the person, in b"] == 1
     assert words["first"] == words["third"] == 1, texts(project)
+
+
+@pytest.mark.parametrize("place", ["/", "above"])
+async def test_command_of_an_agent_that_names_a_folder_of_several_projects_is_no_author(
+    project: Path, place: str
+) -> None:
+    folder = Path("/") if place == "/" else project.parent
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(project)
+        await until_recorded(editor, project)
+        agent = await daemon.agent(folder)
+        command_id = (await agent.call("fileops/beginCommand", {"label": "make"}))["command_id"]
+        (project / "b.txt").write_text("by the person\n")
+        await agent.call("fileops/endCommand", {"command_id": command_id})
+        (entry,) = (await editor.call("fileops/log", {"file_path": str(project / "b.txt")}))["entries"]
+        assert entry["by"]["kind"] == "outside"
+        assert code_of(await agent.call("fileops/rewind", {"command_id": command_id})) is not None
+    assert (project / "b.txt").read_text() == "by the person\n"
 
 
 async def test_games_of_an_agent_and_a_person_at_machine_pace_lose_no_text_of_the_person(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from fileops.core.roots import is_inside
 from fileops.model.record import Command
 from fileops.model.sessions import SessionName
 from fileops.platform.steady_clock import steady_time
+from fileops.record import git
 
 MAX_OPEN_S = 2 * 3600.0  # a host that died says no end
 LINGERING_S = 10.0  # how long after its end such a program may go on to write
@@ -159,20 +160,23 @@ class CommandWindows:
             window.command for window in self._windows.values() if window.ended is None and window.began > oldest
         )
 
-    def open_between(self, path: str, since: int, until: int) -> OpenCommands:
-        """The commands that were open at some time between two edges, and whose session's roots have `path`."""
+    def open_between(self, path: str, project: str, since: int, until: int) -> OpenCommands:
+        """The commands that were open at some time between two edges, and whose sessions work on `path`.
+
+        Args: project: the recorded folder that contains the path.
+        """
         oldest = self._now() - MAX_OPEN_S
         found = [
             window
             for window in self._windows.values()
             if window.was_open(since, until)
             and (window.ended is not None or window.began > oldest)
-            and covers(window.command, path)
+            and covers(window.command, path, project)
         ]
         is_certain = not found or any(window.was_open_throughout(since, until) for window in found)
         return OpenCommands(tuple(window.command for window in found), is_certain)
 
-    def lingering(self, path: str, began: float, ended: float) -> tuple[Command, ...]:
+    def lingering(self, path: str, project: str, began: float, ended: float) -> tuple[Command, ...]:
         """The commands that have ended, and may still have a program that wrote `path` between two steady times.
 
         These were started in the background, or their end was not reported.
@@ -183,7 +187,7 @@ class CommandWindows:
             if (window.command.is_background or window.command.is_lost)
             and window.ended is not None
             and began - LINGERING_S <= window.ended <= ended
-            and covers(window.command, path)
+            and covers(window.command, path, project)
         )
 
     def _open_of(self, session_id: SessionName, host_id: str | None) -> Command | None:
@@ -213,6 +217,13 @@ class CommandWindows:
         return command
 
 
-def covers(command: Command, path: str) -> bool:
-    """Whether a command's session works in a folder with this canonical path."""
-    return any(is_inside(root, path) for root in command.roots)
+def covers(command: Command, path: str, project: str) -> bool:
+    """Whether a command's session works in a folder with this canonical path.
+
+    An agent names its folders itself, and `/` contains everything. So a folder above a project counts only if the
+    project is a part of it: a repository in another one, and not one of several in a folder, or at home.
+    """
+    return any(
+        is_inside(root, path) and (is_inside(project, root) or git.project_of(root) is not None)
+        for root in command.roots
+    )

@@ -49,10 +49,11 @@ class Observed(Struct, frozen=True, kw_only=True):
 
     before_data, after_data: the contents, None where they are not kept, or in the store already. began, read,
     is_certain: see attribution.Observation; on the steady clock. time: when it was read, in seconds since the epoch.
-    is_open: whether an editor has the file open.
+    is_open: whether an editor has the file open. root: of the recorded folder.
     """
 
     path: str
+    root: str
     before: Known | None
     after: Known | None
     before_data: bytes | None
@@ -125,8 +126,8 @@ class EntryWriter:
 
     # --- observed changes --------------------------------------------------------------------------------------
 
-    def write(self, change: Observed, root: str) -> None:
-        """Make the entries of an observed change. Args: root: of the recorded folder."""
+    def write(self, change: Observed) -> None:
+        """Make the entries of an observed change."""
         saves = self._saves_near(change)
         parts = self._parts(change, saves)
         is_certain = parts[0].evidence == "save" and len(parts) == 1
@@ -134,7 +135,7 @@ class EntryWriter:
         if not is_settled:
             parts = parts[-1:]  # a save between two contents divides the change once that is certain
         with self._store.transaction():
-            kept = self._written(change, parts, _identity(change, root), is_settled=is_settled)
+            kept = self._written(change, parts, _identity(change), is_settled=is_settled)
         if kept is None:
             return
         if not is_settled or change.is_open:
@@ -223,7 +224,7 @@ class EntryWriter:
             for other in self._unsettled
             if needs_text and other.observed.path == change.path and other.observed.read > change.read
         ]
-        lingering = self._windows.lingering(change.path, change.began, change.read)
+        lingering = self._windows.lingering(change.path, change.root, change.began, change.read)
         return attribute(observation, saves=saves, lingering=lingering, later_texts=later)
 
     def _text(self, version: Known | None, data: bytes | None) -> str | None:
@@ -442,12 +443,12 @@ class EntryWriter:
         return replace(entry, added=added, removed=removed)
 
 
-def _identity(change: Observed, root: str) -> Identity | None:
+def _identity(change: Observed) -> Identity | None:
     """Of a file that appeared or vanished with a known content; None for an empty one, which any file may be."""
     known = change.after if change.before is None else change.before if change.after is None else None
     if known is None or known.digest is None or not known.inode or not known.size_bytes or change.gap is not None:
         return None
-    return Identity(root, known.inode, known.mtime_ns, known.size_bytes)
+    return Identity(change.root, known.inode, known.mtime_ns, known.size_bytes)
 
 
 def _is_same_writer(previous: Entry, entry: Entry) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from fileops.core.roots import is_inside
 from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.record.content import MAX_BYTES
 from fileops.record.git_process import GitFailed, answering, ask
@@ -81,6 +82,13 @@ def top_of(folder: str) -> str | None:
         if parent == at:
             return None
         at = parent
+
+
+def project_of(folder: str) -> str | None:
+    """The top of the work tree of a canonical folder. None outside of git; the home folder and those above are none."""
+    top = top_of(folder)
+    home = os.path.realpath(os.path.expanduser("~"))
+    return None if top is None or is_inside(top, home) else top
 
 
 def is_top(folder: str) -> bool:

@@ -976,18 +976,19 @@ class Recorder:
         else:
             folder.files[path] = after
         now = self._now()
-        open_commands = self._open_since(path, touch)
+        open_commands = self._open_since(folder, path, touch)
         typist = self._dropped_by.pop(path, None) or _typist_of(documents, found, touch.began)
         observed = Observed(
-            path=path, before=before, after=after, before_data=None, after_data=None if found is None else found.data,
+            path=path, root=folder.root, before=before, after=after, before_data=None,
+            after_data=None if found is None else found.data,
             began=touch.began, read=now, time=self._wall(), commands=open_commands.commands,
             is_certain=open_commands.is_certain, typed_by=typist, is_open=bool(documents), found=touch.found,
             gap=touch.gap,
         )  # fmt: skip
         self._queue_change(folder, observed)
 
-    def _open_since(self, path: str, touch: _Touch) -> OpenCommands:
-        return self.windows.open_between(path, touch.since, self.windows.edge)
+    def _open_since(self, folder: Folder, path: str, touch: _Touch) -> OpenCommands:
+        return self.windows.open_between(path, folder.root, touch.since, self.windows.edge)
 
     # --- writing -----------------------------------------------------------------------------------------------
 
@@ -1090,7 +1091,7 @@ class Recorder:
         for folder, observed in changes:
             change = self._with_blob(observed, blobs)
             if change is not None:
-                self._writer.write(change, folder.root)
+                self._writer.write(change)
             # It is the content before the next change, also if this one made no entry with contents.
             if observed.after_data is not None:
                 self.store.put(observed.after_data)
@@ -1171,17 +1172,17 @@ class Recorder:
         documents = self._documents.documents_at(path) if is_typed else ()
         typist = next((document.person for document in documents), None)
         data = edit.before.data if edit.before.exists and before is not None and before.content == "kept" else None
-        open_commands = self._open_since(path, touch)
+        open_commands = self._open_since(folder, path, touch)
         change = Observed(
-            path=path, before=known, after=before, before_data=None, after_data=data, began=touch.began,
-            read=self._now(), time=self._wall(), commands=open_commands.commands, is_certain=open_commands.is_certain,
-            typed_by=typist,
+            path=path, root=folder.root, before=known, after=before, before_data=None, after_data=data,
+            began=touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
+            is_certain=open_commands.is_certain, typed_by=typist,
         )  # fmt: skip
 
         def write() -> None:
             found = self._with_blob(change, _blobs_before([(folder, change)]))
             if found is not None and (found.before is None or found.before.digest is not None):
-                self._writer.write(found, folder.root)
+                self._writer.write(found)
 
         self._queue(folder.root, write)
 

@@ -1,11 +1,14 @@
 """Which commands are open, and which may still have a program that writes."""
 
+import os
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
 from fileops.model.record import Command
 from fileops.model.sessions import SessionName
-from fileops.record.command_windows import LINGERING_S, MAX_OPEN, MAX_OPEN_S, REMEMBERED_S, CommandWindows
+from fileops.record.command_windows import LINGERING_S, MAX_OPEN, MAX_OPEN_S, REMEMBERED_S, CommandWindows, covers
 from support.clock import Clock
 
 
@@ -43,7 +46,7 @@ def test_command_was_open_between_edges(windows: CommandWindows, since: int, unt
     """Its begin is edge 1, its end edge 2. It is the only candidate if no time between is outside of it."""
     begin(windows)
     windows.end(SessionName("codex:1"), None)
-    found = windows.open_between("/p/a.py", since, until)
+    found = windows.open_between("/p/a.py", "/p", since, until)
     assert ["c" for _ in found.commands] == expected
     assert found.is_certain is ((since, until) == (1, 1) or not expected)
 
@@ -51,14 +54,14 @@ def test_command_was_open_between_edges(windows: CommandWindows, since: int, unt
 def test_time_within_one_of_two_commands_is_certain(windows: CommandWindows) -> None:
     outer, inner = begin(windows), begin(windows, "gemini:1")
     windows.end(SessionName("gemini:1"), None)
-    found = windows.open_between("/p/a.py", 1, 3)
+    found = windows.open_between("/p/a.py", "/p", 1, 3)
     assert [command.command_id for command in found.commands] == [outer.command_id, inner.command_id]
     assert found.is_certain
 
 
 def test_command_is_open_for_the_files_of_its_roots_only(windows: CommandWindows) -> None:
     begin(windows)
-    assert [bool(windows.open_between(path, 1, 1).commands) for path in ("/p/a", "/p", "/pp/a", "/q")] == [
+    assert [bool(windows.open_between(path, "/p", 1, 1).commands) for path in ("/p/a", "/p", "/pp/a", "/q")] == [
         True, True, False, False,
     ]  # fmt: skip
 
@@ -95,9 +98,9 @@ def test_command_without_an_end_ends_after_two_hours(
 ) -> None:
     begin(windows)
     clock.now += MAX_OPEN_S - 1
-    assert windows.open_between("/p/a", 1, 1).commands
+    assert windows.open_between("/p/a", "/p", 1, 1).commands
     clock.now += 1
-    assert not windows.open_between("/p/a", 1, 1).commands
+    assert not windows.open_between("/p/a", "/p", 1, 1).commands
     assert windows.open == ()
     windows.expire()
     assert told[-1].is_lost
@@ -124,8 +127,8 @@ def test_command_lingers_only_if_it_is_in_the_background_or_lost(windows: Comman
         (1000 + LINGERING_S, ["background:1", "lost:1"]),
         (1000.1 + LINGERING_S, []),
     ):
-        assert [command.session_id for command in windows.lingering("/p/a", began, began + 101)] == sessions
-    assert windows.lingering("/q/a", 1000, 1000) == ()
+        assert [command.session_id for command in windows.lingering("/p/a", "/p", began, began + 101)] == sessions
+    assert windows.lingering("/q/a", "/q", 1000, 1000) == ()
 
 
 def test_commands_without_an_end_are_bounded(windows: CommandWindows) -> None:
@@ -139,3 +142,24 @@ def test_clock_that_goes_back_ends_no_command_before_its_begin(windows: CommandW
     ended = windows.end(SessionName("codex:1"), None)
     assert ended is not None
     assert ended.ended == command.began
+
+
+def test_command_covers_no_project_below_its_folder(tmp_path: Path) -> None:
+    """An agent may name a folder of several projects, or the root of the disk."""
+    for folder in ("one/.git/refs", "two", "top/.git/refs", "top/nested/.git"):
+        (tmp_path / folder).mkdir(parents=True)
+    for head in ("one/.git/HEAD", "top/.git/HEAD", "top/nested/.git/HEAD"):
+        (tmp_path / head).touch()
+    home = os.path.expanduser("~")
+
+    def covered(root: object, project: object) -> bool:
+        command = Command(
+            command_id="c-1", session_id=SessionName("bot"), label="bot", began=0, roots=(str(root),), turn_id=None
+        )
+        return covers(command, f"{project}/file", str(project))
+
+    above = ("/", os.path.dirname(home), home, tmp_path)
+    assert not any(covered(root, project) for root in above for project in (tmp_path / "one", tmp_path / "two"))
+    assert covered(tmp_path / "one", tmp_path / "one")
+    assert covered(tmp_path / "top", tmp_path / "top" / "nested")
+    assert not covered(tmp_path / "one", tmp_path / "two")

@@ -27,10 +27,6 @@ def known(content: str | None, inode: int = 1, mtime_ns: int = 1) -> Known | Non
     )
 
 
-def root_of(change: Observed) -> str:
-    return "/" + change.path.split("/")[1]
-
-
 def observed(
     path: str, before: str | None, after: str | None, at: float, *commands: Command, inode: int = 1, mtime_ns: int = 1
 ) -> Observed:
@@ -38,8 +34,9 @@ def observed(
         return None if content is None else content.encode()
 
     return Observed(
-        path=path, before=known(before, inode, mtime_ns), after=known(after, inode, mtime_ns), before_data=data(before),
-        after_data=data(after), began=at, read=at, time=at, commands=commands,
+        path=path, root="/" + path.split("/")[1], before=known(before, inode, mtime_ns),
+        after=known(after, inode, mtime_ns), before_data=data(before), after_data=data(after), began=at, read=at,
+        time=at, commands=commands,
     )  # fmt: skip
 
 
@@ -48,7 +45,7 @@ def outline(changes: list[Observed]) -> list[tuple[str, str, bool]]:
     store = RecordStore(None)
     writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
     for change in changes:
-        writer.write(change, root_of(change))
+        writer.write(change)
     found, _ = store.entries(LogQuery())
     store.close()
     return [(entry.kind, entry.path, bool(entry.moved_from or entry.moved_to)) for entry in reversed(found)]
