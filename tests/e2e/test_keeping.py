@@ -224,3 +224,52 @@ async def test_change_that_is_being_undone_in_an_editor_is_not_kept(daemon: Shar
     editor.answers["workspace/applyEdit"] = apply
     undone = await editor.call("fileops/rewind", {"change_ids": [place["change_id"]], "approved": True})
     assert (undone["status"], await keeping[0]) == ("success", {"keep_id": None, "n_entries": 0, "n_changes": 0})
+
+
+async def test_lists_and_all_are_of_the_clients_folders(
+    daemon: SharedDaemon, folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """R-UI-5: what an agent did in another project is neither listed, nor kept, nor undone from here."""
+    other = tmp_path_factory.mktemp("other")
+    paths = [folder / "a.txt", other / "b.txt"]
+    for path in paths:
+        path.write_text("one\ntwo\nthree\n")
+    here, there = await daemon.editor(folder), await daemon.editor(other)
+    agent = await daemon.agent(folder, other)
+    await until_recorded(here, folder, other)
+    turn_id = (await agent.call("fileops/beginTurn", {"title": "both"}))["turn_id"]
+    for path in paths:
+        await agent.read(path)
+        assert code_of(await agent.edit(path, "two", "2")) is None
+
+    async def shown(editor: LspClient) -> tuple[list[str], list[str]]:
+        entries = (await editor.call("fileops/log", {}))["entries"]
+        return [file["file_path"] for file in (await _unkept(editor))["files"]], [entry["path"] for entry in entries]
+
+    assert [await shown(here), await shown(there)] == [([str(path)], [str(path)]) for path in paths]
+    assert len((await here.call("fileops/unkept", {"root": str(other)}))["files"]) == 1
+    kept = await here.call("fileops/keep", {"all": True})
+    assert kept["n_entries"] == 1
+    assert [file["file_path"] for file in (await _unkept(there))["files"]] == [str(paths[1])]
+    await here.call("fileops/undoKeep", {"keep_id": kept["keep_id"]})
+
+    for target in ("turn_id", "all_since_turn"):
+        undone = await here.call("fileops/rewind", {target: turn_id, "approved": True})
+        assert [file["file_path"] for file in undone["details"]["files"]] == [str(paths[0])]
+        assert [path.read_text().splitlines()[1] for path in paths] == ["two", "2"]
+        redone = await here.call("fileops/rewind", {"rewind_id": undone["details"]["rewind_id"], "approved": True})
+        assert redone["status"] == "success"
+
+
+async def test_undo_since_a_turn_is_of_its_session_or_of_all_agents(daemon: SharedDaemon, folder: Path) -> None:
+    """R-REW-1."""
+    editor = await daemon.editor(folder)
+    await until_recorded(editor, folder)
+    turns: list[str] = []
+    for n, host in enumerate(("first", "second")):
+        agent = await daemon.agent(folder, host=host)
+        turns.append((await agent.call("fileops/beginTurn", {"title": host}))["turn_id"])
+        assert code_of(await agent.call("fileops/write", {"file_path": f"{folder}/{n}.txt", "content": "x\n"})) is None
+    for target, n_files in (("since_turn", 1), ("all_since_turn", 2)):
+        preview = await editor.call("fileops/rewind", {target: turns[0], "dry_run": True})
+        assert len(preview["details"]["files"]) == n_files

@@ -884,10 +884,20 @@ class FileOpsClient(Requests):
         return self._portal.call(self._async.blame(file_path))
 
     def unkept(
-        self, *, file_path: FilePath | None = None, session_id: str | None = None, turn_id: str | None = None
+        self,
+        *,
+        file_path: FilePath | None = None,
+        root: FilePath | None = None,
+        session_id: str | None = None,
+        turn_id: str | None = None,
     ) -> Unkept:
-        """Return the places that agents changed and that your user has not kept yet."""
-        return self._portal.call(self._async.unkept(file_path=file_path, session_id=session_id, turn_id=turn_id))
+        """Return the places that agents changed and that your user has not kept yet.
+
+        root: in this folder; without it and `file_path`, in the client's folders.
+        """
+        return self._portal.call(
+            self._async.unkept(file_path=file_path, root=root, session_id=session_id, turn_id=turn_id)
+        )
 
     def keep(
         self,
@@ -928,6 +938,7 @@ class FileOpsClient(Requests):
         command_id: str | None = None,
         turn_id: str | None = None,
         since_turn: str | None = None,
+        all_since_turn: str | None = None,
         session_id: str | None = None,
         rewind_id: str | None = None,
         paths: Iterable[FilePath] | None = None,
@@ -956,6 +967,7 @@ class FileOpsClient(Requests):
                 command_id=command_id,
                 turn_id=turn_id,
                 since_turn=since_turn,
+                all_since_turn=all_since_turn,
                 session_id=session_id,
                 rewind_id=rewind_id,
                 paths=paths,

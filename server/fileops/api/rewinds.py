@@ -21,7 +21,7 @@ async def blame(service: "FileOps", params: wire.BlameParams) -> wire.BlameResul
 
 async def unkept(service: "FileOps", params: wire.UnkeptParams) -> UnkeptResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
-    found = service.rewinds.unkept(params.file_path, of, params.turn_id)
+    found = service.rewinds.unkept(params.file_path, of, params.turn_id, root=params.root)
     return await _checked(found, ".file_path")
 
 

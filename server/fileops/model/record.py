@@ -267,11 +267,13 @@ class Command(Struct, frozen=True, kw_only=True):
 class LogQuery(Struct, frozen=True, kw_only=True):
     """Which entries to list; None does not restrict.
 
-    path: a canonical file or folder, with all in it. since: seconds since the epoch. before: the id of an entry; older
-    ones are listed. in_force: without those that were undone. sessions: own entries of one of these sessions.
+    path: a canonical file or folder, with all in it. folders: only in one of these. since: seconds since the epoch.
+    before: the id of an entry; older ones are listed. in_force: without those that were undone. sessions: own entries
+    of one of these sessions.
     """
 
     path: str | None = None
+    folders: tuple[str, ...] | None = None
     session_id: SessionName | None = None
     turn_id: str | None = None
     command_id: str | None = None

@@ -11,7 +11,15 @@ from fileops.model.record import By, Command, CountedTurn, Entry
 from fileops.model.sessions import SessionName
 
 TargetKind = Literal[
-    "entry_id", "entry_ids", "command_id", "turn_id", "since_turn", "session_id", "rewind_id", "change_ids"
+    "entry_id",
+    "entry_ids",
+    "command_id",
+    "turn_id",
+    "since_turn",
+    "all_since_turn",
+    "session_id",
+    "rewind_id",
+    "change_ids",
 ]
 RewindOutcome = Literal["modified", "removed", "created", "unchanged"]
 # Why something of a target is left: others changed the text again; the content before is not known; another file is in
@@ -45,7 +53,9 @@ class FileStep(Struct, frozen=True):
 
 
 class RewindTarget(Struct, frozen=True):
-    """Whose entries are undone. since_turn: that turn and all later ones of its session. change_ids: see UnkeptChange.
+    """Whose entries are undone. since_turn: that turn and all later ones of its session.
+
+    all_since_turn: that turn, and those of all sessions that began since. change_ids: see UnkeptChange.
 
     ids: one, or several of entry_ids and change_ids.
     """
@@ -278,13 +288,17 @@ class UnkeptResult(Struct, frozen=True, kw_only=True):
 
 
 class KeepRequest(Struct, frozen=True, kw_only=True):
-    """Which changes a person has accepted. All there are if none are named."""
+    """Which changes a person has accepted. All there are if none are named.
+
+    folders: only in one of these, but for changes and entries that are named; None for all.
+    """
 
     entry_ids: tuple[str, ...] | None = None
     change_ids: tuple[str, ...] | None = None
     file_path: str | None = None
     turn_id: str | None = None
     session_id: SessionName | None = None
+    folders: tuple[str, ...] | None = None
 
 
 class KeepOutcome(Struct, frozen=True, kw_only=True):

@@ -465,6 +465,9 @@ class RecordStore:
                 require("path = ?", path)
             else:  # "/" is followed by "0"
                 require("(path = ? OR path > ? AND path < ?)", path, folder + b"/", folder + b"0")
+        if query.folders is not None:
+            condition, of = _in_folders(query.folders)
+            require(condition, *of)
         for column, wanted in (
             ("session_id", query.session_id), ("turn_id", query.turn_id), ("command_id", query.command_id),
             ("rewind_id", query.rewind_id), ("by", query.by), ("kept", query.kept),
@@ -603,18 +606,22 @@ class RecordStore:
         return msgspec.msgpack.decode(rows[0][0], type=Turn) if rows else None
 
     def turns(
-        self, *, session_ids: tuple[SessionName, ...] | None = None, root: str | None = None, limit: int | None = None
+        self,
+        *,
+        session_ids: tuple[SessionName, ...] | None = None,
+        folders: tuple[str, ...] | None = None,
+        limit: int | None = None,
     ) -> list[CountedTurn]:
-        """Return turns, the newest first. Args: root: of turns with entries in this folder, or without entries."""
-        folder = b"" if root is None else os.fsencode(root.rstrip("/"))
+        """Return turns, the newest first. Args: folders: only with entries in one of these, or without entries."""
         conditions, values = ["1"], list[object]()
         if session_ids is not None:
             conditions.append(f"turn.session_id IN ({', '.join('?' * len(session_ids))})")
             conditions.append(f"({_HAS_HOST_ID.format('turn.session_id')} OR began >= ?)")
             values += [*session_ids, self.named_since]
-        if root is not None:
-            conditions.append("(path > ? AND path < ? OR path IS NULL)")
-            values += [folder + b"/", folder + b"0"]
+        if folders is not None:
+            condition, of = _in_folders(folders)
+            conditions.append(f"({condition} OR path IS NULL)")
+            values += of
         sql = (
             "SELECT turn.body, count(path), count(DISTINCT path), count(undone_by) "
             "FROM turn LEFT JOIN entry USING (turn_id) "
@@ -842,3 +849,10 @@ def _encoded(path: str | None) -> bytes | None:
 
 def _decoded(path: bytes | None) -> str | None:
     return None if path is None else os.fsdecode(path)
+
+
+def _in_folders(folders: Sequence[str]) -> tuple[str, list[object]]:
+    """The condition that a path is in one of these folders, and its values. "/" is followed by "0"."""
+    names = [os.fsencode(folder.rstrip("/")) for folder in folders]
+    condition = " OR ".join(["path > ? AND path < ?"] * len(names)) or "0"
+    return f"({condition})", [end for name in names for end in (name + b"/", name + b"0")]

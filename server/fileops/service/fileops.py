@@ -141,6 +141,7 @@ class FileOps:
             files=self.files,
             workers=self._workers,
             undoer=self.edits.undoer,
+            scope=self._scope,
         )
         self.record = ClientRecord(
             workspace.recorder,
@@ -149,6 +150,7 @@ class FileOps:
             self._workers,
             is_agent=client.is_agent,
             is_hidden=self._is_hidden,
+            scope=self._scope,
         )
         self.set_folders(workspace_folders)
         self.work = ClientWork(
@@ -159,6 +161,7 @@ class FileOps:
             workspace.record,
             self.run_on_disk,
             is_agent=client.is_agent,
+            scope=self._scope,
         )
         self._on_work_waits: Callable[[], None] = nothing
         self.bash = self._new_command_runner()  # None if commands are not served
@@ -454,6 +457,10 @@ class FileOps:
         See WorkspaceFolders.set.
         """
         self._folders.set((*workspace_folders, *self.settings.roots))
+
+    def _scope(self) -> tuple[str, ...] | None:
+        """The folders that lists and "all" are of if nothing is named: those of a person's editor or terminal."""
+        return self._folders.shown if self._client.is_editor else None
 
     @property
     def folders(self) -> tuple[str, ...]:

@@ -45,7 +45,9 @@ class RewindParams(Params, frozen=True, kw_only=True):
     turn_id: str | None = None
     """A turn."""
     since_turn: str | None = None
-    """This turn of its session, and all later ones."""
+    """This turn, and all later ones of its session."""
+    all_since_turn: str | None = None
+    """This turn, and all turns of all sessions that began since."""
     session_id: str | None = None
     """All of a session."""
     rewind_id: str | None = None
@@ -71,7 +73,8 @@ class RewindParams(Params, frozen=True, kw_only=True):
 
 
 _TARGETS: tuple[TargetKind, ...] = (
-    "entry_id", "entry_ids", "change_ids", "command_id", "turn_id", "since_turn", "session_id", "rewind_id",
+    "entry_id", "entry_ids", "change_ids", "command_id", "turn_id", "since_turn", "all_since_turn",
+    "session_id", "rewind_id",
 )  # fmt: skip
 
 
@@ -94,6 +97,8 @@ class UnkeptParams(Params, frozen=True, kw_only=True):
 
     file_path: str | None = None
     """Absolute: only this file."""
+    root: str | None = None
+    """Absolute: only in this folder. Without it and `file_path`: in the client's folders."""
     session_id: str | None = None
     """Only those of this session."""
     turn_id: str | None = None

@@ -207,7 +207,7 @@ def test_turns_are_counted_and_listed_newest_first(store: RecordStore) -> None:
 
     assert listed() == [("t-3", 0, 0, 0), ("t-2", 1, 1, 0), ("t-1", 3, 2, 1)]
     assert listed(limit=1) == [("t-3", 0, 0, 0)]
-    assert listed(root="/p") == [("t-3", 0, 0, 0), ("t-1", 3, 2, 1)]
+    assert listed(folders=("/p",)) == [("t-3", 0, 0, 0), ("t-1", 3, 2, 1)]
     assert listed(session_ids=("s-2",)) == [("t-2", 1, 1, 0)]
 
 

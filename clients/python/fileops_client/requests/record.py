@@ -62,10 +62,20 @@ class RecordRequests(Sender):
         return msgspec.convert(answer["lines"], tuple[BlamedLines, ...])
 
     async def unkept(
-        self, *, file_path: FilePath | None = None, session_id: str | None = None, turn_id: str | None = None
+        self,
+        *,
+        file_path: FilePath | None = None,
+        root: FilePath | None = None,
+        session_id: str | None = None,
+        turn_id: str | None = None,
     ) -> Unkept:
-        """Return the places that agents changed and that your user has not kept yet."""
-        params = given(file_path=path_or_none(file_path), session_id=session_id, turn_id=turn_id)
+        """Return the places that agents changed and that your user has not kept yet.
+
+        root: in this folder; without it and `file_path`, in the client's folders.
+        """
+        params = given(
+            file_path=path_or_none(file_path), root=path_or_none(root), session_id=session_id, turn_id=turn_id
+        )
         return msgspec.convert(await self.request("fileops/unkept", params), Unkept)
 
     async def keep(
@@ -107,6 +117,7 @@ class RecordRequests(Sender):
         command_id: str | None = None,
         turn_id: str | None = None,
         since_turn: str | None = None,
+        all_since_turn: str | None = None,
         session_id: str | None = None,
         rewind_id: str | None = None,
         paths: Iterable[FilePath] | None = None,
@@ -134,6 +145,7 @@ class RecordRequests(Sender):
             command_id=command_id,
             turn_id=turn_id,
             since_turn=since_turn,
+            all_since_turn=all_since_turn,
             session_id=session_id,
             rewind_id=rewind_id,
             paths=None if paths is None else [path_of(path) for path in paths],

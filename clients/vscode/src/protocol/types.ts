@@ -2025,8 +2025,10 @@ export interface RewindParams {
   command_id?: string | null;
   /** A turn. */
   turn_id?: string | null;
-  /** This turn of its session, and all later ones. */
+  /** This turn, and all later ones of its session. */
   since_turn?: string | null;
+  /** This turn, and all turns of all sessions that began since. */
+  all_since_turn?: string | null;
   /** All of a session. */
   session_id?: string | null;
   /** A rewind, which is redone. */
@@ -2728,6 +2730,8 @@ export interface UnkeptParams {
   partialResultToken?: string | number | null;
   /** Absolute: only this file. */
   file_path?: string | null;
+  /** Absolute: only in this folder. Without it and `file_path`: in the client's folders. */
+  root?: string | null;
   /** Only those of this session. */
   session_id?: string | null;
   /** Only those of this turn. */

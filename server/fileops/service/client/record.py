@@ -51,14 +51,20 @@ class ClientRecord:
         *,
         is_agent: bool,
         is_hidden: Callable[..., bool],
+        scope: Callable[[], tuple[str, ...] | None],
     ) -> None:
-        """Args: is_hidden: whether the client must not know of a file with one of these names."""
+        """Take what the client's requests need.
+
+        Args: is_hidden: whether the client must not know of a file with one of these names. scope: the folders that
+        lists are of if nothing else is named; None for all.
+        """
         self._is_hidden = is_hidden
         self._recorder = recorder
         self._fs = fs
         self._names = names
         self._workers = workers
         self._is_agent = is_agent
+        self._scope = scope
 
     @property
     def recorder(self) -> "Recorder":
@@ -70,7 +76,8 @@ class ClientRecord:
     async def log(self, query: LogQuery, file_path: str | None, root: str | None) -> tuple[list[Entry], bool]:
         """Return entries, the newest first, and whether there are more.
 
-        Raises: NotRecorded. Args: file_path, root: as given; `root` counts only without `file_path`.
+        Raises: NotRecorded. Args: file_path, root: as given; `root` counts only without `file_path`; without
+        both, the entries are of the client's folders.
         """
         recorder = self.recorder
         await recorder.flush()
@@ -80,7 +87,7 @@ class ClientRecord:
             path = None if given is None else self._canonical(given)
             if query.before is not None and recorder.store.entry(query.before) is None:
                 raise NotRecorded(f"There is no entry {query.before}.")
-            return self._visible(replace(query, path=path))
+            return self._visible(replace(query, path=path, folders=self._scope() if path is None else None))
 
         return await self._run(look)
 

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_OF_MANY_PROJECTS = {"turn_id", "since_turn", "all_since_turn", "session_id"}  # targets that a project has a part of
+
 
 class ClientRewinds:
     def __init__(
@@ -55,8 +57,9 @@ class ClientRewinds:
         files: SessionFiles,
         workers: SharedWorkers,
         undoer: UndoOperation,
+        scope: "Callable[[], tuple[str, ...] | None]",
     ) -> None:
-        """Args: undoer: plans the undo of what was written, if a later file cannot be."""
+        """Args: undoer: plans undos. scope: the folders that lists and "all" are of; None for all."""
         self._workspace = workspace
         self._client = client
         self._settings = settings
@@ -64,6 +67,7 @@ class ClientRewinds:
         self._files = files
         self._workers = workers
         self._undoer = undoer
+        self._scope = scope
         self._places: PlacesCache = {}
 
     async def rewind(self, request: RewindRequest) -> RewindResult:
@@ -74,6 +78,8 @@ class ClientRewinds:
             return RewindResult(output=failure_text(error, "edit", ""), error=error, dry_run=request.dry_run)
         if self._client.is_agent:  # it cannot approve anything itself
             request = replace(request, is_approved=False)
+        if not request.paths and request.target.kind in _OF_MANY_PROJECTS:
+            request = replace(request, paths=self._scope() or ())
         by_session = request.by_session
         if by_session is None and request.is_approved:
             rewinder = structs.replace(rewinder, fs=self._workspace.fs)
@@ -135,15 +141,25 @@ class ClientRewinds:
 
         return await self._run(lambda places: blame(places.store, places.fs, file_path))
 
-    async def unkept(self, file_path: str | None, session_id: SessionName | None, turn_id: str | None) -> UnkeptResult:
-        """What this client's user has not accepted yet. Raises: NotRecorded and the failures of resolving.
+    async def unkept(
+        self,
+        file_path: str | None,
+        session_id: SessionName | None,
+        turn_id: str | None,
+        *,
+        root: str | None = None,
+    ) -> UnkeptResult:
+        """What this client's user has not accepted yet, in a file, in a folder (root), or in the client's folders.
+
+        Raises: NotRecorded and the failures of resolving.
 
         It does not wait for authors that are not certain yet: a list with the others follows.
         """
 
         def look(places: "UnkeptPlaces") -> UnkeptResult:
             path = None if file_path is None else places.fs.resolve(file_path)
-            return places.find(path, session_id=session_id, turn_id=turn_id)
+            folders = self._scope() if root is None else (places.fs.resolve(root),)
+            return places.find(path, folders=folders, session_id=session_id, turn_id=turn_id)
 
         if self._workspace.recorder is not None:
             await self._workspace.recorder.flush()
@@ -156,7 +172,7 @@ class ClientRewinds:
             path = None if request.file_path is None else places.fs.resolve(request.file_path)
             with self._workspace.deciding:
                 self._workspace.settle_record()
-                outcome = places.keep(replace(request, file_path=path))
+                outcome = places.keep(replace(request, file_path=path, folders=self._scope()))
             self._workspace.on_keeping(outcome.paths)
             return outcome
 

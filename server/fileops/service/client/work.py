@@ -43,11 +43,12 @@ class ClientWork:
         run_on_disk: "RunOnDisk",
         *,
         is_agent: bool,
+        scope: Callable[[], tuple[str, ...] | None],
     ) -> None:
         """Take what the client's requests need.
 
         Args: info_of: describes a session. folders: in which the client works, also canonical.
-        is_agent: it sees the turns of its sessions only.
+        is_agent: it sees the turns of its sessions only. scope: the folders that a list is of if nothing is named.
         """
         self._work = work
         self._names = names
@@ -56,6 +57,7 @@ class ClientWork:
         self._store = store
         self._run_on_disk = run_on_disk
         self._is_agent = is_agent
+        self._scope = scope
 
     async def begin_turn(self, session_id: SessionName, host_id: str | None, title: str | None = None) -> str:
         """Begin a turn, unless the open one has this id; returns the turn's id."""
@@ -88,15 +90,19 @@ class ClientWork:
         )  # fmt: skip
 
     async def list(self, session_id: SessionName | None, root: str | None, limit: int | None) -> Sequence[CountedTurn]:
-        """The turns that this client may know of, the newest first, of one session or of all."""
+        """The turns that this client may know of, the newest first, of one session or of all.
+
+        Args: root: with entries in this folder; without it, in the client's own.
+        """
         store, names = await self._store(), self._names
         if store is None:
             return []
         await self._work.flush()
         sessions = None if session_id is None else (session_id,)
+        folders = self._scope() if root is None else (root,)
         if not self._is_agent:
-            return await self._run_on_disk(lambda: store.turns(session_ids=sessions, root=root, limit=limit))
-        turns = await self._run_on_disk(lambda: store.turns(session_ids=sessions, root=root))
+            return await self._run_on_disk(lambda: store.turns(session_ids=sessions, folders=folders, limit=limit))
+        turns = await self._run_on_disk(lambda: store.turns(session_ids=sessions, folders=folders))
         own = [
             counted
             for counted in turns

@@ -66,10 +66,14 @@ _NAMES = {
     "command_id": "command",
     "turn_id": "turn",
     "since_turn": "turn",
+    "all_since_turn": "turn",
     "session_id": "session",
     "rewind_id": "rewind",
     "change_ids": "change",
 }
+
+
+_TURNS = {"turn_id", "since_turn", "all_since_turn"}
 
 
 def _is_in(folders: Sequence[str], *paths: str) -> bool:
@@ -90,7 +94,7 @@ def _named(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
             yield from (
                 entry for entry in _entries(store, LogQuery(command_id=wanted)) if isinstance(entry.by, ByCommand)
             )
-        case "turn_id" | "since_turn":
+        case "turn_id" | "since_turn" | "all_since_turn":
             for turn in _turns(store, target):
                 entries = _entries(store, LogQuery(turn_id=turn.turn_id))
                 yield from (entry for entry in entries if session_of(entry.by) == turn.session_id)
@@ -108,12 +112,14 @@ def _entries(store: RecordStore, query: LogQuery) -> list[Entry]:
 
 
 def _turns(store: RecordStore, target: RewindTarget) -> list[Turn]:
-    """The turn, or it and all later ones of its session, newest first."""
+    """The turn, or it and all later ones of its session or of all sessions, newest first."""
     turn = store.turn(target.ids[0])
     if turn is None:
         return []
     if target.kind == "turn_id":
         return [turn]
+    if target.kind == "all_since_turn":
+        return [counted.turn for counted in store.turns() if counted.turn.began >= turn.began]
     later = [counted.turn for counted in store.turns(session_ids=(turn.session_id,))]
     ids = [later_turn.turn_id for later_turn in later]
     if turn.turn_id not in ids:  # of an earlier daemon, in which the name of the session meant another one
@@ -123,7 +129,7 @@ def _turns(store: RecordStore, target: RewindTarget) -> list[Turn]:
 
 def _unsure(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
     """The entries of which the target is one of several possible authors."""
-    turns = {turn.turn_id: turn for turn in _turns(store, target)} if target.kind in {"turn_id", "since_turn"} else {}
+    turns = {turn.turn_id: turn for turn in _turns(store, target)} if target.kind in _TURNS else {}
 
     def may_be(entry: Entry, candidate: By) -> bool:
         match target.kind:

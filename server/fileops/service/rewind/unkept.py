@@ -84,11 +84,16 @@ class UnkeptPlaces(Struct, frozen=True):
     # --- lists -------------------------------------------------------------------------------------------------
 
     def find(
-        self, path: str | None = None, *, session_id: SessionName | None = None, turn_id: str | None = None
+        self,
+        path: str | None = None,
+        *,
+        folders: tuple[str, ...] | None = None,
+        session_id: SessionName | None = None,
+        turn_id: str | None = None,
     ) -> UnkeptResult:
-        """What is not kept yet. Args: path: canonical, a file; all files without it."""
+        """What is not kept yet. Args: path: canonical, a file. folders: without it, only what is in one of these."""
         files: list[UnkeptFile] = []
-        for each in self._paths() if path is None else (path,):
+        for each in self._paths(folders) if path is None else (path,):
             file = self._file(each, session_id, turn_id)
             if file is not None:
                 files.append(file)
@@ -104,13 +109,14 @@ class UnkeptPlaces(Struct, frozen=True):
             sessions=tuple(self._sessions(with_changes)),
         )
 
-    def _paths(self) -> list[str]:
+    def _paths(self, folders: tuple[str, ...] | None) -> list[str]:
         """The present paths of the files with entries that are not kept, or that were undone, sorted."""
         unkept, _ = self.store.entries(LogQuery(kept=False, in_force=True))
         newest = {entry.path: entry for entry in reversed(unkept)}
         paths = set(map(Lineages(self.store, _is_rename).present_path, newest.values()))
         undos, _ = self.store.entries(LogQuery(by="person", in_force=True, limit=MAX_FILES))
-        return sorted(paths | {entry.path for entry in undos if self._is_shown_undo(entry)})
+        paths |= {entry.path for entry in undos if self._is_shown_undo(entry)}
+        return sorted(path for path in paths if _is_in(path, folders))
 
     def _file(self, path: str, session_id: SessionName | None, turn_id: str | None) -> UnkeptFile | None:
         snapshot = self._read(path)
@@ -285,6 +291,8 @@ class UnkeptPlaces(Struct, frozen=True):
         if request.file_path is not None:
             folder = request.file_path
             entries = [entry for entry in entries if is_inside(folder, lineages.present_path(entry))]
+        elif request.entry_ids is None:
+            entries = [entry for entry in entries if _is_in(lineages.present_path(entry), request.folders)]
         paths = set(map(lineages.present_path, {entry.path: entry for entry in entries}.values()))
         n_entries = self.store.keep(keep_id, [entry.entry_id for entry in entries])
         return KeepOutcome(keep_id=keep_id if n_entries else None, n_entries=n_entries, paths=frozenset(paths))
@@ -375,6 +383,10 @@ class UnkeptPlaces(Struct, frozen=True):
 def entry_of_change(change_id: str) -> str:
     """The id of the newest entry of a change."""
     return change_id.partition(".")[0]
+
+
+def _is_in(path: str, folders: tuple[str, ...] | None) -> bool:
+    return folders is None or any(is_inside(folder, path) for folder in folders)
 
 
 def _is_rename(entry: Entry) -> bool:

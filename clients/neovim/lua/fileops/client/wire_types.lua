@@ -880,7 +880,8 @@
 ---@field change_ids? string[] Places that `fileops/unkept` has listed.
 ---@field command_id? string A command.
 ---@field turn_id? string A turn.
----@field since_turn? string This turn of its session, and all later ones.
+---@field since_turn? string This turn, and all later ones of its session.
+---@field all_since_turn? string This turn, and all turns of all sessions that began since.
 ---@field session_id? string All of a session.
 ---@field rewind_id? string A rewind, which is redone.
 ---@field by_session? string The session that asks; without it the session `default`.
@@ -1187,6 +1188,7 @@
 
 ---@class (exact) fileops.wire.UnkeptParams Asks for the changes that no person has accepted yet.
 ---@field file_path? string Absolute: only this file.
+---@field root? string Absolute: only in this folder. Without it and `file_path`: in the client's folders.
 ---@field session_id? string Only those of this session.
 ---@field turn_id? string Only those of this turn.
 
