@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from fileops_client import FileOpsClient
-from support.daemon_process import Place, place, place_of_test
+from support.daemon_process import FILEOPS, Place, place, place_of_test
 
 OLD = "one\ntwo\nthree\nfour\n"
 
@@ -195,6 +196,31 @@ async def test_blame_names_the_author_of_each_line(shared: Place, folder: Path) 
         (1, 1, "one"), (2, 1, "2 by agent"), (3, 2, "three\nfour"),
     ]  # fmt: skip
     assert [part["by"] and part["by"]["label"] for part in blamed["lines"]] == [None, "Codex", None]
+
+
+@pytest.mark.parametrize("command", ["log", "diff", "blame"])
+async def test_path_names_the_project_from_anywhere(shared: Place, folder: Path, command: str) -> None:
+    await edited(folder)
+    for at in (folder.parent, Path("/")):  # the home folder, and one above it
+        home = {"HOME": str(folder.parent)}
+        done = await asyncio.to_thread(shared.run, command, str(folder / "a.txt"), cwd=at, env=home)
+        assert (done.returncode, done.stderr) == (0, b""), done
+        assert b"a.txt" in done.stdout or command == "blame"
+        done = await asyncio.to_thread(shared.run, "log", cwd=at, env=home)
+        assert done.returncode == 1
+        assert done.stderr.decode().startswith(f"fileops-server log: Nothing is recorded of {at}: ")
+
+
+@pytest.mark.parametrize(
+    "command", ["log", "blame a.txt", "rewind --agent codex", "diff", "keep --all", "review --list"]
+)
+async def test_removed_folder_is_named(shared: Place, folder: Path, command: str) -> None:
+    line = f"mkdir gone && cd gone && rmdir ../gone && {shlex.join(FILEOPS)} {command}"
+    done = await asyncio.to_thread(
+        subprocess.run, ["sh", "-c", line], cwd=folder, env=shared.process_env, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith(": The current folder was removed. Change to another one.\n"), done.stderr
 
 
 async def test_blame_leaves_no_reader_of_the_file(shared: Place, folder: Path) -> None:

@@ -7,6 +7,7 @@ remove. Each line that is written has its author in it. Then the agent's session
 import os
 import random
 import shutil
+import subprocess
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -51,6 +52,10 @@ class Players:
         """What was written until now is in the log."""
         await self._editor.call("fileops/log", {})
 
+    async def n_unkept(self) -> int:
+        await self.settled()
+        return (await self._editor.call("fileops/unkept", {}))["n_changes"]
+
     async def undone(self) -> Any:
         await self.settled()
         sessions = {entry["by"].get("session_id") for entry in (await self._editor.call("fileops/log", {}))["entries"]}
@@ -69,7 +74,11 @@ async def players(project: Path) -> AsyncGenerator[Players]:
 
 
 def texts(project: Path) -> dict[str, str]:
-    return {str(path.relative_to(project)): path.read_text() for path in sorted(project.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(project)): path.read_text()
+        for path in sorted(project.rglob("*"))
+        if path.is_file() and ".git" not in path.parts
+    }
 
 
 async def test_file_that_a_person_made_stays_where_the_agent_removed_a_copy_of_it(project: Path) -> None:
@@ -116,6 +125,39 @@ async def test_rename_with_an_edit_in_one_command_loses_and_doubles_nothing_of_o
     if others != "of the old name":
         assert words["by the person, in b"] == 1
     assert words["first"] == words["third"] == 1, texts(project)
+
+
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+
+
+def git(project: Path, *arguments: str) -> None:
+    subprocess.run([*GIT, *arguments], cwd=project, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("way", ["checkout", "reset", "stash", "switch"])
+async def test_file_that_git_restored_is_no_change_to_undo_and_stays(project: Path, way: str) -> None:
+    git(project, "init", "-q", "-b", "main")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "one")
+    async with players(project) as game:
+        async with game.command():
+            git(project, "mv", "a.txt", "b.txt")
+        await game.settled()
+        if way == "stash":
+            git(project, "stash", "-q")
+        else:
+            git(project, "commit", "-q", "-m", "two")
+        back = {
+            "checkout": ("checkout", "-q", "HEAD~1"),
+            "reset": ("reset", "-q", "--hard", "HEAD~1"),
+            "switch": ("switch", "-q", "--detach", "HEAD~1"),
+        }
+        if way in back:
+            git(project, *back[way])
+        assert await game.n_unkept() == 0
+        await game.undone()
+        assert texts(project)["a.txt"] == "first\nsecond\nthird\n"
+        assert not (project / "b.txt").exists()
 
 
 @pytest.mark.parametrize("place", ["/", "above"])

@@ -15,7 +15,7 @@ import msgspec
 from fileops.attach.address import AttachRefused, find_address
 from fileops.attach.starter import is_served
 from fileops.terminal.board import files_of
-from fileops.terminal.connection import DECIDE_S, DONE, FAILED, HOST, MISUSED, UNREACHABLE
+from fileops.terminal.connection import DECIDE_S, DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.decisions import why_left
 from fileops.terminal.lines import place, seconds, size, visible
 from fileops_client import FileOpsClient, Opening, ResponseError, Review
@@ -27,7 +27,10 @@ class Misused(Exception):
 
 def main(options: argparse.Namespace) -> int:
     """Run a command; returns the exit status: 0 done, 1 something was left or no daemon runs, 2 wrong arguments."""
-    folder = os.getcwd()
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:
+        return _failed(FOLDER_IS_GONE, FAILED)
     try:
         if options.review_command is not None:
             return _decide(options, folder)

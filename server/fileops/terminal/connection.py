@@ -8,5 +8,6 @@ from fileops_client import AttachRefused, ConnectionLost, RequestTimeout, Respon
 DONE, FAILED, MISUSED = 0, 1, 2  # exit statuses
 HOST = "terminal"  # who decided, as people read it
 DECIDE_S = 60.0  # until the edits have been written
+FOLDER_IS_GONE = "The current folder was removed. Change to another one."
 # What keeps a program from the daemon.
 UNREACHABLE = (ServerMissing, AttachRefused, ConnectionLost, RequestTimeout, ResponseError)

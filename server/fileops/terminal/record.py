@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from fileops.attach.address import AttachRefused
-from fileops.terminal.connection import DONE, FAILED, HOST, MISUSED, UNREACHABLE
+from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.lines import visible
 from fileops.terminal.page import Line, plain, print_lines
 from fileops.terminal.record_arguments import (
@@ -69,7 +69,7 @@ def main(options: argparse.Namespace) -> int:
 
 async def _run(options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, AttachRefused, UNREACHABLE."""
-    folder = os.getcwd()
+    folder = _folder_of(options)
     async with FileOpsClient.attach(
         socket=options.socket,
         role="editor",
@@ -79,6 +79,27 @@ async def _run(options: argparse.Namespace) -> int:
     ) as client:
         await _set_root(client, options, folder)
         return await _COMMANDS[options.command](client, options)
+
+
+def _folder_of(options: argparse.Namespace) -> str:
+    """The folder whose recording a command is about: that of the path that it names, else the current one.
+
+    Raises: NotDone.
+    """
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:
+        raise NotDone(FOLDER_IS_GONE) from None
+    paths = [getattr(options, "path", None), *(getattr(options, "paths", None) or ()), getattr(options, "id", None)]
+    given = next((absolute(path) for path in paths if path is not None and exists(path)), folder)
+    folder = given if os.path.isdir(given) else os.path.dirname(given)
+    home = os.path.realpath(os.path.expanduser("~"))
+    if os.path.commonpath((os.path.realpath(folder), home)) == os.path.realpath(folder):
+        raise NotDone(
+            f"Nothing is recorded of {visible(folder)}: the home folder and those above it are not. "
+            "Change to a project, or name a file of one."
+        )
+    return folder
 
 
 async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: str) -> None:
@@ -95,8 +116,8 @@ async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: 
             return
         if is_over:
             raise NotDone(
-                "Nothing is known of a recording of this folder. If it has just begun, try again; the home folder and "
-                "those above it are never recorded, nor is any with `record` off (docs/guide/record.md)."
+                f"Nothing is known of a recording of {visible(folder)}. If it has just begun, try again; "
+                "with `record` off there is none (docs/guide/record.md)."
             )
         await asyncio.sleep(STARTS_EVERY_S)
 
