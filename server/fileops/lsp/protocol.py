@@ -103,20 +103,19 @@ class Protocol(LanguageServerProtocol):
 
     def _handle_request(self, msg_id: MessageId, method_name: str, params: object) -> None:
         try:
-            handler = self._handler_of(method_name, is_request=True)
-            decoded = self._decoded(method_name, params)
+            own_shape = self.own_params.get(method_name)
+            if own_shape is not None:
+                decoded = decode({} if params is None else params, own_shape)
+                return self.connection.serve(msg_id, self._get_handler(method_name), decoded)
+            handler, decoded = self._standard_handler(method_name, params, is_request=True)
         except JsonRpcMethodNotFound:
-            self.connection.refuse(msg_id, errors.method_not_found(method_name))
+            return self.connection.refuse(msg_id, errors.method_not_found(method_name))
         except InvalidParams as fault:
-            self.connection.refuse(msg_id, errors.invalid_params(fault))
-        else:
-            if inspect.isgeneratorfunction(handler):  # of pygls, with the steps that features add
-                callback = partial(self._send_handler_result, msg_id=msg_id)
-                self._execute_handler(msg_id, handler, callback, (decoded,))
-            elif method_name in self.own_params:
-                self.connection.serve(msg_id, handler, decoded)
-            else:
-                self.connection.serve(msg_id, partial(_as_json, handler), decoded)
+            return self.connection.refuse(msg_id, errors.invalid_params(fault))
+        if inspect.isgeneratorfunction(handler):  # of pygls, with the steps that features add
+            callback = partial(self._send_handler_result, msg_id=msg_id)
+            return self._execute_handler(msg_id, handler, callback, (decoded,))
+        return self.connection.serve(msg_id, partial(_as_json, handler), decoded)
 
     def handle_notification(self, method: str, params: object) -> None:
         """Serve those with a feature, and ignore others."""
@@ -129,8 +128,7 @@ class Protocol(LanguageServerProtocol):
 
     def _handle_notification(self, method_name: str, params: object) -> None:
         try:
-            handler = self._handler_of(method_name, is_request=False)
-            decoded = self._decoded(method_name, params)
+            handler, decoded = self._standard_handler(method_name, params, is_request=False)
         except JsonRpcMethodNotFound:
             log.debug("notification %.100s ignored", method_name)
             self._lose(method_name, params, "it has no feature")
@@ -150,18 +148,15 @@ class Protocol(LanguageServerProtocol):
         if (on_lost := self.on_lost.get(method)) is not None:
             on_lost(params, reason)
 
-    def _handler_of(self, method: str, *, is_request: bool) -> Callable[[Any], Any]:
-        """Raises: JsonRpcMethodNotFound, also for a request that was sent as a notification, or the reverse."""
-        result = types.METHOD_TO_TYPES.get(method, (None, None))[1]
-        if is_request != (method in self.own_params or result is not None):
-            raise JsonRpcMethodNotFound.of(method)
-        return self._get_handler(method)
+    def _standard_handler(self, method: str, params: object, *, is_request: bool) -> tuple[Callable[[Any], Any], Any]:
+        """Return the handler of a standard message, and lsprotocol's value of its params.
 
-    def _decoded(self, method: str, params: object) -> Any:
-        """Raises: InvalidParams."""
-        if (shape := self.own_params.get(method)) is not None:
-            return decode({} if params is None else params, shape)
-        return cast("object", standard_params(method, params))
+        Raises: JsonRpcMethodNotFound, also for a request sent as a notification, or the reverse; InvalidParams.
+        """
+        result = types.METHOD_TO_TYPES.get(method, (None, None))[1]
+        if is_request != (result is not None) or method in self.own_params:
+            raise JsonRpcMethodNotFound.of(method)
+        return self._get_handler(method), standard_params(method, params)
 
     def _cancel(self, params: object) -> None:
         try:
