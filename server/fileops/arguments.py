@@ -18,7 +18,9 @@ Serve the tools Read, Edit and MultiEdit over the Model Context Protocol on stdi
 
 ABOUT_MCP_CONFIG = """\
 Print what a host's configuration needs. With --write, merge it into the host's files: nothing in them is removed,
-comments remain, and the change is shown first. It is written after a confirmation on the terminal, or with --yes."""
+comments remain, and the change is shown first. It is written after a confirmation on the terminal, or with --yes.
+With --remove, take out again what --write has added. The files are your own, unless --project is given: then they are
+those that all who work on the project share, and nothing changes for those who do not have the program."""
 
 MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
 
@@ -392,8 +394,15 @@ def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
         dest="server_command",
         help="the program that the host starts (default: fileops-server, found on the host's PATH)",
     )
-    config.add_argument("--write", action="store_true", help="merge it into the host's files, after showing a diff")
-    config.add_argument("--yes", action="store_true", help="with --write: do not ask; needed without a terminal")
+    act = config.add_mutually_exclusive_group()
+    act.add_argument("--write", action="store_true", help="merge it into the host's files, after showing a diff")
+    act.add_argument(
+        "--remove", action="store_true", help="take out again what --write has added, after showing a diff"
+    )
+    config.add_argument(
+        "--project", action="store_true", help="claude, opencode: in the files that the project shares, for a team"
+    )
+    config.add_argument("--yes", action="store_true", help="do not ask before a change; needed without a terminal")
     config.add_argument(
         "--replace", action="store_true", help="with --write: replace values that differ; without it they are an error"
     )
@@ -401,5 +410,5 @@ def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
         "--directory",
         metavar="DIR",
         default="",
-        help="with --write: where the files of a project or a plugin go (default: the current folder)",
+        help="the folder of the project, or where the files of a plugin go (default: the current folder)",
     )

@@ -1,6 +1,7 @@
 """What `mcp config` prints, read as the rules of the format say, by a parser that knows nothing of the printer."""
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -14,14 +15,20 @@ from fileops.core.approval import is_protected
 
 OPTIONS = ["--freshness", "relevant", "--notices", "on", "--tools", "+write"]
 FILES = {
-    "claude": [".mcp.json", ".claude/settings.json"],
+    "claude": ["~/.claude.json", ".claude/settings.local.json", ".git/info/exclude"],
     "claude-plugin": [".claude-plugin/plugin.json", ".mcp.json", "hooks/hooks.json"],
     "codex": ["~/.codex/config.toml", "~/.codex/hooks.json"],
     "gemini": ["~/.gemini/settings.json", "~/.gemini/policies/fileops.toml"],
-    "opencode": ["opencode.json", ".opencode/plugins/fileops.js"],
+    "opencode": ["~/.config/opencode/opencode.json", "~/.config/opencode/plugins/fileops.js"],
     "vscode": [".vscode/mcp.json"],
     "cursor": [".cursor/mcp.json"],
     "zed": ["~/.config/zed/settings.json"],
+}
+
+
+FILES_OF_TEAM = {
+    "claude": [".mcp.json", ".claude/settings.json"],
+    "opencode": ["opencode.json", ".opencode/plugins/fileops.js"],
 }
 
 
@@ -45,7 +52,7 @@ def documents(text: str) -> dict[str, Any]:
 
 
 def parsed(name: str, body: str) -> Any:
-    if name.endswith(".js"):
+    if name.endswith((".js", "exclude")):
         return body
     return json.loads(body) if body.startswith("{") else tomllib.loads(body)
 
@@ -61,12 +68,15 @@ def strings(value: object) -> list[str]:
 @pytest.mark.parametrize("host", MCP_HOSTS)
 def test_config_of_host_names_its_files_and_parses(host: str) -> None:
     assert list(documents(printed(host))) == FILES[host]
+    if host in FILES_OF_TEAM:
+        assert list(documents(printed(host, "--project"))) == FILES_OF_TEAM[host]
 
 
 @pytest.mark.parametrize("host", MCP_HOSTS)
 def test_files_of_a_host_are_protected(host: str) -> None:
     """An agent that could would rewrite the permissions and hooks that bind it."""
-    assert [file for file in FILES[host] if not is_protected(f"/home/u/project/{file}", None)] == []
+    files = [*FILES[host], *FILES_OF_TEAM.get(host, [])]
+    assert [file for file in files if not is_protected(f"/home/u/project/{file}", None)] == []
 
 
 @pytest.mark.parametrize("host", MCP_HOSTS)
@@ -76,37 +86,58 @@ def test_config_of_host_starts_the_server_with_the_options(host: str) -> None:
     assert every[start + 1 : start + 2 + len(OPTIONS)] == ["mcp", *OPTIONS]
 
 
-def test_config_of_claude_denies_built_in_edits_and_loads_tools_at_once() -> None:
-    text = printed("claude")
-    parsed = documents(text)
-    assert parsed[".mcp.json"]["mcpServers"]["fileops"]["alwaysLoad"] is True
-    settings = parsed[".claude/settings.json"]
+def hook_of(host: str, command: str = "fileops-server") -> dict[str, str]:
+    run = f"! command -v {command} >/dev/null 2>&1 || {command} mcp hook {host}"
+    return {"type": "command", "command": run}
+
+
+def test_config_of_claude_refuses_built_in_edits_by_a_hook_and_loads_tools_at_once() -> None:
+    parsed = documents(printed("claude", "--directory", "/p"))
+    assert parsed["~/.claude.json"]["projects"]["/p"]["mcpServers"]["fileops"]["alwaysLoad"] is True
+    settings = parsed[".claude/settings.local.json"]
     assert settings["permissions"] == {
         "allow": ["mcp__fileops__Read", "mcp__fileops__Edit", "mcp__fileops__MultiEdit", "mcp__fileops__Write"],
-        "deny": ["Edit", "Write", "NotebookEdit"],
     }
     assert settings["hooks"]["PreToolUse"] == [
-        {
-            "matcher": "^(Read|Edit|Write|MultiEdit)$",
-            "hooks": [{"type": "command", "command": "fileops-server mcp hook claude"}],
-        },
-        {"matcher": "^Bash$", "hooks": [{"type": "command", "command": "fileops-server mcp hook claude"}]},
+        {"matcher": "^(Read|Edit|Write|MultiEdit)$", "hooks": [hook_of("claude")]},
+        {"matcher": "^(Bash|NotebookEdit)$", "hooks": [hook_of("claude")]},
     ]
+
+
+def test_config_of_claude_for_a_team_is_the_same_in_the_files_of_the_project() -> None:
+    text, own = printed("claude", "--project"), documents(printed("claude", "--directory", "/p"))
+    parsed = documents(text)
+    assert parsed[".mcp.json"] == own["~/.claude.json"]["projects"]["/p"]
+    assert parsed[".claude/settings.json"] == own[".claude/settings.local.json"]
     assert "trusted" in text
+
+
+def test_nothing_but_a_hook_denies_a_built_in_tool() -> None:
+    """A rule would leave without any tool to edit with whoever does not have the program."""
+    for host in MCP_HOSTS:
+        for options in ((), ("--project",)) if host in FILES_OF_TEAM else ((),):
+            assert not re.search(r"deny|\brequired\b|: false", printed(host, *options).partition(".js\n")[0]), host
 
 
 @pytest.mark.parametrize(
     ("host", "file"),
-    [("claude", ".claude/settings.json"), ("claude-plugin", "hooks/hooks.json"), ("codex", "~/.codex/hooks.json")],
+    [
+        ("claude", ".claude/settings.local.json"),
+        ("claude-plugin", "hooks/hooks.json"),
+        ("codex", "~/.codex/hooks.json"),
+    ],
 )
 def test_config_of_host_has_hooks_for_notices_turns_and_commands(host: str, file: str) -> None:
     hooks = documents(printed(host))[file]["hooks"]
-    run = [{"type": "command", "command": f"fileops-server mcp hook {host}"}]
-    shell, always = [{"matcher": "^Bash$", "hooks": run}], [{"hooks": run}]
+    run = [hook_of(host)]
+    matcher = "^Bash$" if host == "codex" else "^(Bash|NotebookEdit)$"
+    shell, always = [{"matcher": matcher, "hooks": run}], [{"hooks": run}]
     failures = {} if host == "codex" else {"PostToolUseFailure": shell, "SessionEnd": always}
+    ours = "plugin_fileops_fileops" if host == "claude-plugin" else "fileops"
+    changes = [] if host == "codex" else [{"matcher": f"^mcp__{ours}__(?!Read$)", "hooks": run}]
     assert hooks.pop("PreToolUse")[1:] == shell
     assert hooks == {
-        "PostToolUse": shell,
+        "PostToolUse": [*shell, *changes],
         "UserPromptSubmit": always,
         "SessionStart": [{"matcher": "clear|compact", "hooks": run}],
         "Stop": always,
@@ -114,16 +145,17 @@ def test_config_of_host_has_hooks_for_notices_turns_and_commands(host: str, file
     }
 
 
-def test_config_of_gemini_has_hooks_for_turns_and_commands() -> None:
-    run = [{"type": "command", "command": "fileops-server mcp hook gemini"}]
+def test_config_of_gemini_has_hooks_for_built_in_tools_turns_and_commands() -> None:
+    run = [hook_of("gemini")]
     shell, always = [{"matcher": "^run_shell_command$", "hooks": run}], [{"hooks": run}]
     assert documents(printed("gemini"))["~/.gemini/settings.json"]["hooks"] == {
-        "BeforeTool": shell, "AfterTool": shell, "BeforeAgent": always, "AfterAgent": always,
+        "BeforeTool": [{"matcher": "^(replace|write_file|read_file)$", "hooks": run}, *shell],
+        "AfterTool": shell, "BeforeAgent": always, "AfterAgent": always,
     }  # fmt: skip
 
 
 def test_config_of_opencode_has_a_plugin_that_calls_the_hook() -> None:
-    plugin = documents(printed("opencode", "--command", '/my "own"/server'))[".opencode/plugins/fileops.js"]
+    plugin = documents(printed("opencode", "--command", '/my "own"/server'))["~/.config/opencode/plugins/fileops.js"]
     assert plugin.startswith("/* ")
     assert 'const COMMAND = "/my \\"own\\"/server"' in plugin
     for event in ("tool.execute.before", "tool.execute.after", "chat.message", "session.idle"):
@@ -135,11 +167,10 @@ def test_config_of_codex_has_the_hook() -> None:
     config = parsed["~/.codex/config.toml"]
     assert "sandbox_mode" not in config
     assert config["mcp_servers"]["fileops"]["default_tools_approval_mode"] == "approve"
-    assert config["mcp_servers"]["fileops"]["required"] is True
     assert config["features"]["code_mode"]["direct_only_tool_namespaces"] == ["mcp__fileops"]
     entry, shell = parsed["~/.codex/hooks.json"]["hooks"]["PreToolUse"]
     assert shell["matcher"] == "^Bash$"
-    assert entry["hooks"] == [{"type": "command", "command": "fileops-server mcp hook codex"}]
+    assert entry["hooks"] == [hook_of("codex")]
 
 
 def test_config_of_codex_with_read_only_sandbox_needs_no_hook() -> None:
@@ -148,23 +179,16 @@ def test_config_of_codex_with_read_only_sandbox_needs_no_hook() -> None:
     assert parsed["~/.codex/config.toml"]["sandbox_mode"] == "read-only"
 
 
-def test_config_of_gemini_denies_built_in_tools_by_a_policy() -> None:
-    deny, allow = documents(printed("gemini"))["~/.gemini/policies/fileops.toml"]["rule"]
-    assert (deny["toolName"], deny["decision"]) == (["replace", "write_file", "read_file"], "deny")
+def test_config_of_gemini_allows_our_tools_by_a_policy() -> None:
+    (allow,) = documents(printed("gemini"))["~/.gemini/policies/fileops.toml"]["rule"]
     assert (allow["mcpName"], allow["toolName"], allow["decision"]) == ("fileops", "*", "allow")
-
-
-def test_config_of_opencode_denies_built_in_tools() -> None:
-    parsed = documents(printed("opencode"))["opencode.json"]
-    assert parsed["tools"] == {"read": False, "edit": False, "write": False, "patch": False}
-    assert parsed["permission"] == {"edit": "deny"}
 
 
 def test_config_with_command_quotes_it_for_each_language() -> None:
     parsed = documents(printed("codex", "--command", '/my "own"/fileops-server'))
     assert parsed["~/.codex/config.toml"]["mcp_servers"]["fileops"]["command"] == '/my "own"/fileops-server'
     entry, _ = parsed["~/.codex/hooks.json"]["hooks"]["PreToolUse"]
-    assert entry["hooks"][0]["command"] == """'/my "own"/fileops-server' mcp hook codex"""
+    assert entry["hooks"] == [hook_of("codex", """'/my "own"/fileops-server'""")]
 
 
 def test_plugin_has_the_version_of_the_server() -> None:

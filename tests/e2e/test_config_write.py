@@ -22,18 +22,29 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+ELSEWHERE = {"CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"}
+
+
 def command(host: str, *options: str) -> list[str]:
     return [sys.executable, "-m", "fileops", "mcp", "config", host, "--write", *options]
 
 
 def environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name != "CODEX_HOME"}
+    kept = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     return kept | {"HOME": str(home)}
 
 
 def write(home: Path, host: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return config(home, host, "--write", *options)
+
+
+def remove(home: Path, host: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return config(home, host, "--remove", "--yes", *options)
+
+
+def config(home: Path, host: str, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(host, *options),
+        [sys.executable, "-m", "fileops", "mcp", "config", host, *options],
         cwd=home.parent / "project",
         env=environment(home),
         stdin=subprocess.DEVNULL,
@@ -62,7 +73,7 @@ def test_config_is_written_once(home: Path, host: str) -> None:
 
 
 def test_plugin_of_opencode_replaces_only_what_an_earlier_version_wrote(home: Path) -> None:
-    plugin = home.parent / "project" / ".opencode" / "plugins" / "fileops.js"
+    plugin = home / ".config" / "opencode" / "plugins" / "fileops.js"
     assert write(home, "opencode", "--yes").returncode == 0
     current = plugin.read_text()
     plugin.write_text(current.partition("\n")[0] + "\n// an older text\n")
@@ -108,14 +119,15 @@ def test_toml_of_the_user_remains_with_its_comments(home: Path) -> None:
 
 
 def test_json_of_the_user_remains_with_its_comments(home: Path) -> None:
-    settings = home.parent / "project" / ".claude" / "settings.json"
+    settings = home.parent / "project" / ".claude" / "settings.local.json"
     settings.parent.mkdir()
-    mine = '{\n  // mine\n  "permissions": {\n    "deny": ["Write", "WebFetch"] // no net\n  }\n}\n'
+    mine = '{\n  // mine\n  "permissions": {\n    "allow": ["mcp__fileops__Edit", "WebFetch"] // net\n  }\n}\n'
     settings.write_text(mine, encoding="utf-8")
     assert write(home, "claude", "--yes").returncode == 0
     text = settings.read_text(encoding="utf-8")
     assert "// mine" in text
-    assert '"deny": ["Write", "WebFetch", "Edit", "NotebookEdit"], // no net' in text
+    allowed = '"mcp__fileops__Edit", "WebFetch", "mcp__fileops__Read", "mcp__fileops__MultiEdit", "mcp__fileops__Write"'
+    assert f'"allow": [{allowed}] // net' in text
 
 
 def test_other_value_of_the_user_is_a_conflict_until_replace(home: Path) -> None:
@@ -184,11 +196,117 @@ def test_file_that_cannot_be_merged_is_left_alone(home: Path, make: object) -> N
     path = home.parent / "project" / "opencode.json"
     make(path)
     before, names = snapshot(home.parent), sorted(os.listdir(path.parent))
-    done = write(home, "opencode", "--yes", "--replace")
+    done = write(home, "opencode", "--project", "--yes", "--replace")
     assert done.returncode == 1
     assert done.stderr.startswith("fileops-server mcp config: ")
     assert "opencode.json" in done.stderr
     assert (snapshot(home.parent), sorted(os.listdir(path.parent))) == (before, names)
+
+
+# --- removal ------------------------------------------------------------------------------------------------------
+
+HOSTS_AND_FILES = [*((host, ()) for host in MCP_HOSTS), ("claude", ("--project",)), ("opencode", ("--project",))]
+
+
+@pytest.mark.parametrize(("host", "options"), HOSTS_AND_FILES)
+def test_removal_leaves_nothing_of_what_was_written(home: Path, host: str, options: tuple[str, ...]) -> None:
+    subprocess.run(["git", "init", "-q", str(home.parent / "project")], check=True, timeout=50)
+    before = snapshot(home.parent)
+    assert write(home, host, "--yes", *options).returncode == 0
+    assert snapshot(home.parent) != before
+    done = remove(home, host, *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert snapshot(home.parent) == before
+    again = remove(home, host, *options)
+    assert {line.rpartition(": ")[2] for line in again.stdout.splitlines()} == {"nothing to remove"}
+
+
+MINE = [
+    """{
+  // what I like
+  "theme": "dark", // at night
+  "mcpServers": {"other": {"command": "other"}}
+}
+""",
+    """{
+\t"hooks": {
+\t\t"BeforeTool": [
+\t\t\t{"matcher": "mine"}, // my own
+\t\t],
+\t},
+\t"tools": {"truncateToolOutputThreshold": 200000}, /* mine before */
+}
+""",
+    '{"a": [1, 2]}',
+    '{\r\n  "a": 1\r\n}\r\n',
+]
+
+
+@pytest.mark.parametrize("mine", MINE)
+def test_removal_restores_json_of_the_user_byte_for_byte(home: Path, mine: str) -> None:
+    settings = home / ".gemini" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_bytes(mine.encode())
+    assert write(home, "gemini", "--yes").returncode == 0
+    assert settings.read_bytes() != mine.encode()
+    assert remove(home, "gemini").returncode == 0
+    assert settings.read_bytes() == mine.encode()
+
+
+def test_removal_restores_toml_of_the_user_byte_for_byte(home: Path) -> None:
+    (home / ".codex").mkdir()
+    settings = home / ".codex" / "config.toml"
+    settings.write_text(CODEX, encoding="utf-8")
+    assert write(home, "codex", "--read-only-sandbox", "--yes").returncode == 0
+    assert remove(home, "codex", "--read-only-sandbox").returncode == 0
+    assert settings.read_text(encoding="utf-8") == CODEX
+
+
+def test_removal_keeps_what_the_user_added_since(home: Path) -> None:
+    path = home / ".gemini" / "settings.json"
+    assert write(home, "gemini", "--yes").returncode == 0
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    settings["mcpServers"]["fileops"]["args"].append("--approve=ask")
+    settings["hooks"]["AfterTool"].append({"matcher": "mine"})
+    settings["tools"]["truncateToolOutputThreshold"] = 9
+    path.write_text(json.dumps(settings, indent=2), encoding="utf-8")
+    assert remove(home, "gemini").returncode == 0
+    assert json.loads(path.read_text(encoding="utf-8")) == {
+        "tools": {"truncateToolOutputThreshold": 9},
+        "hooks": {"AfterTool": [{"matcher": "mine"}]},
+    }
+
+
+@pytest.mark.parametrize("is_work_tree", [False, True])
+def test_settings_of_claude_are_the_persons_own(home: Path, is_work_tree: bool) -> None:
+    """A colleague who has no fileops-server sees none of it."""
+    project = home.parent / "project"
+    subprocess.run(["git", "init", "-q", str(project)], check=True, timeout=50)
+    if is_work_tree:
+        commit = ["-c", "user.name=u", "-c", "user.email=e@x", "commit", "-q", "--allow-empty", "-m", "x"]
+        subprocess.run(["git", "-C", str(project), *commit], check=True, timeout=50)
+        subprocess.run(["git", "-C", str(project), "worktree", "add", "-q", "tree"], check=True, timeout=50)
+        project /= "tree"
+    assert write(home, "claude", "--yes", "--directory", str(project)).returncode == 0
+    assert json.loads((home / ".claude.json").read_text(encoding="utf-8"))["projects"].keys() == {str(project)}
+    status = ["git", "-C", str(project), "status", "--porcelain"]
+    assert subprocess.run(status, capture_output=True, check=True, timeout=50).stdout == b""
+
+
+def test_hook_of_a_team_is_silent_where_the_program_is_missing(home: Path) -> None:
+    assert write(home, "claude", "--yes", "--project", "--command", "no-such-fileops-server").returncode == 0
+    settings = json.loads((home.parent / "project" / ".claude" / "settings.json").read_text(encoding="utf-8"))
+    for entry in (entry for entries in settings["hooks"].values() for entry in entries):
+        shell = ["sh", "-c", entry["hooks"][0]["command"]]
+        run = subprocess.run(shell, capture_output=True, check=True, timeout=50)
+        assert (run.stdout, run.stderr) == (b"", b"")
+
+
+@pytest.mark.parametrize("host", ["codex", "gemini", "vscode"])
+def test_host_without_settings_for_a_team_refuses_the_option(home: Path, host: str) -> None:
+    done = write(home, host, "--yes", "--project")
+    assert (done.returncode, snapshot(home.parent)) == (2, {})
+    assert "--project is for claude and opencode" in done.stderr
 
 
 def test_bad_file_prevents_the_writing_of_the_others(home: Path) -> None:
@@ -211,7 +329,7 @@ def test_config_on_a_terminal_requires_confirmation(home: Path, answer: str, is_
     ours, theirs = pty.openpty()
     try:
         with subprocess.Popen(
-            command("opencode"),
+            command("opencode", "--project"),
             cwd=home.parent / "project",
             env=environment(home),
             stdin=theirs,
@@ -264,5 +382,5 @@ def test_file_created_by_another_program_before_the_write_is_not_overwritten(tmp
 def test_byte_order_mark_is_kept(home: Path) -> None:
     path = home.parent / "project" / "opencode.json"
     path.write_bytes(b'\xef\xbb\xbf{"theme": "x"}\n')
-    assert write(home, "opencode", "--yes").returncode == 0
+    assert write(home, "opencode", "--project", "--yes").returncode == 0
     assert path.read_bytes().startswith(b'\xef\xbb\xbf{"theme": "x", "mcp": {')

@@ -32,7 +32,7 @@ def event(tool: str, path: str = "/p/a.py", name: str = "PreToolUse") -> str:
         ("claude", event("Edit"), EDIT),
         ("claude", event("Write"), WRITE),
         ("claude", event("MultiEdit"), EDIT),
-        ("claude", event("NotebookEdit"), EDIT),
+        ("claude", event("NotebookEdit"), LET_THROUGH),
         ("claude", event("Read"), READ),
         ("claude", event("Read", "/p/Makefile"), READ),
         ("claude", event("Read", "/p/paper.PDF"), LET_THROUGH),
@@ -67,6 +67,34 @@ def test_hook_refuses_built_in_tools_only(host: str, stdin: str, reason: str | N
                 "permissionDecisionReason": reason,
             }
         }
+
+
+CHANGED = "@@ line 3\n-old\n+new\nsrc/a.js +1 −1"
+
+
+@pytest.mark.parametrize(
+    ("host", "tool", "texts", "message"),
+    [
+        ("claude", "mcp__fileops__Edit", ["updated", CHANGED], "src/a.js +1 −1\n@@ line 3\n-old\n+new"),
+        (
+            "claude-plugin",
+            "mcp__plugin_fileops_fileops__ApplyPatch",
+            ["done", "@@ line 3\n+new\na.js +1 −0\nb.js +2 −0", "a.js changed on disk"],
+            "a.js +1 −0\nb.js +2 −0\n@@ line 3\n+new",
+        ),
+        ("claude", "mcp__fileops__Edit", ["updated"], None),
+        ("claude", "mcp__fileops__Edit", [CHANGED], None),  # that is the text of the file
+        ("claude", "mcp__other__Edit", ["updated", CHANGED], None),
+        ("codex", "mcp__fileops__Edit", ["updated", CHANGED], None),  # it shows the end of the answer itself
+    ],
+)
+def test_hook_shows_the_person_what_our_tools_changed(
+    host: str, tool: str, texts: list[str], message: str | None
+) -> None:
+    answer = [{"type": "text", "text": text} for text in texts]
+    done = run(host, json.dumps({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_response": answer}))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (json.loads(done.stdout) if done.stdout else None) == (message and {"systemMessage": message})
 
 
 @pytest.mark.parametrize(

@@ -101,10 +101,42 @@ def test_own_edit_makes_no_notice_but_another_threads_edit_does(client: McpClien
     for thread in ("t1", "t2"):
         client.tool("Read", {"threadId": thread}, file_path=str(path))
     edited = client.tool("Edit", {"threadId": "t1"}, file_path=str(path), old_string="two", new_string="2")
-    assert texts_of(edited)[1:] == ["@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"]  # its own diff, and no notice
+    assert texts_of(edited)[1:] == ["@@ line 2\n-two\n+2\na.txt +1 −1"]  # its own change, and no notice
     assert len(texts_of(client.tool("Read", {"threadId": "t1"}, file_path=str(other)))) == 1
     notice = texts_of(client.tool("Read", {"threadId": "t2"}, file_path=str(other)))[1]
     assert notice.startswith(f"{path} was edited by another agent (codex-mcp-client:t1) since you last read it.")
+
+
+def test_edit_says_last_what_file_it_changed_and_by_how_many_lines(tmp_path: Path) -> None:
+    """Codex shows a person the last three lines of an answer."""
+    (tmp_path / "src").mkdir()
+    path, other = three_lines(tmp_path / "src"), three_lines(tmp_path, "b.txt")
+    with mcp_client(tmp_path, "--tools", "+changes") as client:
+        client.begin()
+        for each in (path, other):
+            client.tool("Read", file_path=str(each))
+        new = "".join(f"line {n}\n" for n in range(30))
+        edited = client.tool("Edit", file_path=str(path), old_string="two\n", new_string=new)
+        assert texts_of(edited)[1].split("\n")[:3] == ["@@ line 2", "-two", "+line 0"]
+        assert texts_of(edited)[1].split("\n")[9:] == ["… 23 more", "src/a.txt +30 −1"]
+        changes = [
+            {"kind": "edit", "file_path": str(each), "edits": [{"old_string": "three", "new_string": "3"}]}
+            for each in (path, other)
+        ]
+        both = client.tool("ApplyChanges", changes=changes)
+        assert texts_of(both)[1].split("\n")[-2:] == ["src/a.txt +1 −1", "b.txt +1 −1"]
+
+
+@pytest.mark.parametrize(("host", "has_tool"), [("claude-code", True), ("codex-mcp-client", False)])
+def test_refusal_of_a_notebook_names_a_tool_that_the_host_has(tmp_path: Path, host: str, has_tool: bool) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text("{}\n", encoding="utf-8")
+    with mcp_client(tmp_path) as client:
+        client.begin(host=host)
+        client.tool("Read", file_path=str(path))
+        output, *more = texts_of(client.tool("Edit", file_path=str(path), old_string="{}", new_string="[]"))
+    assert "Use NotebookEdit tool instead." in output
+    assert [text.partition(".")[0] for text in more] == ([] if has_tool else ["This host has no NotebookEdit"])
 
 
 def test_disabled_notices_do_not_affect_the_refusal(tmp_path: Path) -> None:

@@ -92,6 +92,8 @@ class Place:
 
     def put(self, documents: dict[str, str]) -> None:
         for name, text in documents.items():
+            if name.startswith(".git/"):
+                continue  # it is no repository
             path = self.home / name[2:] if name.startswith("~/") else self.project / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -228,7 +230,8 @@ def _start_opencode(place: Place, options: list[str]) -> Start:
         "provider": {"mock": provider},
     }
     documents = printed_config("opencode", *options)
-    place.put({**documents, "opencode.json": _with_settings(documents["opencode.json"], settings)})
+    name = "~/.config/opencode/opencode.json"
+    place.put({**documents, name: _with_settings(documents[name], settings)})
     quiet = {
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
@@ -255,7 +258,9 @@ def gemini_with(place: Place, documents: dict[str, str], *arguments: str) -> Sta
 
 
 def _start_gemini(place: Place, options: list[str]) -> Start:
-    return gemini_with(place, printed_config("gemini", *options), "--output-format", "stream-json", "-p", PROMPT)
+    printing = ["--output-format", "stream-json", "-p", PROMPT]
+    edits = ["--allowed-tools", "replace"]  # its own tools are allowed, so that the hook alone keeps them out
+    return gemini_with(place, printed_config("gemini", *options), *edits, *printing)
 
 
 def start_gemini_acp(place: Place) -> Start:
@@ -267,7 +272,7 @@ CLAUDE_KEY = "sk-fake"
 
 
 def start_claude(place: Place, options: list[str]) -> Start:
-    place.put(printed_config("claude", *options))
+    place.put(printed_config("claude", "--project", *options))
     # A folder that is not trusted yet has no servers and rules of the project, so they are given on the command line.
     given = ["--mcp-config", ".mcp.json", "--strict-mcp-config", "--settings", ".claude/settings.json"]
     return claude_print(place, *given)
@@ -288,13 +293,11 @@ def claude_print(place: Place, *options: str) -> Start:
 
 def start_claude_screen(place: Place) -> Start:
     """Claude Code as a person starts it who has been through its first questions, and trusts the folder."""
-    place.put(printed_config("claude"))
-    known = {
-        "hasCompletedOnboarding": True,
-        "customApiKeyResponses": {"approved": [CLAUDE_KEY]},
-        "projects": {str(place.project): {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["fileops"]}},
-    }
-    place.put({"~/.claude/.claude.json": json.dumps(known)})
+    documents = printed_config("claude", "--directory", str(place.project))
+    known = json.loads(documents.pop("~/.claude.json"))
+    known["projects"][str(place.project)]["hasTrustDialogAccepted"] = True
+    known |= {"hasCompletedOnboarding": True, "customApiKeyResponses": {"approved": [CLAUDE_KEY]}}
+    place.put({**documents, "~/.claude/.claude.json": json.dumps(known)})
     return Start([claude_code()], claude_environment(place))
 
 
@@ -344,15 +347,15 @@ HOSTS = [
         _start_opencode,
         _edit_of_host("edit", filePath="path", oldString="old", newString="new"),
         reads_whole=False,
-        refusal="unavailable tool 'edit'",
+        refusal="Use fileops_Edit.",
         wants=frozenset({"registry.npmjs.org:443"}),  # types for plugins
     ),
     Host(
         "gemini",
         _start_gemini,
         _edit_of_host("replace", file_path="path", instruction="change", old_string="old", new_string="new"),
-        refusal='Tool "replace" not found',
+        refusal="Use mcp_fileops_Edit.",
     ),
-    Host("claude", start_claude, _EDIT_OF_CLAUDE, refusal="No such tool available: Edit"),
+    Host("claude", start_claude, _EDIT_OF_CLAUDE, refusal="Use mcp__fileops__Edit."),
     Host("claude-plugin", _start_claude_plugin, _EDIT_OF_CLAUDE, refusal="Use mcp__plugin_fileops_fileops__Edit."),
 ]

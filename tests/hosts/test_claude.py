@@ -1,6 +1,7 @@
 """What Claude Code alone has: plugins, and a screen on which a person is asked."""
 
 import asyncio
+import json
 import subprocess
 import threading
 from collections.abc import AsyncGenerator, Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fileops_client import DidChangeReviews, FileOpsClient
+from fileops_client.sync import FileOpsClient as SyncClient
 from hosts.hosts import (
     CONVERSATION_S,
     Start,
@@ -22,6 +24,7 @@ from hosts.hosts import (
 )
 from hosts.scripted_model import NOT_OFFERED, Call, CallOfHost, Say, ScriptedModel
 from hosts.test_hosts import CODE, placed, servers_of, started, wait_for_end
+from hosts.test_record import is_recorded
 from support.daemon_process import Place
 from support.patience import PATIENCE_S, wait_until
 from support.tmux import LOOK_S, Terminal, terminal
@@ -104,6 +107,56 @@ async def test_user_accepts_a_protected_edit_by_one_key_and_declines_it_by_two(
     written = "KEY=22" if key is None else "KEY=1"
     assert path.read_text(encoding="utf-8") == f"{written}\nOTHER=1\n"
     assert model.wanted == set()
+
+
+async def test_screen_shows_which_file_an_edit_changed_and_how(tmp_path: Path) -> None:
+    """Claude Code itself shows of a server's tools only how often they were called."""
+    path = tmp_path / "project" / "src" / "index.js"
+    path.parent.mkdir(parents=True)
+    path.write_text("one\ntwo\nthree\n", encoding="utf-8")
+    edit = {"file_path": str(path), "old_string": "two", "new_string": "2\n2b"}
+    model = ScriptedModel([Call("Read", {"file_path": str(path)}), Call("Edit", edit), Say("ALL-DONE")])
+    async with on_screen(tmp_path, model) as window:
+        screen = await window.until("● ALL-DONE")
+    assert "PostToolUse:mcp__fileops__Edit says: src/index.js +2 −1" in screen
+    shown = screen.partition("src/index.js +2 −1")[2].splitlines()[1:5]
+    assert [line.strip() for line in shown] == ["@@ line 2", "-two", "+2", "+2b"]
+
+
+def test_notebook_is_edited_by_claudes_own_tool_and_recorded_as_its_work(here: Place, tmp_path: Path) -> None:
+    notebook = tmp_path / "project" / "study.ipynb"
+    notebook.parent.mkdir()
+    cell: dict[str, object] = {"cell_type": "code", "id": "c1", "source": "x = 1", "metadata": {}, "outputs": []}
+    content: dict[str, object] = {
+        "cells": [{**cell, "execution_count": None}],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    notebook.write_text(json.dumps(content), encoding="utf-8")
+    change = {"notebook_path": str(notebook), "cell_id": "c1", "new_source": "x = 2"}
+    refused = {"file_path": str(notebook), "old_string": "x = 1", "new_string": "x = 2"}
+    script = [
+        Call("Read", {"file_path": str(notebook)}),
+        Call("Edit", refused),
+        CallOfHost("Read", {"file_path": str(notebook)}),
+        CallOfHost("NotebookEdit", change),
+        Say("ALL-DONE"),
+    ]
+    here.start()
+    with (
+        SyncClient.attach(socket=here.socket, role="editor", host="observer", root=notebook.parent) as editor,
+        placed(tmp_path, model := ScriptedModel(script), socket=str(here.socket)) as place,
+    ):
+        wait_until(lambda: is_recorded(editor, notebook.parent))
+        start = start_claude(place, [])
+        with started(Start([*start.arguments, "--allowedTools", "NotebookEdit"], start.environment), place):
+            wait_until(lambda: len(model.results) == len(script) - 1)
+        assert "Use NotebookEdit tool instead" in model.results[1].text
+        wait_until(lambda: editor.log(file_path=notebook).entries)
+        (entry,) = editor.log(file_path=notebook).entries
+    assert '"x = 2"' in notebook.read_text(encoding="utf-8")
+    assert (entry.by.kind, entry.by.label) == ("command", "Claude Code · NotebookEdit study.ipynb")
 
 
 async def test_result_arrives_of_an_edit_that_was_moved_to_the_background(here: Place, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from fileops.mcp.config.documents import SERVE, TOOLS, JsonDocument, TomlDocument, documents_of, to_json
+from fileops.mcp.config.documents import GEMINI_TOOLS, SERVE, TOOLS, JsonDocument, TomlDocument, documents_of, to_json
 from releasing import wording
 from releasing.archives import write_tar_gz, write_zip
 from releasing.source import Source
@@ -150,17 +150,13 @@ def _agent_plugin(source: Source) -> dict[str, bytes]:
 
 def _gemini(source: Source) -> dict[str, bytes]:
     """The files are at the root of the archive, where Gemini CLI looks for them."""
-    settings, policy = documents_of("gemini")
-    content = _content(cast("JsonDocument", settings))
-    rules = cast("TomlDocument", policy).content["rule"]
-    # An extension must not allow its own tools, so that the rule which denies the built-in ones remains.
-    (denied,) = [rule["toolName"] for rule in rules if rule["decision"] == "deny"]
+    content = _content(cast("JsonDocument", documents_of("gemini")[0]))
     extension = {
         "name": "fileops",
         "version": source.version,
         "description": DESCRIPTION,
         "mcpServers": content["mcpServers"],
-        "excludeTools": denied,
+        "excludeTools": list(GEMINI_TOOLS),
     }
     steps = "mkdir fileops && tar -xzf linux.fileops-gemini-*.tar.gz -C fileops\ngemini extensions install ./fileops"
     return {

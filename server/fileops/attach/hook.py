@@ -9,10 +9,11 @@ it then prints nothing, and the host continues.
 
 import json
 import os
+import re
 import select
 import sys
 import time
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 STDIN, STDOUT = 0, 1
 MAX_WAIT_S = 0.9  # the host's user waits, so a hook ends within a second
@@ -28,11 +29,11 @@ NOT_TEXT = (
 
 # A host calls its tools, and the ones of MCP servers, by its own names.
 EDITS = {
-    "claude": {"Edit", "Write", "MultiEdit", "NotebookEdit"},
-    "claude-plugin": {"Edit", "Write", "MultiEdit", "NotebookEdit"},
+    "claude": {"Edit", "Write", "MultiEdit"},
+    "claude-plugin": {"Edit", "Write", "MultiEdit"},
     "codex": {"apply_patch", "Edit", "Write"},
     "gemini": {"replace", "write_file"},
-    "opencode": set[str](),  # its settings switch them off
+    "opencode": set[str](),  # its plugin refuses them
 }
 WRITES = {"Write": "Write", "write_file": "Write"}  # our tool for it, which all configurations of `mcp config` offer
 READS = {
@@ -52,6 +53,8 @@ PREFIX = {
 EVENTS = {"PreToolUse", "BeforeTool"}
 AFTERWARDS = {"PostToolUse", "AfterTool", "UserPromptSubmit"}
 UNHEARD = {("opencode", "UserPromptSubmit")}  # its plugin cannot add anything to a prompt
+SHOWS_CHANGES = {"claude", "claude-plugin"}  # these hide what an MCP server's tool answers, but show a hook's message
+LAST_LINE = re.compile(r"[^\n]+ \+\d+ −\d+")  # of the text in which our tools say what they changed
 FORGETTING = {"clear", "compact"}  # sources of a SessionStart: the model no longer has what it read
 
 
@@ -66,7 +69,7 @@ def main(host: str) -> int:
         event = _parsed(_read_input(STDIN, deadline))
         if (answer := answer_to(host, event)) is None:
             record(host, event, deadline)
-            answer = shared_answer(host, event, deadline)
+            answer = shown_change(host, event) or shared_answer(host, event, deadline)
         if answer is not None:
             _print(json.dumps(answer).encode("ascii") + b"\n")
     except Unusable as error:
@@ -86,6 +89,26 @@ def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
         return _refusal(host, name, f"Use {PREFIX[host]}{WRITES.get(tool, 'Edit')}.")
     if tool in READS[host] and not (_is_object(arguments) and _is_shown_by_host(arguments)):
         return _refusal(host, name, f"Use {PREFIX[host]}Read.")
+    return None
+
+
+def shown_change(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the message that shows the person what one of our tools has changed, None if it changed nothing.
+
+    The model has read the same as a part of the tool's answer, which the host shows the person only on request.
+    """
+    tool = event.get("tool_name")
+    if host not in SHOWS_CHANGES or _name_of(event) != "PostToolUse" or not isinstance(tool, str):
+        return None
+    answer = event.get("tool_response") if tool.startswith(PREFIX[host]) else None
+    items = cast("list[object]", answer) if isinstance(answer, list) else []
+    for item in items[1:]:  # the first one is the output for the model
+        text = item.get("text") if _is_object(item) else None
+        if isinstance(text, str):
+            lines = text.split("\n")
+            n_files = next((n for n, line in enumerate(reversed(lines)) if not LAST_LINE.fullmatch(line)), len(lines))
+            if n_files:
+                return {"systemMessage": "\n".join((*lines[-n_files:], *lines[:-n_files]))}
     return None
 
 

@@ -3,6 +3,7 @@
 Of a prompt only the title is sent, and of a command line only what the command is called.
 """
 
+import shlex
 from typing import Any, TypedDict, cast
 
 from fileops.core.presentation.record_texts import command_of, title_of
@@ -18,6 +19,9 @@ SHELLS = {
     "gemini": "run_shell_command",
     "opencode": "bash",
 }
+NOTEBOOK_TOOL = (
+    "NotebookEdit"  # of Claude Code: our tools edit no cells, so what it writes is recorded like a command's
+)
 _BEGINS_COMMAND = {"PreToolUse", "BeforeTool"}
 _ENDS_COMMAND = {"PostToolUse", "PostToolUseFailure", "AfterTool"}
 _BEGINS_TURN = {"UserPromptSubmit", "BeforeAgent"}
@@ -49,10 +53,12 @@ def report_of(host: str, event: dict[str, Any]) -> Report | None:
         }
     elif name in _ENDS_TURN:
         report = {"what": "end_turn"}
-    elif name in _BEGINS_COMMAND | _ENDS_COMMAND and event.get("tool_name") == SHELLS[host]:
+    elif name in _BEGINS_COMMAND | _ENDS_COMMAND and event.get("tool_name") in (SHELLS[host], NOTEBOOK_TOOL):
         given: object = event.get("tool_input")
         arguments = cast("dict[str, object]", given) if isinstance(given, dict) else {}
         line = arguments.get("command")
+        if event.get("tool_name") == NOTEBOOK_TOOL:
+            line = shlex.join((NOTEBOOK_TOOL, str(arguments.get("notebook_path", "")).rpartition("/")[2]))
         report = {
             "what": "begin_command" if name in _BEGINS_COMMAND else "end_command",
             "tool_use_id": _text(event.get("tool_use_id")),

@@ -3,17 +3,20 @@
 Never `structuredContent`: two hosts then show the model that and drop the text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from msgspec import UnsetType
 
-from fileops.core.presentation.diffs import cut_diff, hunks_of
+from fileops.core.presentation.diffs import changed_lines, cut_diff
+from fileops.core.presentation.titles import shown_path
 from fileops.mcp.protocol import JsonObject
 from fileops.rpc import json
-from fileops.wire.types import ToolResult
+from fileops.wire.types import ToolResult, UiExtra
 
 MAX_META_BYTES = 4000
-MAX_SHOWN_LINES = 10  # of the diff of an applied edit, the line that counts the rest included
+MAX_SHOWN_LINES = 10  # changed lines of an applied edit, the line that counts the rest included
+MAX_SHOWN_FILES = 3  # that are named
 MAX_SHOWN_CHARS = 2000
 _META_KEY = "fileops/result"
 
@@ -45,13 +48,37 @@ def has_unseen_diff(result: ToolResult) -> bool:
     return bool(result.ui_extra.diff) and result.ui_extra.diff.rstrip("\n") not in result.output
 
 
-def shown_diff(result: ToolResult) -> str:
-    """The first lines of an edit's diff, as hosts show them to people: MAX_SHOWN_LINES at most, without file names."""
-    diff = "" if result.ui_extra is None else hunks_of(result.ui_extra.diff)
-    is_long = diff.count("\n") > MAX_SHOWN_LINES
-    return cut_diff(
-        diff, max_lines=MAX_SHOWN_LINES - is_long, max_chars=MAX_SHOWN_CHARS, cut_line=lambda n: f"… {n} more"
+def shown_change(result: ToolResult, folders: Sequence[str]) -> str:
+    """Return what an edit changed, as hosts show it to people: its first changed lines, and last each file.
+
+    A file has its path relative to the folders, and how many lines were added and removed. It comes last because Codex
+    shows the last three lines of a result only; Gemini CLI and Claude Code's transcript show all of them.
+    """
+    changes = _changes_of(result)
+    lines = "\n".join(filter(None, (changed_lines(change.hunks) for change in changes)))
+    is_long = lines.count("\n") >= MAX_SHOWN_LINES
+    shown = cut_diff(
+        lines, max_lines=MAX_SHOWN_LINES - is_long, max_chars=MAX_SHOWN_CHARS, cut_line=lambda n: f"… {n} more"
     )
+    files = [
+        f"{shown_path(change.file_path, folders)} +{change.stats.added} −{change.stats.removed}"
+        for change in changes[:MAX_SHOWN_FILES]
+    ]
+    if len(changes) > MAX_SHOWN_FILES:
+        n_added, n_removed = (
+            sum(change.stats.added for change in changes),
+            sum(change.stats.removed for change in changes),
+        )
+        files = [f"{len(changes)} files +{n_added} −{n_removed}"]
+    return "\n".join(filter(None, (shown, *files)))
+
+
+def _changes_of(result: ToolResult) -> Sequence[UiExtra]:
+    """The changes of the files of a result, or the only one."""
+    files = cast("Sequence[Mapping[str, UiExtra]]", result.details.get("files", ()))
+    if files:
+        return [file["ui_extra"] for file in files]
+    return () if result.ui_extra is None else (result.ui_extra,)
 
 
 def _facts(result: ToolResult, file_path: str | None) -> JsonObject:

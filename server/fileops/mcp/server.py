@@ -31,7 +31,7 @@ from fileops.mcp.protocol import CallParams, JsonObject, Peer
 from fileops.mcp.request_state import StateSeal, digest_of_call
 from fileops.mcp.roots import ClientRoots, fixed_roots
 from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, failed, path_of, tool_list
-from fileops.model.errors import FileOpsError, OutsideRoots
+from fileops.model.errors import FileOpsError, NotebookFile, OutsideRoots
 from fileops.model.internal_errors import Cancelled
 from fileops.model.results import Notices
 from fileops.model.sessions import SessionName
@@ -240,9 +240,8 @@ class McpServer:
         has_notices = self._options.notices == "on"
         notices = await notices_for(self.service, answer) if has_notices else Notices()
         rewound = self.service.rewinds.take_notices(answer.session) if has_notices else []
-        more = (
-            [results.shown_diff(result)] if self._options.show_diff == "on" and results.has_unseen_diff(result) else []
-        )
+        shows = self._options.show_diff == "on" and results.has_unseen_diff(result)
+        more = [results.shown_change(result, self._roots.folders)] if shows else []
         more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(answer.session)]
         reported = list(map(notice_text, notices.others))
         if (about := notices.about) is not None:
@@ -250,6 +249,8 @@ class McpServer:
         more += answer.hints.texts(reported)
         if isinstance(error, OutsideRoots):
             more.append(texts.outside_roots(self._roots.folders))
+        elif isinstance(error, NotebookFile) and self.names.host != "claude-code":
+            more.append(texts.NO_NOTEBOOK_TOOL)
         return [*more, *rewound, *reported]
 
     def _dialogue(

@@ -18,6 +18,11 @@ def applied_after_cancel(file_path: str) -> str:
     return f"An edit of {file_path} that was cancelled had been applied already."
 
 
+NO_NOTEBOOK_TOOL = (
+    "This host has no NotebookEdit. Change the notebook by a program, for example one that loads it with Python's json."
+)
+
+
 def outside_roots(roots: Sequence[str]) -> str:
     """How a person lets the agent in. roots: the folders that are open now."""
     if not roots:

@@ -1,12 +1,12 @@
-"""What a document lacks of the configuration that is wanted, as changes that any format can carry out.
+"""What a document lacks of the configuration that is wanted, as changes that any format can carry out, and the reverse.
 
 Objects are merged key by key, and lists get the items that they lack. Nothing is removed. A value that differs is a
-conflict; it is replaced only on request.
+conflict; it is replaced only on request. The reverse removes what was added and is still as it was.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 SERVER = "fileops"  # the entry of our server: its lists are command lines, which are no sets of items
@@ -38,7 +38,22 @@ class Replace:
     value: object
 
 
-Change = Add | Append | Replace
+@dataclass(frozen=True)
+class Remove:
+    """A key that the object at `path[:-1]` has."""
+
+    path: KeyPath
+
+
+@dataclass(frozen=True)
+class RemoveItems:
+    """Items that the list at `path` has, beside others."""
+
+    path: KeyPath
+    items: list[object]
+
+
+Change = Add | Append | Replace | Remove | RemoveItems
 
 
 def changes_to(present: Mapping[str, Any], wanted: Mapping[str, Any], path: KeyPath = ()) -> Iterator[Change]:
@@ -57,6 +72,45 @@ def changes_to(present: Mapping[str, Any], wanted: Mapping[str, Any], path: KeyP
             yield Replace(below, value)
 
 
+def added_by(changes: Sequence[Change]) -> dict[str, Any]:
+    """Return what changes that make a document contain something add to it, as such a document."""
+    root: dict[str, Any] = {}
+    for change in changes:
+        if isinstance(change, Add | Append):
+            parent = root
+            for key in change.path[:-1]:
+                parent = parent.setdefault(key, {})
+            parent[change.path[-1]] = change.value if isinstance(change, Add) else change.items
+    return root
+
+
+def removals_of(present: Mapping[str, Any], added: Mapping[str, Any], path: KeyPath = ()) -> Iterator[Change]:
+    """Yield the changes that take out of `present` what was added, as far as it is still there.
+
+    The entry of our server is taken out whatever was changed in it. Of what else was changed since, nothing is. An
+    object or a list in which nothing is left goes as well.
+    """
+    for key, value in added.items():
+        if key not in present:
+            continue
+        below, there = (*path, key), present[key]
+        if key == SERVER or _is_same(there, value):
+            yield Remove(below)
+        elif _is_object(there) and _is_object(value):
+            inner = list(removals_of(there, value, below))
+            rest = changed({key: there}, [replace(change, path=change.path[len(path) :]) for change in inner])
+            if rest[key] or not inner:
+                yield from inner
+            else:
+                yield Remove(below)
+        elif _is_list(there) and _is_list(value):
+            items = [item for item in there if item in value]
+            if len(items) == len(there):
+                yield Remove(below)
+            elif items:
+                yield RemoveItems(below, items)
+
+
 def changed(present: Mapping[str, Any], changes: list[Change]) -> dict[str, Any]:
     """Return a copy of the data in which the changes are carried out."""
     root: dict[str, Any] = deepcopy(dict(present))
@@ -70,10 +124,17 @@ def carry_out(changes: list[Change], root: dict[str, Any]) -> None:
         parent: Any = root
         for key in change.path[:-1]:
             parent = parent[key]
-        if isinstance(change, Append):
-            parent[change.path[-1]].extend(change.items)
-        else:
-            parent[change.path[-1]] = change.value
+        key = change.path[-1]
+        match change:
+            case Append(items=items):
+                parent[key].extend(items)
+            case Remove():
+                del parent[key]
+            case RemoveItems(items=items):
+                for item in items:
+                    parent[key].remove(item)
+            case Add(value=value) | Replace(value=value):
+                parent[key] = value
 
 
 def _is_same(one: object, other: object) -> bool:

@@ -1,54 +1,79 @@
-"""The command `mcp config`: prints a host's configuration, or merges it into the host's files."""
+"""The command `mcp config`: prints a host's configuration, merges it into the host's files, or takes it out again."""
 
 import argparse
 import difflib
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from fileops.mcp.config import jsonc, settings_file, toml
-from fileops.mcp.config.changes import Change, Replace, changed, changes_to
-from fileops.mcp.config.documents import Document, JsonDocument, Script, TomlDocument, documents_of
+from fileops.mcp.config import additions, jsonc, settings_file, toml
+from fileops.mcp.config.changes import Change, Replace, added_by, changed, changes_to, removals_of
+from fileops.mcp.config.documents import (
+    FOR_TEAMS,
+    Document,
+    IgnoredFile,
+    JsonDocument,
+    Script,
+    TomlDocument,
+    documents_of,
+)
 from fileops.mcp.config.settings_file import SettingsFile, UnusableFile
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One file, and the text that it gets."""
+    """One file, and the text that it gets; None: it is removed. added: what of it is ours, None for a script."""
 
     file: SettingsFile
-    text: str
+    text: str | None
+    added: Mapping[str, Any] | None = None
 
     @property
     def diff(self) -> str:
         old = self.file.text.splitlines(keepends=True)
-        new = self.text.splitlines(keepends=True)
+        new = [] if self.text is None else self.text.splitlines(keepends=True)
         name = self.file.path
         before = "/dev/null" if self.file.status is None else name
-        lines = difflib.unified_diff(old, new, before, name)
+        lines = difflib.unified_diff(old, new, before, "/dev/null" if self.text is None else name)
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def main(options: argparse.Namespace) -> int:
     """The exit status."""
-    documents = documents_of(options.host, options.server_command, read_only_sandbox=options.read_only_sandbox)
-    if not options.write:
+    if options.project and options.host not in FOR_TEAMS:
+        hosts = " and ".join(FOR_TEAMS)
+        sys.stderr.write(f"fileops-server mcp config: --project is for {hosts}: {options.host} has no such settings.\n")
+        return 2
+    folder = os.path.abspath(options.directory)
+    documents = documents_of(
+        options.host,
+        options.server_command,
+        folder=_top_of_repository(folder),
+        for_team=options.project,
+        read_only_sandbox=options.read_only_sandbox,
+    )
+    if not options.write and not options.remove:
         sys.stdout.write("\n".join(document.printed for document in documents))
         return 0
     try:
-        return _write(documents, options)
+        return _write(documents, options, folder)
     except UnusableFile as error:
         sys.stderr.write(f"fileops-server mcp config: {error} Nothing was changed in it.\n")
         return 1
 
 
-def _write(documents: list[Document], options: argparse.Namespace) -> int:
+def _write(documents: list[Document], options: argparse.Namespace, folder: str) -> int:
     plans: list[Plan] = []
     for document in documents:
-        plan = _plan(document, options.directory, may_replace=options.replace)
+        path = _path_of(document, folder)
+        if path is None:
+            continue  # a list of ignored files, outside a repository
+        file = settings_file.read(path)
+        plan = _removal(document, file) if options.remove else _plan(document, file, may_replace=options.replace)
         if plan is None:
-            sys.stdout.write(f"{_path_of(document, options.directory)}: already configured\n")
+            sys.stdout.write(f"{path}: {'nothing to remove' if options.remove else 'already configured'}\n")
         else:
             plans.append(plan)
     if not plans:
@@ -58,9 +83,22 @@ def _write(documents: list[Document], options: argparse.Namespace) -> int:
     if not options.yes and not _has_consent():
         return 1
     for plan in plans:
-        settings_file.replace(plan.file, plan.text)
-        sys.stdout.write(f"{plan.file.path}: written\n")
+        if options.remove:
+            _remove(plan)
+        else:
+            if plan.added is not None:
+                additions.note(plan.file.path, plan.added)
+            settings_file.replace(plan.file, plan.text or "")
+        sys.stdout.write(f"{plan.file.path}: {'removed' if plan.text is None else 'written'}\n")
     return 0
+
+
+def _remove(plan: Plan) -> None:
+    if plan.text is None:
+        settings_file.remove(plan.file)
+    else:
+        settings_file.replace(plan.file, plan.text)
+    additions.forget(plan.file.path)
 
 
 def _has_consent() -> bool:
@@ -77,27 +115,55 @@ def _has_consent() -> bool:
     return False
 
 
-def _path_of(document: Document, directory: str) -> str:
-    """Return where a document belongs on this machine."""
-    codex_home = os.environ.get("CODEX_HOME")
-    if codex_home and document.file.startswith("~/.codex/"):
-        return os.path.join(codex_home, document.file.removeprefix("~/.codex/"))
+def _path_of(document: Document, folder: str) -> str | None:
+    """Return where a document belongs on this machine, None if there is no such place."""
+    if isinstance(document, IgnoredFile):
+        return _list_of_ignored_files(_top_of_repository(folder))
+    for variable, home in (("CODEX_HOME", "~/.codex/"), ("CLAUDE_CONFIG_DIR", "~/")):
+        value = os.environ.get(variable)
+        is_there = document.file.startswith(home) and (variable == "CODEX_HOME" or document.file == "~/.claude.json")
+        if value and is_there:
+            return os.path.join(value, document.file.removeprefix(home))
     if document.file.startswith("~/"):
         return os.path.expanduser(document.file)
-    return os.path.join(directory, document.file)
+    return os.path.join(folder, document.file)
 
 
-def _plan(document: Document, directory: str, *, may_replace: bool) -> Plan | None:
+def _top_of_repository(folder: str) -> str:
+    """Return the folder of the git repository that contains a folder; the folder itself if none does."""
+    above = folder
+    while not os.path.lexists(os.path.join(above, ".git")):
+        parent = os.path.dirname(above)
+        if parent == above:
+            return folder
+        above = parent
+    return above
+
+
+def _list_of_ignored_files(top: str) -> str | None:
+    """Return git's list for this clone only; None without a repository. A work tree has a file that names its own."""
+    git = os.path.join(top, ".git")
+    try:
+        with open(git, encoding="utf-8") as file:
+            git = os.path.join(top, file.read(4096).removeprefix("gitdir:").strip())
+        with open(os.path.join(git, "commondir"), encoding="utf-8") as file:
+            git = os.path.normpath(os.path.join(git, file.read(4096).strip()))
+    except (OSError, UnicodeDecodeError):
+        pass  # it is the folder itself, or that of a submodule
+    return os.path.join(git, "info", "exclude") if os.path.isdir(git) else None
+
+
+def _plan(document: Document, file: SettingsFile, *, may_replace: bool) -> Plan | None:
     """Return what is to be written, or None if the file has everything."""
-    file = settings_file.read(_path_of(document, directory))
-    if not file.text.strip():
-        return Plan(file, document.text)
+    if isinstance(document, IgnoredFile):
+        lines = file.text.splitlines()
+        end = "" if not file.text or file.text.endswith("\n") else "\n"
+        return None if document.pattern in lines else Plan(file, f"{file.text}{end}{document.pattern}\n")
     if isinstance(document, Script):
         return _plan_of_script(document, file, may_replace=may_replace)
-    try:
-        present = _parsed(document, file.text)
-    except ValueError as error:
-        raise UnusableFile(f"{file.path} cannot be parsed: {error}.") from None
+    if not file.text.strip():
+        return Plan(file, document.text, document.content)
+    present = _present(document, file)
     changes: list[Change] = list(changes_to(present, document.content))
     conflicts = [".".join(change.path) for change in changes if isinstance(change, Replace)]
     if conflicts and not may_replace:
@@ -105,17 +171,48 @@ def _plan(document: Document, directory: str, *, may_replace: bool) -> Plan | No
         raise UnusableFile(f"{file.path} has another value for {names}. Change it by hand, or add --replace.")
     if not changes:
         return None
+    return Plan(file, _applied(document, file, present, changes), added_by(changes))
+
+
+def _removal(document: Document, file: SettingsFile) -> Plan | None:
+    """Return what is left of a file without what was added to it, or None if nothing of that is there."""
+    if isinstance(document, IgnoredFile):
+        lines = file.text.splitlines(keepends=True)
+        kept = [line for line in lines if line.rstrip("\r\n") != document.pattern]
+        return None if kept == lines else Plan(file, "".join(kept))
+    if isinstance(document, Script):
+        return Plan(file, None) if file.text.startswith(document.mark) else None
+    if not file.text.strip():
+        return None
+    present = _present(document, file)
+    changes = list(removals_of(present, additions.of(file.path) or document.content))
+    if not changes:
+        return None
+    text = _applied(document, file, present, changes)
+    return Plan(file, None if text.strip() in {"", "{}"} else text)
+
+
+def _present(document: JsonDocument | TomlDocument, file: SettingsFile) -> dict[str, Any]:
+    try:
+        return _parsed(document, file.text)
+    except ValueError as error:
+        raise UnusableFile(f"{file.path} cannot be parsed: {error}.") from None
+
+
+def _applied(
+    document: JsonDocument | TomlDocument, file: SettingsFile, present: dict[str, Any], changes: list[Change]
+) -> str:
     apply = jsonc.apply if isinstance(document, JsonDocument) else toml.apply
     text = apply(file.text, changes)
     if _parsed(document, text) != changed(present, changes):
         raise UnusableFile(f"{file.path} has a layout that cannot be merged. Change it by hand.")
-    return Plan(file, text)
+    return text
 
 
 def _plan_of_script(document: Script, file: SettingsFile, *, may_replace: bool) -> Plan | None:
     if file.text == document.text:
         return None
-    if not may_replace and not file.text.startswith(document.mark):
+    if file.text.strip() and not may_replace and not file.text.startswith(document.mark):
         raise UnusableFile(f"{file.path} is another program. Move it away, or add --replace.")
     return Plan(file, document.text)
 

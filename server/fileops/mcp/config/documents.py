@@ -1,7 +1,10 @@
 """The configuration documents of each host, as data and as the text that is printed.
 
-A document is JSON, TOML or a script. `fileops-server` is started with the same options everywhere, and the host's
-built-in edit tools are switched off in each host that allows it.
+A document is JSON, TOML, a script, or a line of git's list of ignored files. `fileops-server` is started with the same
+options everywhere. The host's built-in edit tools are refused by a hook where the host has hooks, and by nothing else:
+a hook does nothing where the program is missing, so no one is left without a tool to edit with.
+
+The documents are the person's own, in their home or ignored by git, or with `for_team` those that a project shares.
 """
 
 import json
@@ -68,7 +71,20 @@ class Script:
         return self.text.partition("\n")[0]
 
 
-Document = JsonDocument | TomlDocument | Script
+@dataclass(frozen=True)
+class IgnoredFile:
+    """A file of the project that is the person's own. Git's list for this clone, which is not shared, ignores it."""
+
+    pattern: str
+    file: str = ".git/info/exclude"
+    is_project_file: bool = True
+
+    @property
+    def printed(self) -> str:
+        return f"# {self.file}\n{self.pattern}\n"
+
+
+Document = JsonDocument | TomlDocument | Script | IgnoredFile
 
 
 def to_json(value: object, indent: str = "", step: str = "  ", newline: str = "\n") -> str:
@@ -91,11 +107,24 @@ def to_json(value: object, indent: str = "", step: str = "  ", newline: str = "\
     return opening + newline + inner + f",{newline}{inner}".join(parts) + newline + indent + closing
 
 
-def documents_of(host: str, command: str = "fileops-server", *, read_only_sandbox: bool = False) -> list[Document]:
-    """Return the documents that configure `host` to start `command` and to edit through it."""
+FOR_TEAMS = ("claude", "opencode")  # hosts with settings of a project beside those of a person
+
+
+def documents_of(
+    host: str,
+    command: str = "fileops-server",
+    *,
+    folder: str = "/",
+    for_team: bool = False,
+    read_only_sandbox: bool = False,
+) -> list[Document]:
+    """Return the documents that configure `host` to start `command` and to edit through it.
+
+    folder: of the project, absolute. for_team: those that the project shares; only of hosts in FOR_TEAMS.
+    """
     match host:
         case "claude":
-            return _claude(command)
+            return _claude_of_team(command) if for_team else _claude(command, folder)
         case "claude-plugin":
             return _claude_plugin(command)
         case "codex":
@@ -103,7 +132,7 @@ def documents_of(host: str, command: str = "fileops-server", *, read_only_sandbo
         case "gemini":
             return _gemini(command)
         case "opencode":
-            return _opencode(command)
+            return _opencode(command, for_team=for_team)
         case "vscode":
             server = {"type": "stdio", "command": command, "args": [*SERVE, "--root", "${workspaceFolder}"]}
             return [JsonDocument(".vscode/mcp.json", {"servers": {"fileops": server}})]
@@ -121,12 +150,15 @@ def _server(command: str, **options: object) -> dict[str, object]:
 
 
 def _run_of_hook(command: str, host: str) -> dict[str, object]:
-    return {"type": "command", "command": f"{shlex.quote(command)} mcp hook {host}"}
+    program = shlex.quote(command)
+    is_missing = f"! command -v {program} >/dev/null 2>&1"  # for a colleague without it, or when it was uninstalled
+    return {"type": "command", "command": f"{is_missing} || {program} mcp hook {host}"}
 
 
 def _hook(matcher: str, command: str, host: str) -> dict[str, object]:
     run = _run_of_hook(command, host)
-    shell = [{"matcher": "^Bash$", "hooks": [run]}]  # what a command writes is recorded as the agent's
+    # What a command writes is recorded as the agent's, and so is what Claude Code's own tool for notebooks does.
+    shell = [{"matcher": "^Bash$" if host == "codex" else "^(Bash|NotebookEdit)$", "hooks": [run]}]
     hooks: dict[str, object] = {
         "PreToolUse": [{"matcher": matcher, "hooks": [run]}, *shell],
         "PostToolUse": shell,  # what others changed goes with its result
@@ -136,25 +168,46 @@ def _hook(matcher: str, command: str, host: str) -> dict[str, object]:
     }
     if host == "codex":
         return hooks
-    # Claude Code calls PostToolUse after commands that succeeded only.
-    return {**hooks, "PostToolUseFailure": shell, "SessionEnd": [{"hooks": [run]}]}
-
-
-def _claude(command: str) -> list[Document]:
-    # `alwaysLoad`: otherwise the model finds the tools only by searching for them.
-    server = {"type": "stdio", **_server(command), "alwaysLoad": True}
-    settings = {
-        "permissions": {
-            "allow": [f"mcp__fileops__{tool}" for tool in TOOLS],
-            "deny": ["Edit", "Write", "NotebookEdit"],
-        },
-        "hooks": _hook("^(Read|Edit|Write|MultiEdit)$", command, "claude"),
+    # Claude Code calls PostToolUse after commands that succeeded only. It shows a person how often our tools were
+    # called, and what they changed only as the message of a hook.
+    ours = "plugin_fileops_fileops" if host == "claude-plugin" else "fileops"
+    changes = {"matcher": f"^mcp__{ours}__(?!Read$)", "hooks": [run]}
+    return {
+        **hooks,
+        "PostToolUse": [*shell, changes],
+        "PostToolUseFailure": shell,
+        "SessionEnd": [{"hooks": [run]}],
     }
+
+
+def _claude(command: str, folder: str) -> list[Document]:
+    """The server and the settings in which Claude Code keeps what is a person's own in a project."""
+    projects = {folder: {"mcpServers": {"fileops": _claude_server(command)}}}
+    return [
+        JsonDocument("~/.claude.json", {"projects": projects}, is_project_file=False),
+        JsonDocument(".claude/settings.local.json", _claude_settings(command)),
+        IgnoredFile("**/.claude/settings.local.json"),
+    ]
+
+
+def _claude_of_team(command: str) -> list[Document]:
     note = 'Claude Code applies the "allow" rules of a project only in a folder that you have marked as trusted.'
     return [
-        JsonDocument(".mcp.json", {"mcpServers": {"fileops": server}}),
-        JsonDocument(".claude/settings.json", settings, note),
+        JsonDocument(".mcp.json", {"mcpServers": {"fileops": _claude_server(command)}}),
+        JsonDocument(".claude/settings.json", _claude_settings(command), note),
     ]
+
+
+def _claude_server(command: str) -> dict[str, object]:
+    # `alwaysLoad`: otherwise the model finds the tools only by searching for them.
+    return {"type": "stdio", **_server(command), "alwaysLoad": True}
+
+
+def _claude_settings(command: str) -> dict[str, object]:
+    return {
+        "permissions": {"allow": [f"mcp__fileops__{tool}" for tool in TOOLS]},
+        "hooks": _hook("^(Read|Edit|Write|MultiEdit)$", command, "claude"),
+    }
 
 
 def _claude_plugin(command: str) -> list[Document]:
@@ -165,17 +218,15 @@ def _claude_plugin(command: str) -> list[Document]:
         "author": {"name": "The fileops-server developers"},  # `claude plugin validate --strict` demands one
         "license": "MIT",
     }
-    server = {"type": "stdio", **_server(command), "alwaysLoad": True}
-    # A plugin cannot deny tools by a permission, so the hook covers NotebookEdit as well.
-    hooks = {"hooks": _hook("^(Read|Edit|Write|MultiEdit|NotebookEdit)$", command, "claude-plugin")}
+    hooks = {"hooks": _hook("^(Read|Edit|Write|MultiEdit)$", command, "claude-plugin")}
     return [
         JsonDocument(".claude-plugin/plugin.json", plugin),
-        JsonDocument(".mcp.json", {"mcpServers": {"fileops": server}}),
+        JsonDocument(".mcp.json", {"mcpServers": {"fileops": _claude_server(command)}}),
         JsonDocument("hooks/hooks.json", hooks),
     ]
 
 
-# `required`: otherwise the first turn may begin before the server has answered, and then has none of its tools.
+# Not `required`: Codex would then not start at all where the server does not.
 # `direct_only_tool_namespaces`: otherwise models find the tools only by searching for them.
 CODEX = """\
 {sandbox}[mcp_servers.fileops]
@@ -183,7 +234,6 @@ command = {command}
 args = {args}
 default_tools_approval_mode = "approve"
 tool_timeout_sec = {timeout}
-required = true
 
 [features.code_mode]
 enabled = false
@@ -206,13 +256,8 @@ def _codex(command: str, *, read_only_sandbox: bool) -> list[Document]:
     return documents
 
 
+GEMINI_TOOLS = ("replace", "write_file", "read_file")  # its own, in place of which ours are used
 GEMINI_POLICY = """\
-[[rule]]
-toolName = ["replace", "write_file", "read_file"]
-decision = "deny"
-priority = 900
-denyMessage = "Use the fileops server's tools."
-
 [[rule]]
 mcpName = "fileops"
 toolName = "*"
@@ -229,10 +274,11 @@ def _gemini(command: str) -> list[Document]:
     }
     run = _run_of_hook(command, "gemini")
     shell, turn = [{"matcher": "^run_shell_command$", "hooks": [run]}], [{"hooks": [run]}]
+    before = [{"matcher": f"^({'|'.join(GEMINI_TOOLS)})$", "hooks": [run]}, *shell]
     settings = {
         "mcpServers": {"fileops": server},
         "tools": {"truncateToolOutputThreshold": 200000},
-        "hooks": {"BeforeTool": shell, "AfterTool": shell, "BeforeAgent": turn, "AfterAgent": turn},
+        "hooks": {"BeforeTool": before, "AfterTool": shell, "BeforeAgent": turn, "AfterAgent": turn},
     }
     return [
         JsonDocument("~/.gemini/settings.json", settings, is_project_file=False),
@@ -245,12 +291,14 @@ def _gemini(command: str) -> list[Document]:
 # What others changed goes with the output of a command; to a prompt nothing can be added.
 # opencode makes a session for each subagent, whose prompts are the agent's and begin no turn.
 OPENCODE_PLUGIN = """\
-/* Reports turns and shell commands to fileops-server. Written by `fileops-server mcp config opencode`. */
+/* Sends edits through fileops-server, and reports turns and shell commands to it.
+   Written by `fileops-server mcp config opencode`. */
 import { spawn, spawnSync } from "node:child_process"
 
 const COMMAND = %s
 const ARGUMENTS = ["mcp", "hook", "opencode"]
 const PATIENCE_MS = 1000
+const OURS = { read: "Read", edit: "Edit", write: "Write", patch: "Edit", multiedit: "MultiEdit" }
 
 function report(event) {
   return new Promise((resolve) => {
@@ -278,6 +326,7 @@ function contextIn(answer) {
 }
 
 export const FileopsRecord = async ({ directory }) => {
+  if (spawnSync(COMMAND, ["--version"], { stdio: "ignore" }).error) return {}  // it is not installed here
   const subagents = new Set()
   const describe = (name, session, more) => ({ hook_event_name: name, session_id: session, cwd: directory, ...more })
   const send = (name, session, more) => report(describe(name, session, more))
@@ -287,7 +336,10 @@ export const FileopsRecord = async ({ directory }) => {
     return await send(name, input.sessionID, { ...call, ...more })
   }
   return {
-    "tool.execute.before": (input, output) => sendShell("PreToolUse", input, output.args),
+    "tool.execute.before": async (input, output) => {
+      if (Object.hasOwn(OURS, input.tool)) throw new Error(`Use fileops_${OURS[input.tool]}.`)
+      await sendShell("PreToolUse", input, output.args)
+    },
     "tool.execute.after": async (input, output) => {
       const context = await sendShell("PostToolUse", input, input.args, { tool_response: output.output })
       if (context) output.output = `${output.output}\\n\\n${context}`
@@ -311,13 +363,13 @@ export const FileopsRecord = async ({ directory }) => {
 """
 
 
-def _opencode(command: str) -> list[Document]:
-    server = {"type": "local", "command": [command, *SERVE], "enabled": True}
-    switched_off = dict.fromkeys(("read", "edit", "write", "patch"), False)
+def _opencode(command: str, *, for_team: bool) -> list[Document]:
+    servers = {"mcp": {"fileops": {"type": "local", "command": [command, *SERVE], "enabled": True}}}
+    plugin = OPENCODE_PLUGIN % json.dumps(command)
+    if for_team:
+        return [JsonDocument("opencode.json", servers), Script(".opencode/plugins/fileops.js", plugin)]
+    home = "~/.config/opencode"
     return [
-        JsonDocument(
-            "opencode.json",
-            {"mcp": {"fileops": server}, "tools": switched_off, "permission": {"edit": "deny"}},
-        ),
-        Script(".opencode/plugins/fileops.js", OPENCODE_PLUGIN % json.dumps(command)),
+        JsonDocument(f"{home}/opencode.json", servers, is_project_file=False),
+        Script(f"{home}/plugins/fileops.js", plugin, is_project_file=False),
     ]

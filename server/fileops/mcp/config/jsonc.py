@@ -8,10 +8,10 @@ order and layout remain.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fileops.mcp.config.changes import Add, Append, Change, KeyPath
+from fileops.mcp.config.changes import Add, Append, Change, KeyPath, Remove, RemoveItems, Replace
 from fileops.mcp.config.documents import to_json
 
 TRIVIA = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -32,6 +32,8 @@ class Node:
     members: dict[str, "Node"] = field(default_factory=dict[str, "Node"])  # of an object
     items: list["Node"] = field(default_factory=list["Node"])  # of an array
     comma: int | None = None  # position after a trailing comma
+    name_start: int | None = None  # of a member
+    comma_after: int | None = None  # of a child: position after the comma that follows it
 
     @property
     def children(self) -> list["Node"]:
@@ -53,6 +55,7 @@ def apply(text: str, changes: list[Change]) -> str:
         text = "{}\n"
     root, layout = parse(text), _Layout.of(text)
     splices = [splice for change in _grouped(changes) for splice in _splices(text, root, layout, change)]
+    splices += _removals(text, root, changes)
     for start, end, new in sorted(splices, key=lambda splice: splice[0], reverse=True):
         text = text[:start] + new + text[end:]
     return text
@@ -77,7 +80,7 @@ class _Layout:
         return cls(indent[1] if indent else "  ", "\r\n" if "\r\n" in text else "\n")
 
 
-def _grouped(changes: list[Change]) -> Iterator[_Insertion | Change]:
+def _grouped(changes: list[Change]) -> Iterator[_Insertion | Replace]:
     """Yield one insertion for all members that are added to one object."""
     added: dict[KeyPath, list[tuple[str | None, object]]] = {}
     for change in changes:
@@ -85,18 +88,17 @@ def _grouped(changes: list[Change]) -> Iterator[_Insertion | Change]:
             added.setdefault(change.path[:-1], []).append((change.path[-1], change.value))
         elif isinstance(change, Append):
             yield _Insertion(change.path, [(None, item) for item in change.items])
-        else:
+        elif isinstance(change, Replace):
             yield change
     for path, members in added.items():
         yield _Insertion(path, members)
 
 
-def _splices(text: str, root: Node, layout: _Layout, change: _Insertion | Change) -> Iterator[tuple[int, int, str]]:
+def _splices(text: str, root: Node, layout: _Layout, change: _Insertion | Replace) -> Iterator[tuple[int, int, str]]:
     node = root
     for key in change.path:
         node = node.members[key]
     if not isinstance(change, _Insertion):
-        assert not isinstance(change, Add | Append)
         yield node.start, node.end, to_json(change.value, _indent_at(text, node.start), layout.step, layout.newline)
         return
     outer = _indent_at(text, node.start)
@@ -123,6 +125,53 @@ def _splices(text: str, root: Node, layout: _Layout, change: _Insertion | Change
     else:
         yield last, last, ","
         yield at, at, lines
+
+
+def _removals(text: str, root: Node, changes: list[Change]) -> Iterator[tuple[int, int, str]]:
+    """Yield the splices that remove members and items with their lines and commas; comments beside them remain."""
+    gone: dict[int, tuple[Node, list[Node]]] = {}  # by where the object or list begins
+    for change in changes:
+        if isinstance(change, Remove | RemoveItems):
+            node = _node_at(root, change.path[:-1] if isinstance(change, Remove) else change.path)
+            wanted = change.items if isinstance(change, RemoveItems) else []
+            children = [item for item in node.items if item.value in wanted]
+            if isinstance(change, Remove):
+                children = [node.members[change.path[-1]]]
+            gone.setdefault(node.start, (node, []))[1].extend(children)
+    for node, children in gone.values():
+        kept = [child for child in node.children if child not in children]
+        if not kept and not _has_comment(text, node):
+            yield node.start + 1, node.end - 1, ""
+            continue
+        for child in children:
+            yield _start_with_blanks(text, child), child.comma_after or child.end, ""
+        last = kept[-1] if kept else None
+        if last is not None and last is not node.children[-1] and node.comma is None and last.comma_after is not None:
+            yield last.comma_after - 1, last.comma_after, ""
+
+
+def _node_at(root: Node, path: KeyPath) -> Node:
+    for key in path:
+        root = root.members[key]
+    return root
+
+
+def _has_comment(text: str, node: Node) -> bool:
+    """Whether there is anything but blanks and commas between the children of an object or list."""
+    at, rest = node.start + 1, ""
+    for child in node.children:
+        rest += text[at : child.start if child.name_start is None else child.name_start]
+        at = child.end
+    return bool((rest + text[at : node.end - 1]).replace(",", "").strip())
+
+
+def _start_with_blanks(text: str, child: Node) -> int:
+    """Where a child begins, with the blanks before it and the end of the line above."""
+    start = child.start if child.name_start is None else child.name_start
+    start = len(text[:start].rstrip(" \t"))
+    if text[:start].endswith("\r\n"):
+        return start - 2
+    return start - 1 if text[:start].endswith("\n") else start
 
 
 def _separated(parts: list[str]) -> list[str]:
@@ -184,14 +233,16 @@ class _Parser:
         while self.text[position : position + 1] != "}":
             if members and comma is None:
                 raise self.error("no comma", position)
+            name_start = position
             key, end = self._string(position)
             if key in members:
                 raise self.error(f"a second {json.dumps(key)}", position)
             position = self.skip(end)
             if self.text[position : position + 1] != ":":
                 raise self.error("no colon", position)
-            members[key] = self.value(self.skip(position + 1), depth + 1)
-            position, comma = self._comma(members[key].end)
+            member = self.value(self.skip(position + 1), depth + 1)
+            position, comma = self._comma(member.end)
+            members[key] = replace(member, name_start=name_start, comma_after=comma)
         return Node(start, position + 1, {key: node.value for key, node in members.items()}, members, comma=comma)
 
     def _array(self, start: int, depth: int) -> Node:
@@ -200,8 +251,9 @@ class _Parser:
         while self.text[position : position + 1] != "]":
             if items and comma is None:
                 raise self.error("no comma", position)
-            items.append(self.value(position, depth + 1))
-            position, comma = self._comma(items[-1].end)
+            item = self.value(position, depth + 1)
+            position, comma = self._comma(item.end)
+            items.append(replace(item, comma_after=comma))
         return Node(start, position + 1, [node.value for node in items], items=items, comma=comma)
 
     def _comma(self, end: int) -> tuple[int, int | None]:

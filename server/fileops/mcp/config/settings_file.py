@@ -95,6 +95,16 @@ def replace(file: SettingsFile, text: str) -> None:
             os.unlink(temp)
 
 
+def remove(file: SettingsFile) -> None:
+    """Remove the file; raise UnusableFile if it is not what it was when it was read."""
+    try:
+        if read(file.path).data != file.data:
+            raise UnusableFile(f"{file.path} was changed by another program. Run the command again.")
+        os.unlink(file.path)
+    except OSError as error:
+        raise UnusableFile(f"{file.path} cannot be removed: {error.strerror}.") from None
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

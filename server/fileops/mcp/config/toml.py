@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import tomlkit
 
-from fileops.mcp.config.changes import Change, carry_out
+from fileops.mcp.config.changes import Change, Remove, carry_out
 
 
 class TomlError(ValueError):
@@ -28,4 +28,6 @@ def apply(text: str, changes: list[Change]) -> str:
     document = tomlkit.parse(text)
     carry_out(changes, cast("dict[str, Any]", document))
     changed = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+    if any(isinstance(change, Remove) for change in changes):
+        changed = changed.rstrip() + "\n"  # the blank line between what was there and a table that was added
     return changed.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else changed
