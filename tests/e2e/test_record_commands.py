@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shlex
 import subprocess
 import time
@@ -13,6 +14,7 @@ import pytest
 
 from fileops_client import FileOpsClient
 from support.daemon_process import FILEOPS, Place, place, place_of_test
+from support.patience import PATIENCE_S
 
 OLD = "one\ntwo\nthree\nfour\n"
 
@@ -196,6 +198,43 @@ async def test_blame_names_the_author_of_each_line(shared: Place, folder: Path) 
         (1, 1, "one"), (2, 1, "2 by agent"), (3, 2, "three\nfour"),
     ]  # fmt: skip
     assert [part["by"] and part["by"]["label"] for part in blamed["lines"]] == [None, "Codex", None]
+
+
+async def test_names_that_are_not_utf_8_are_listed_and_undone_with_the_others(shared: Place, folder: Path) -> None:
+    project = folder / os.fsdecode(b"caf\xe9")  # in Latin-1, as old disks have it
+    project.mkdir()
+    (folder / ".git").rename(project / ".git")
+    named = os.fsdecode(b"na\xefve.txt")
+    for name in ("a.txt", named):
+        (project / name).write_text("one\n")
+    async with FileOpsClient.attach(root=project, role="editor") as editor:
+        await until_started(editor)
+        async with FileOpsClient.attach(root=project, host="codex") as agent:
+            command_id = await agent.begin_command("make")
+            for name in ("a.txt", named):
+                (project / name).write_text("one\ntwo\n")
+            await agent.end_command(command_id)
+        paths = {entry.path for entry in (await editor.log()).entries}
+        assert paths == {str(project / "a.txt"), str(project / named)}
+        for words in (
+            ["log"],
+            ["diff"],
+            ["blame", named],
+            ["show", command_id],
+            ["rewind", "--agent", "codex", "--dry-run"],
+        ):
+            for more in ([], ["--json"]):
+                done = await run(shared, project, *words, *more)
+                assert (done.returncode, done.stderr) == (0, b""), (words, done)
+                assert not more or json.loads(done.stdout)
+        assert (await editor.rewind(command_id=command_id, approved=True)).n_undone == 2
+    assert (project / named).read_text() == "one\n"
+
+
+async def until_started(editor: FileOpsClient) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not any(known.state != "starting" for known in await editor.record_status()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("command", ["log", "diff", "blame"])

@@ -5,6 +5,7 @@ docs/PROTOCOL.md, "Attaching to a shared daemon", describes them. The server has
 """
 
 import asyncio
+import json
 import os
 import stat
 import sys
@@ -69,7 +70,7 @@ async def launch(
 ) -> AttachedDaemon:
     """Attach, and start a daemon if none runs. Raises: ServerMissing, AttachRefused."""
     path = socket_path(socket)
-    line = msgspec.json.encode(
+    line = json.dumps(  # which escapes what is not UTF-8 in a path
         {
             "fileops_attach": ATTACH,
             "version": _version(),
@@ -83,7 +84,7 @@ async def launch(
             "options": {},
             "pid": os.getpid(),
         }
-    )
+    ).encode("ascii")
     ending_until = time.monotonic() + ENDING_S
     n_attempts = 0
     while n_attempts < ATTEMPTS:

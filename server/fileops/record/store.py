@@ -9,6 +9,7 @@ UTF-8. Nothing in this module decides what is recorded. It is one module because
 each change of one is a transaction with others.
 """
 
+import json
 import logging
 import os
 import sqlite3
@@ -502,7 +503,7 @@ class RecordStore:
         return rows[0][0]
 
     def _write(self, seq: float, entry: Entry) -> None:
-        body = msgspec.msgpack.encode(replace(entry, path="", moved_from=None, moved_to=None))
+        body = _packed(replace(entry, path="", moved_from=None, moved_to=None))
         self._db.execute(
             "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -597,7 +598,7 @@ class RecordStore:
 
     def put_turn(self, turn: Turn) -> None:
         """Add a turn, or change it."""
-        row = (turn.turn_id, turn.session_id, turn.began, msgspec.msgpack.encode(turn))
+        row = (turn.turn_id, turn.session_id, turn.began, _packed(turn))
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?)", row)
 
@@ -636,7 +637,7 @@ class RecordStore:
 
     def put_command(self, command: Command) -> None:
         """Add a command, or change it."""
-        row = (command.command_id, command.session_id, command.began, msgspec.msgpack.encode(command))
+        row = (command.command_id, command.session_id, command.began, _packed(command))
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO command VALUES (?, ?, ?, ?)", row)
 
@@ -856,3 +857,12 @@ def _in_folders(folders: Sequence[str]) -> tuple[str, list[object]]:
     names = [os.fsencode(folder.rstrip("/")) for folder in folders]
     condition = " OR ".join(["path > ? AND path < ?"] * len(names)) or "0"
     return f"({condition})", [end for name in names for end in (name + b"/", name + b"0")]
+
+
+def _packed(value: Entry | Turn | Command) -> bytes:
+    """The value without lone surrogates, which names have that are not UTF-8. Paths of entries are in columns."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
+        return msgspec.msgpack.encode(json.loads(text.encode("utf-8", "replace")))

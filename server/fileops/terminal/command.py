@@ -10,14 +10,13 @@ import sys
 import time
 from collections.abc import Iterable
 
-import msgspec
-
 from fileops.attach.address import AttachRefused, find_address
 from fileops.attach.starter import is_served
 from fileops.terminal.board import files_of
 from fileops.terminal.connection import DECIDE_S, DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.decisions import why_left
 from fileops.terminal.lines import place, seconds, size, visible
+from fileops.terminal.page import json_text
 from fileops_client import FileOpsClient, Opening, ResponseError, Review
 
 
@@ -70,7 +69,7 @@ def _print_list(options: argparse.Namespace, folder: str) -> int:
         return _no_daemon()
     reviews = asyncio.run(_listed(options.socket, folder))
     if options.json:
-        text = msgspec.json.format(msgspec.json.encode({"reviews": reviews})).decode()
+        text = json_text({"reviews": reviews})
     else:
         text = "\n".join(_line(review, folder) for review in reviews) or "Nothing waits."
     sys.stdout.write(text + "\n")

@@ -1,12 +1,15 @@
 """Output for people: colours where a terminal shows them, and a pager where the text is longer than the screen."""
 
 import errno
+import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+
+import msgspec
 
 from fileops.platform.programs import find_program
 
@@ -35,6 +38,14 @@ def print_lines(lines: Iterable[Line]) -> None:
     text = "".join(f"{line}\n" for line in shown)
     if not sys.stdout.isatty() or len(shown) < shutil.get_terminal_size().lines or not _page(text):
         sys.stdout.write(text)
+
+
+def json_text(value: object) -> str:
+    """The value for programs. Of names that are not UTF-8 the other bytes are escaped, as JSON has it."""
+    try:
+        return msgspec.json.format(msgspec.json.encode(value)).decode()
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value), indent=2)
 
 
 def _text(line: Line, *, is_coloured: bool) -> str:

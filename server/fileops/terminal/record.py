@@ -18,7 +18,7 @@ import msgspec
 from fileops.attach.address import AttachRefused
 from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.lines import visible
-from fileops.terminal.page import Line, plain, print_lines
+from fileops.terminal.page import Line, json_text, plain, print_lines
 from fileops.terminal.record_arguments import (
     MAX_ENTRIES,
     Misused,
@@ -440,7 +440,7 @@ def _print(
     options: argparse.Namespace, answer: object, lines: "Sequence[Line] | object" = (), otherwise: str = ""
 ) -> int:
     if options.json:
-        text = msgspec.json.format(msgspec.json.encode(_as_sent(msgspec.to_builtins(answer)))).decode()
+        text = json_text(_as_sent(msgspec.to_builtins(answer)))
         sys.stdout.write(text + "\n")
         return DONE
     shown = list(cast("Sequence[Line]", lines))

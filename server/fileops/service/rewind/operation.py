@@ -458,7 +458,7 @@ def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) 
     """A digest of what would be done: of the contents before and after, and of what would be undone and left."""
     done = [
         (
-            file.rewind.path,
+            os.fsencode(file.rewind.path),  # it need not be UTF-8
             file.change.plan.snapshot.digest if file.change.plan.snapshot.exists else None,
             file.rewind.content,
             file.change.permissions,
@@ -466,7 +466,7 @@ def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) 
         )
         for file in files
     ]
-    left = [(conflict.file_path, conflict.entries, conflict.reason) for conflict in conflicts]
+    left = [(os.fsencode(conflict.file_path), conflict.entries, conflict.reason) for conflict in conflicts]
     return f"p-{xxhash.xxh3_128_hexdigest(msgspec.msgpack.encode((done, left)))}"
 
 
