@@ -202,3 +202,26 @@ async def test_file_that_cannot_be_undone_keeps_no_other_from_it(editor: LspClie
         "folder": "The path is a directory.",
         "binary": "The file is binary.",
     }
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o700, 0o444])
+async def test_deleted_file_that_is_made_again_is_open_to_no_further_users(
+    daemon: SharedDaemon, file: Path, mode: int
+) -> None:
+    """R-REW-3. Another program has deleted the one file, and moved the other."""
+    moved = file.with_name("moved.txt")
+    moved.write_text("other\n")
+    for path in (file, moved):
+        path.chmod(mode)
+    editor = await daemon.editor(file.parent, host="VS Code")
+    await until_recorded(editor, file.parent)
+    file.unlink()
+    moved.rename(file.with_name("new name.txt"))
+    gone = [
+        (await logged(editor, path, lambda entries: bool(entries) and entries[0]["kind"] == "delete"))[0]["entry_id"]
+        for path in (file, moved)
+    ]
+    result = await rewound(editor, entry_ids=gone)
+    assert code_of(result) is None, result
+    assert [path.stat().st_mode & 0o777 for path in (file, moved)] == [mode, mode]
+    assert (file.read_text(), moved.read_text()) == (OLD, "other\n")

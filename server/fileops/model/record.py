@@ -121,7 +121,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     stamps. evidence: why `by` is believed. settled: False while `by` may still change. during: turns that were open.
     edit_id: of an edit through the daemon, its id in the history of edits; set_id: of its change set. undone_by,
     undoes: ids of entries. rewind_id: of the rewind that made the entry. kept: whether a person has accepted the
-    change. recorder: the run of a daemon that made the entry.
+    change. recorder: the run of a daemon that made the entry. mode: permission bits of a file that was deleted.
     """
 
     entry_id: str
@@ -150,6 +150,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     rewind_id: str | None = None
     kept: bool = True
     recorder: str = ""
+    mode: int | None = None
 
     @property
     def is_undo(self) -> bool:
@@ -167,6 +168,7 @@ class Known(Struct, frozen=True, kw_only=True, gc=False):
 
     digest: of a content that the store has. oid: of a blob of git, which has the content; digest is None then. Neither:
     the content is not known, or not kept. is_unsaved: it is the text of an unsaved document, and the file has another.
+    mode: permission bits, None if they are not known.
     """
 
     content: ContentKind
@@ -178,6 +180,7 @@ class Known(Struct, frozen=True, kw_only=True, gc=False):
     is_executable: bool = False
     is_unsaved: bool = False
     ctime_ns: int = 0
+    mode: int | None = None
 
     @property
     def has_content(self) -> bool:

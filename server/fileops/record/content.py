@@ -35,7 +35,7 @@ class ReadFile(Struct, frozen=True, kw_only=True):
     ctime_ns: int
     size_bytes: int
     inode: int
-    is_executable: bool
+    mode: int
 
 
 def is_secret(path: str, root: str) -> bool:
@@ -69,7 +69,7 @@ def read_file(path: str, root: str) -> ReadFile | None:
         ctime_ns=kept_ns(status.st_ctime_ns),
         size_bytes=status.st_size,
         inode=status.st_ino,
-        is_executable=bool(status.st_mode & stat.S_IXUSR),
+        mode=stat.S_IMODE(status.st_mode),
     )
 
 

@@ -298,6 +298,7 @@ class EntryWriter:
             found=change.found,
             evidence=parts[-1].evidence,
             settled=is_settled,
+            mode=_mode_of_deleted(change.before, change.after),
         )
         contents = Contents(change.before_data, change.after_data)
         if content == "kept" and gap != "baseline":
@@ -354,6 +355,7 @@ class EntryWriter:
             set_id=edit.set_id,
             moved_from=edit.moved_from,
             moved_to=edit.moved_to,
+            mode=_mode_of_deleted(before, after),
         )
         during = self._turns.open_during(entry.path, edit.time, edit.time)
         return self._authored(replace(entry, during=tuple(turn.turn_id for turn in during)), edit.by)
@@ -503,6 +505,10 @@ def _version(known: Known | None, content: ContentKind) -> FileVersion | None:
     if known is None:
         return None
     return FileVersion(known.digest if content == "kept" else None, known.is_executable)
+
+
+def _mode_of_deleted(before: Known | None, after: Known | None) -> int | None:
+    return before.mode if before is not None and after is None else None
 
 
 def _kind(before: Known | None, after: Known | None, content: ContentKind) -> EntryKind:

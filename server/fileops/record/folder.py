@@ -219,6 +219,7 @@ class RecordedFolder:
             size_bytes=status.st_size,
             inode=status.st_ino,
             is_executable=bool(status.st_mode & stat.S_IXUSR),
+            mode=stat.S_IMODE(status.st_mode),
         )
         self.files[path] = known
         is_clean = (

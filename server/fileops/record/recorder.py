@@ -1226,7 +1226,7 @@ class _Once:
 def _known_of(found: ReadFile, digest: bytes | None) -> Known:
     return Known(
         content=found.content, digest=digest, mtime_ns=found.mtime_ns, size_bytes=found.size_bytes, inode=found.inode,
-        is_executable=found.is_executable, ctime_ns=found.ctime_ns,
+        is_executable=bool(found.mode & 0o100), mode=found.mode, ctime_ns=found.ctime_ns,
     )  # fmt: skip
 
 
@@ -1243,6 +1243,7 @@ def _known_of_snapshot(snapshot: Snapshot, root: str) -> Known | None:
         size_bytes=0 if stamp is None else stamp.size_bytes,
         inode=0 if stamp is None else stamp.ino,
         is_executable=stamp is not None and bool(stamp.mode & 0o100),
+        mode=None if stamp is None else stamp.mode & 0o7777,
         is_unsaved=snapshot.source == "buffer",
     )
 

@@ -302,30 +302,36 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
 
     def _with_permissions(self, change: Restoration, rewind: FileRewind, chosen: Sequence[Entry]) -> Restoration:
-        """The change with the executable bit that the file gets back.
-
-        A file that a tool has deleted gets all of its permission bits back, which the history of edits has.
-        """
+        """The change with the executable bit that the file gets back; all permission bits, if it was deleted."""
+        if rewind.content is None:
+            return change
         snapshot, undone = change.plan.snapshot, {entry.entry_id for entry in rewind.undone}
         history = Lineages(self.store, follows_others(chosen)).of(rewind.path)
         becomes = executable_bit_without(history, undone)
-        if becomes is None or rewind.content is None:
-            return change
-        newest, permissions = history[-1], Permissions(becomes_executable=becomes)
         if snapshot.stamp is None:
-            deletion = None if newest.edit_id is None else self.history.edit(newest.edit_id)
-            if deletion is not None and deletion.mode is not None:
-                permissions = Permissions(permissions.applied_to(deletion.mode))
-            elif not becomes:
-                return change
+            permissions = self._of_deleted(history, becomes)
         else:
             is_so = is_executable(snapshot.stamp.mode)
+            newest = history[-1].after if history else None
             # What the record does not know yet is a change by others, after all that is undone.
-            is_known = newest.after is not None and newest.after.is_executable == is_so
-            if not is_known or is_so == becomes:
-                return change
+            is_known = newest is not None and newest.is_executable == is_so
+            changes = becomes is not None and is_known and is_so != becomes
+            permissions = Permissions(becomes_executable=bool(becomes)) if changes else None
+        if permissions is None:
+            return change
         plan = replace(change.plan, change=with_permissions(change.plan.change, permissions))
         return replace(change, plan=plan, permissions=permissions)
+
+    def _of_deleted(self, history: Sequence[Entry], becomes: bool | None) -> Permissions | None:
+        """The permission bits of a file that is made again: never wider ones than it had."""
+        deletion = next((entry for entry in reversed(history) if entry.kind == "delete"), None)
+        mode = None if deletion is None else deletion.mode
+        if mode is None and deletion is not None and deletion.edit_id is not None:
+            edit = self.history.edit(deletion.edit_id)
+            mode = None if edit is None else edit.mode
+        if mode is None:
+            return Permissions(becomes_executable=True) if becomes else None
+        return Permissions(mode if becomes is None else Permissions(becomes_executable=becomes).applied_to(mode))
 
 
 def _has(entries: Sequence[Entry], kind: EntryKind) -> bool:
