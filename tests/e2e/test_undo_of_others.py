@@ -160,6 +160,29 @@ async def test_file_that_git_restored_is_no_change_to_undo_and_stays(project: Pa
         assert not (project / "b.txt").exists()
 
 
+async def test_command_is_undone_in_nested_repositories_too(project: Path) -> None:
+    """A repository in it, a submodule and an inner work tree, as agents make them."""
+    git(project, "init", "-q", "-b", "main")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "one")
+    nested, module, tree = project / "nested", project / "sub", project / ".wt" / "a"
+    for folder in (nested, project.parent / "library"):
+        shutil.copytree(project, folder, ignore=shutil.ignore_patterns("nested"))
+    git(project, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(project.parent / "library"), "sub")
+    git(project, "worktree", "add", "-q", str(tree))
+    folders = (project, nested, module, tree)
+    async with shared_daemon() as daemon:
+        editor = await daemon.editor(project)
+        await until_recorded(editor, *folders)
+        game = Players(daemon, editor, await daemon.agent(project))
+        async with game.command():
+            for folder in folders:
+                (folder / "a.txt").write_text("by the agent\n")
+        result = await game.undone()
+        assert result["details"]["n_undone"] == len(folders), result["output"]
+    assert {(folder / "a.txt").read_text() for folder in folders} == {"first\nsecond\nthird\n"}
+
+
 @pytest.mark.parametrize("place", ["/", "above"])
 async def test_command_of_an_agent_that_names_a_folder_of_several_projects_is_no_author(
     project: Path, place: str

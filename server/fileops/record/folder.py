@@ -92,6 +92,7 @@ class RecordedFolder:
         self.n_copied = 0
         self.n_copied_bytes = 0
         self.limits: set[str] = set()  # what is not covered: see RecordStatus
+        self.on_nested: Callable[[str], None] = lambda _folder: None  # called with each repository in it that is seen
         self._tracked = set[str]() if facts is None else set(facts.tracked)
         self._listed = frozenset[str]() if facts is None else facts.listed
         self._converted = frozenset[str]() if facts is None else facts.converted
@@ -162,9 +163,12 @@ class RecordedFolder:
         """Whether a folder is looked into: neither ignored nor another repository."""
         if folder in self._folders:
             return True
-        if folder.endswith("/.git") or git.is_top(folder):
+        if folder.endswith("/.git") or self._rules.is_ignored(folder, is_folder=True):
             return False
-        return not self._rules.is_ignored(folder, is_folder=True)
+        if git.is_top(folder):
+            self.on_nested(folder)
+            return False
+        return True
 
     # --- the start ---------------------------------------------------------------------------------------------
 

@@ -82,6 +82,7 @@ _BLOBS_AT_ONCE = 200
 _BLOB_BYTES_AT_ONCE = 16 << 20  # beside those of a batch, which are needed
 _WRITTEN_AT_ONCE = 8  # entries, before messages and events are looked at again
 _MAX_FOLDERS = 200
+_MAX_NESTED = 20  # repositories in one folder
 _SETTLED_WITHIN_S = 5.0  # a recorder that is busy for longer is not waited for
 _DRAINED_WITHIN_S = 1.0  # a recorder that waits for a disk is not waited for: see drain
 _BUSY_WITHIN_S = 5.0  # one that reads what a command wrote is
@@ -177,6 +178,7 @@ class Recorder:
         self._committing: dict[str, int] = {}  # guarded by _lock: commits of the daemon that are being made
         self._clients: dict[str, set[str]] = {}  # guarded by _lock: the clients of each folder
         self._left_at: dict[str, float] = {}  # guarded by _lock: monotonic
+        self._nested: dict[str, set[str]] = {}  # guarded by _lock: the repositories in each folder
         self._expected: dict[object, str] = {}  # guarded by _lock: folders that are about to be recorded
         self._watched: frozenset[str] = frozenset()  # roots of the folders that were looked at; replaced by the thread
         self._on_watched: list[Callable[[], None]] = []  # guarded by _lock: called when one of these two has changed
@@ -265,8 +267,9 @@ class Recorder:
             is_known = root in self._clients
             if not is_known and len(self._clients) >= _MAX_FOLDERS:
                 return
-            self._clients.setdefault(root, set()).add(client)
-            self._left_at.pop(root, None)
+            for joined in (root, *self._nested.get(root, ())):
+                self._clients.setdefault(joined, set()).add(client)
+                self._left_at.pop(joined, None)
         if not is_known:
             self._begin_in_thread(root)
 
@@ -658,6 +661,7 @@ class Recorder:
         # What is known now decides whether the folder was recorded before: commits are noted from now on.
         earlier = self.store.known(root)
         folder = Folder(root, facts, self._stream, self.windows.edge)
+        folder.on_nested = lambda nested: self._record_nested(folder, nested)
         self._folders[root] = folder
         self._steps[root] = self._starting(folder, earlier)
         log.info("changes in %s are recorded from now on; --record=edits or off turns this off", root)
@@ -672,12 +676,30 @@ class Recorder:
         log.debug("%s: %d files are known after %.1f s", folder.root, len(folder.files), self._now() - started)
         yield from self._copying(folder)
 
+    def _record_nested(self, folder: Folder, nested: str) -> None:
+        """Record a repository in a recorded folder (a submodule, a work tree) as well, for the same clients."""
+        with self._lock:
+            known = self._nested.setdefault(folder.root, set())
+            if nested in known:
+                return
+            if len(known) >= _MAX_NESTED or len(self._clients) >= _MAX_FOLDERS:
+                folder.limits.add("nested")
+                return
+            known.add(nested)
+            is_new = nested not in self._clients
+            self._clients.setdefault(nested, set()).update(self._clients.get(folder.root, ()))
+        if is_new:  # git may wait for a disk, as this thread must not
+            threading.Thread(
+                target=self._begin_in_thread, args=(nested,), name="fileops-record-start", daemon=True
+            ).start()
+
     def _end_left_folders(self) -> None:
         with self._lock:
             now = time.monotonic()
             ended = [root for root, left_at in self._left_at.items() if now - left_at >= self._kept_s]
             for root in ended:
                 del self._left_at[root], self._clients[root]
+                self._nested.pop(root, None)
         for root in ended:
             self._faults.pop(root, None)
             self._drop(root)
