@@ -1,4 +1,4 @@
-"""The table of what a thing is called in each place: every command and setting that it names is there."""
+"""The table of what a thing is called in each place: every command and key that it names is there."""
 
 import json
 import re
@@ -13,25 +13,21 @@ NEOVIM = ROOT / "clients" / "neovim"
 HELP_TAGS = (NEOVIM / "doc" / "tags").read_text(encoding="utf-8")  # a spec holds them to the table of subcommands
 CONFIG = (NEOVIM / "lua" / "fileops" / "config.lua").read_text(encoding="utf-8")
 DEFAULTS = CONFIG.partition("\nM.defaults = {\n")[2].partition("\n}\n")[0]
-LEVELS = {"change", "file", "turn", "session", "all"}
+LEVELS = {"change", "file", "turn", "agent", "all"}
 
 
-def tables() -> tuple[list[list[str]], list[list[str]]]:
-    """The cells of the rows of commands, and of those of settings."""
+def table() -> list[list[str]]:
+    """The cells of the rows."""
     section = GUIDE.partition("## The same thing in each place\n")[2].partition("\n## ")[0]
-    found = [
-        [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
-        for block in re.findall(r"^(?:\|.*\n)+", section, re.MULTILINE)
-    ]
-    commands, settings = found
-    return commands, settings
+    (block,) = re.findall(r"^(?:\|.*\n)+", section, re.MULTILINE)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
 
 
-COMMANDS, SETTINGS = tables()
+COMMANDS = table()
 
 
 def test_each_row_names_at_least_two_places() -> None:
-    assert len(COMMANDS) >= 20
+    assert len(COMMANDS) >= 12
     assert [row for row in COMMANDS if len(row) != 4 or row[1:].count("–") > 1] == []
 
 
@@ -51,7 +47,7 @@ def test_commands_and_keys_of_neovim_exist() -> None:
                 assert f"\n:Fileops-{name}\t" in HELP_TAGS, named
                 assert not level or level in LEVELS, named
             else:
-                assert re.search(rf"^ +\w+_\w+ = '{re.escape(named)}',$", DEFAULTS, re.MULTILINE), named
+                assert re.search(rf"^    \w+ = '{re.escape(named)}',$", DEFAULTS, re.MULTILINE), named
 
 
 def test_commands_of_the_terminal_are_understood() -> None:
@@ -60,13 +56,3 @@ def test_commands_of_the_terminal_are_understood() -> None:
             program, *arguments = shlex.split(named)
             assert program == "fileops-server"
             parser().parse_args(arguments)  # ends the process if it does not know them
-
-
-def test_settings_exist_with_the_default_that_is_named() -> None:
-    properties = VSCODE["configuration"]["properties"]
-    for _, vscode, neovim, default in SETTINGS:
-        value = re.findall(r"`([^`]+)`", default)[0]
-        assert json.dumps(properties[vscode.strip("`")]["default"]) == value, vscode
-        section, _, name = neovim.strip("`").partition(".")
-        (of_section,) = re.findall(rf"^  {section} = {{([^}}]*)}}", DEFAULTS, re.MULTILINE)
-        assert f"{name} = {value.replace(chr(34), chr(39))}" in of_section, neovim

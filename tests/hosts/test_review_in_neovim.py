@@ -52,15 +52,13 @@ def test_edit_of_codex_is_reviewed_in_neovim(socket: str, tmp_path: Path) -> Non
         with serving(model):
             place = Place(tmp_path / "codex", shop.cart.parent, model.port)
             with running(codex_at(socket), place) as (process, log):
-                shop.terminal.shows("Review cart.py", "Codex", "not any(line.price")
-                shop.terminal.command("Fileops review")
+                shop.terminal.shows("Codex 1/1", "do accept", "not any(line.price")
                 shot(shop, "codex-review", tmp_path)
-                shop.terminal.keys("r")
+                shop.terminal.command("Fileops reject file")
 
                 nvim.wait_for(lambda: len(model.results) == 2, "the rejection at the model")  # its review is gone
-                shop.terminal.shows("Review cart.py", "Codex")
-                shop.terminal.command("Fileops review")
-                shop.terminal.keys("a")
+                shop.terminal.shows("Codex 1/1", "do accept")
+                shop.terminal.command("Fileops accept file")
                 process.wait(CONVERSATION_S)
                 output = log.read_text(encoding="utf-8", errors="replace")
         assert len(model.results) == 3, output[-3000:]
@@ -74,8 +72,7 @@ def test_edit_of_codex_is_reviewed_in_neovim(socket: str, tmp_path: Path) -> Non
         assert "typed" not in shop.cart.read_text(encoding="utf-8")
 
         shop.terminal.command("Fileops agents")
-        shop.terminal.shows("Agents · shared daemon", "Codex")
-        shot(shop, "agents", tmp_path)
-        shop.terminal.keys("q")
+        shop.terminal.shows("Agents", "Codex")
+        shop.terminal.keys("q", "Enter")
         shop.terminal.command("Fileops history")
-        shop.terminal.shows("History", "Codex", "not any(line.price")
+        shop.terminal.shows("History", "Codex", "cart.py +1 −1")

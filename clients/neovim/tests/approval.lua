@@ -1,7 +1,6 @@
 -- Edits that wait for the person, over the real daemon, for the specs of their approval.
 local t = require('harness')
 local review = require('fileops.review.queue')
-local view = require('fileops.review.view')
 local world = require('world')
 
 local M = {}
@@ -35,6 +34,12 @@ function M.propose(agent, path, steps)
   return answer, handle
 end
 
+--- Accept the review that waits longest.
+function M.accept() review.accept(review.waiting()[1]) end
+
+---@param reason? string
+function M.reject(reason) review.reject(review.waiting()[1], reason) end
+
 ---@param answer { result?: fileops.wire.ToolResult, err?: table }
 function M.settled(answer)
   t.wait(function() return answer.err or answer.result end, 'the answer')
@@ -61,7 +66,7 @@ end
 function M.accepted()
   local path, agent, buf = M.asking()
   local answer = M.propose(agent, path)
-  view.accept()
+  M.accept()
   t.eq(M.settled(answer).status, 'success')
   return path, agent, buf
 end

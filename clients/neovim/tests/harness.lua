@@ -23,10 +23,11 @@ function M.eq(actual, expected)
 end
 
 ---@param condition fun(): any
----@param what? string
+---@param what? string|fun(): string
 function M.wait(condition, what)
   local bound_ms = 20000 -- a bound, not a measure: each wait ends with its condition
   if vim.wait(bound_ms, condition, 5) then return end
+  if type(what) == 'function' then what = what() end
   error('waited in vain for ' .. (what or 'a condition'), 2)
 end
 

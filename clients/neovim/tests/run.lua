@@ -8,6 +8,10 @@ vim.cmd.runtime('plugin/fileops.lua')
 vim.o.swapfile = false
 vim.g.loaded_python3_provider = 0 -- else the first Python file has each python3 of the machine started, for a second
 vim.env.FILEOPS_LOG = vim.fn.tempname()
+vim.ui.select = function(items, options) -- luacheck: ignore 122 (no person is there to choose)
+  local offered = vim.tbl_map(options.format_item or tostring, items)
+  io.stdout:write(('# not answered: %s %s\n'):format(options.prompt, vim.inspect(offered)))
+end
 
 local names = #_G.arg > 0 and vim.list_slice(_G.arg, 1) or nil
 if not names then

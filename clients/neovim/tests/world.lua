@@ -8,6 +8,8 @@ local M = {}
 
 local n_sessions = 0
 
+daemon.restarts.delay_s = 0.01
+
 local root ---@type string? one workspace folder, and so one daemon, for all specs that need nothing else
 local n_worlds = 0
 
@@ -33,9 +35,6 @@ function M.new(text, settings)
     shared = vim.env.FILEOPS_TEST_SHARED == '1',
     root = root,
     server = { approval_mode = 'yolo' },
-    pane = { close_after_s = 0 },
-    review = { open = 'pane' },
-    restart = { delay_s = 0.01 },
   }, settings or {}))
   if not vim.deep_equal(before, config.user()) then M.stop() end
   local path = t.write(folder .. '/demo.py', text or 'def f():\n    return 1\n')
@@ -65,11 +64,10 @@ function M.text_of(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -
 ---@param buf integer
 ---@param lines integer[] first lines of the places, 1-based
 function M.marked(buf, lines)
-  local is_recorded = require('fileops.unkept.changes').is_served()
-  local marks = require(is_recorded and 'fileops.unkept.marks' or 'fileops.ui.marks')
+  local marks = require('fileops.unkept.marks')
   t.wait(
     function() return vim.deep_equal(marks.lines(buf), lines) end,
-    'marks at ' .. vim.inspect(lines) .. ', not ' .. vim.inspect(marks.lines(buf))
+    function() return ('marks at %s, not %s'):format(vim.inspect(lines), vim.inspect(marks.lines(buf))) end
   )
 end
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real Neovims for the tests, beside the system and never in it.
 #   install.sh [PREFIX]      default: $FILEOPS_EDITORS, else ~/.cache/fileops-editors
-# Gives PREFIX/nvim-floor (0.10, Debian trixie), PREFIX/nvim-new (0.12, Debian forky, with mini.test) and PREFIX/stylua.
+# Gives PREFIX/nvim-floor (0.10, Debian trixie), PREFIX/nvim-new (0.12, Debian forky) and PREFIX/stylua.
 # apt itself resolves and verifies every package, with its own state folders and an empty package status;
 # dpkg-deb unpacks; patchelf points the binary at the libc that came along. The system's libc stays as it is.
 # Only luacheck, tmux, patchelf, Emacs, Chromium and a font come from the system's own apt (root needed if missing).
@@ -57,7 +57,7 @@ neovim() { # SUITE DEST [EXTRA PACKAGES…]
 }
 
 neovim trixie "$PREFIX/nvim-floor"
-neovim forky "$PREFIX/nvim-new" neovim-mini.test
+neovim forky "$PREFIX/nvim-new"
 
 if [ "$("$PREFIX/stylua/bin/stylua" --version 2>/dev/null)" != "stylua $STYLUA" ]; then
   npm install --silent --no-audit --no-fund --prefix "$PREFIX/stylua" --global "@johnnymorganz/stylua-bin@$STYLUA"

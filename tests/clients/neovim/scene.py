@@ -94,9 +94,8 @@ def scene(
     folder: Path,
     *arguments: str,
     approval_mode: str = "default",
-    ask: str | None = "each_edit",
+    ask: str = "each_edit",
     review_grace_s: float | None = None,
-    shows_reviews_in: str = "pane",
     columns: int = 116,
     rows: int = 46,
 ) -> Generator[Scene]:
@@ -104,11 +103,10 @@ def scene(
     workspace.mkdir()
     cart = workspace / "cart.py"
     cart.write_text(CART)
-    optional = {"ask": ask, "review_grace_s": review_grace_s}
-    server = {"approval_mode": approval_mode, "bash": True, **{k: v for k, v in optional.items() if v is not None}}
-    with opened(
-        nvim, workspace, *arguments, server=server, shows_reviews_in=shows_reviews_in, columns=columns, rows=rows
-    ) as running:
+    server: dict[str, Any] = {"approval_mode": approval_mode, "ask": ask, "bash": True}
+    if review_grace_s is not None:
+        server["review_grace_s"] = review_grace_s
+    with opened(nvim, workspace, *arguments, server=server, columns=columns, rows=rows) as running:
         yield Scene(terminal=running, cart=cart)
 
 
@@ -118,22 +116,16 @@ def opened(
     workspace: Path,
     *arguments: str,
     server: dict[str, Any],
-    shows_reviews_in: str = "pane",
     columns: int = 116,
     rows: int = 46,
     name: str = "",
 ) -> Generator[Terminal]:
-    """Neovim with the cart open and the daemon attached. name: distinguishes two of one workspace.
-
-    shows_reviews_in: the setting `review.open`.
-    """
+    """Neovim with the cart open and the daemon attached. name: distinguishes two of one workspace."""
     settings = {
         "cmd": [sys.executable, "-m", "fileops"],
         "autostart": True,
         "shared": nvim.shares_daemon,
         "server": server,
-        "pane": {"close_after_s": 0, "height": 24},
-        "review": {"open": shows_reviews_in},
     }
     with terminal(
         nvim,

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from clients.neovim.terminal import Terminal, terminal
+from clients.neovim.test_unkept import MARKED
 from clients.neovim.world import NO_PYTHON, PLUGIN, Neovim, neovim
 from fileops_client import FileOpsClient
 
@@ -117,7 +118,7 @@ def test_daemon_that_was_stopped_is_not_started_by_the_next_file(nvim: Neovim, p
     (project / "other.py").write_text("")
     with opened(nvim, project, *settings(nvim), "cart.py") as running:
         running.until(f"{STATUS} ==# 'running'")
-        running.command("Fileops stop")
+        running.command("lua require('fileops').stop()")
         running.until(f"{STATUS} ==# 'stopped'")
         running.command("edit other.py")
         running.until("bufname() ==# 'other.py'")
@@ -159,7 +160,7 @@ async def test_edit_before_the_daemon_answers_is_in_the_buffer_that_is_typed_int
     nvim = neovim("new", tmp_path)
     command, gate = gated(tmp_path)
     cart = project / "cart.py"
-    more: dict[str, object] = {"cmd": command, "server": {"ask": "each_edit"}, "review": {"open": "pane"}}
+    more: dict[str, object] = {"cmd": command, "server": {"ask": "each_edit"}}
     with opened(nvim, project, *settings(nvim, more), "cart.py") as running:
         running.until(f"{STATUS} ==# 'starting'")
         async with FileOpsClient.start(AGENT, root=project) as agent:
@@ -176,8 +177,8 @@ async def test_edit_before_the_daemon_answers_is_in_the_buffer_that_is_typed_int
                 await asyncio.to_thread(running.until, f"{STATUS} ==# 'running'")
             assert "1→typed\n     2→one = 1\n     3→two = 22" in reading.output
             proposed = asyncio.create_task(agent.edit(str(cart), "one = 1", "one = 11"))
-            await asyncio.to_thread(running.shows, "Review cart.py")
-            running.command("Fileops accept")
+            await asyncio.to_thread(running.shows, "do accept")
+            running.command("Fileops accept file")
             assert (await proposed).ok
             await asyncio.to_thread(running.until, "getline(2) ==# 'one = 11' && &modified")
             assert cart.read_text() == "one = 1\ntwo = 22\n"
@@ -204,11 +205,9 @@ async def test_other_programs_change_a_clean_buffer_and_no_line_is_marked(projec
             await agent.read(str(cart))
             assert (await agent.edit(str(cart), "two = 2", "two = 22")).ok
             await asyncio.to_thread(running.shows, "▎")
-            marks = "unkept.marks" if nvim.shares_daemon else "ui.marks"
-            marked = f'luaeval(\'table.concat(require("fileops.{marks}").lines(vim.fn.bufnr("cart.py")), ",")\')'
-            assert running.ask(marked) == "2"
+            await asyncio.to_thread(running.until, f"{MARKED} ==# '2'")
             git("checkout", "cart.py")
             await asyncio.to_thread(running.until, "getline(1) ==# 'one = 1' && getline(2) ==# 'two = 2' && !&modified")
-            await asyncio.to_thread(running.until, f"{marked} ==# ''")
+            await asyncio.to_thread(running.until, f"{MARKED} ==# ''")
         running.keys("u")
         running.until("getline(2) ==# 'two = 22'")

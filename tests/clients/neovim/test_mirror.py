@@ -41,9 +41,3 @@ def test_methods_match_the_schema(tmp_path: Path) -> None:
     told = evaluate("vim.tbl_keys(require('fileops.client.protocol').notifications)", tmp_path)
     own = {method for kind, method in table if kind == "notification" and method.startswith("fileops/")}
     assert set(told) == own
-
-
-def test_daemon_settings_match_the_servers_options(tmp_path: Path) -> None:
-    options = evaluate("vim.tbl_keys(require('fileops.config').server_types)", tmp_path)
-    theirs = set(SCHEMA["$defs"]["InitializationOptions"]["properties"])
-    assert set(options) == theirs - {"approval_fallback"}  # for clients that cannot be asked by confirmEdit

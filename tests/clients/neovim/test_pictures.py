@@ -25,89 +25,54 @@ WRITES_IMAGES = bool(os.environ.get("FILEOPS_WRITE_IMAGES"))
 THEMES = ["dark", "light"] if WRITES_IMAGES else ["dark"]  # the text is the same in both
 
 
-def review(shop: Scene) -> None:
-    """The second of two changes was rejected."""
-    shop.propose("agent-1", SHORTER_TOTAL, NO_FLOATS)
-    shop.terminal.shows("Review")
-    shop.terminal.command("Fileops review")
-    shop.terminal.keys("]", "c", "Space")
-    shop.terminal.shows(
-        "◦ change 1/2", "will be written", "✗ change 2/2", "accept", "reject", "agent-1", "not any(line.price"
-    )
-
-
 def text(shop: Scene) -> None:
     """Two changes in the text; the second was rejected."""
     shop.propose("agent-1", SHORTER_TOTAL, NO_FLOATS)
-    shop.terminal.shows("agent-1 1/2", "agent-1 2/2", "do accept  dr reject  dO all  dR none")
+    shop.terminal.shows("agent-1 1/2", "agent-1 2/2", "do accept  dr reject")
     shop.terminal.command("$Fileops reject")
     shop.terminal.shows("· rejected")
 
 
-def review_side_by_side(shop: Scene) -> None:
-    review(shop)
-    shop.terminal.keys("Space", "s")
-    shop.terminal.until('winnr("$") == 3')
-    shop.terminal.shows("◦ change 1/2", "◦ change 2/2", "undecided", "╱╱╱")
-
-
-def command(shop: Scene) -> None:
-    """A shell command that waits behind an edit."""
-    shop.propose("agent-1", NO_FLOATS)
-    shop.terminal.shows("Review")
-    shop.run(
-        "agent-2", "python -m pytest -q tests/test_cart.py &&\n  git diff --stat", "See whether the totals still add up"
-    )
-    shop.terminal.shows("Review 1/2")
+def proposal(shop: Scene) -> None:
+    """File and proposal of a file that is not open."""
+    stock = shop.cart.with_name("stock.py")
+    stock.write_text(CART)
+    shop.propose("agent-1", SHORTER_TOTAL, NO_FLOATS, path=stock)
+    shop.terminal.shows("agent-1 proposes stock.py +3 −6  (:Fileops review)")
     shop.terminal.command("Fileops review")
-    shop.terminal.keys("]", "r")
-    shop.terminal.shows(
-        "Command 2/2", "~/shop", "agent-2 wants to run this · 2 lines", "git diff --stat", "still add up", "run once"
-    )
+    shop.terminal.until("&diff && bufname() =~# 'stock.py$'")
+    shop.terminal.shows("def total(lines: list[Line]) -> float:", "(:w accepts, :Fileops reject)")
 
 
 def marks(shop: Scene) -> None:
     """What agents changed in the buffer."""
     assert shop.result(shop.propose("agent-1", SHORTER_TOTAL, RENAMED)) == "success"
     shop.terminal.until('winnr("$") == 1')
-    shop.terminal.shows("▎", "sum = sum + line.price * line.count", "for line in lines)")
+    shop.terminal.shows("▎", "sorted(line.name for line in lines)")
+
+
+def diff(shop: Scene) -> None:
+    """The text without the changes beside the file."""
+    marks(shop)
+    shop.terminal.command("Fileops diff")
+    shop.terminal.until("&diff")
+    shop.terminal.keys("gg", "]", "c")
+    shop.terminal.shows("sum = sum + line.price * line.count", "fileops://before/1/cart.py")
 
 
 def changes(shop: Scene) -> None:
-    """What is not kept, in the text and in the panel."""
+    """The list of what is to be decided."""
     marks(shop)
     shop.terminal.command("Fileops changes")
-    shop.terminal.shows("Changes to keep", "2 changes +3 −6", "line 13", "dy keep", "du undo")
-
-
-def stale(shop: Scene) -> None:
-    """Another program wrote the file that an agent has read."""
-    marks(shop)
-    shop.cart.write_text(shop.cart.read_text() + "# written by a formatter\n")
-    shop.terminal.shows("stale for agent-1: modified on disk")
-
-
-def history(shop: Scene) -> None:
-    """Three edits, one of them undone; the cursor is on the first."""
-    for session, step in (("agent-1", SHORTER_TOTAL), ("agent-2", RENAMED), ("agent-1", NO_FLOATS)):
-        assert shop.result(shop.propose(session, step)) == "success"
-    shop.terminal.command("Fileops history")
-    shop.terminal.shows("History", "agent-2", "+2 −5", "not any")
-    shop.terminal.keys("u")
-    shop.terminal.shows("↶", "one edit was undone")
-    shop.terminal.keys("G")
-    shop.terminal.shows("def total(lines: list[Line]) -> float:")
+    shop.terminal.shows("cart.py|13-14| ", "+2 −5")
 
 
 SCENES: dict[str, tuple[Callable[[Scene], None], str]] = {
-    "review": (review, "default"),
     "text": (text, "default"),
-    "review-side-by-side": (review_side_by_side, "default"),
-    "command": (command, "default"),
+    "proposal": (proposal, "default"),
     "marks": (marks, "yolo"),
+    "diff": (diff, "yolo"),
     "changes": (changes, "yolo"),
-    "stale": (stale, "yolo"),
-    "history": (history, "yolo"),
 }
 
 
@@ -117,15 +82,15 @@ def test_scene_matches_its_picture(name: str, theme: str, tmp_path: Path) -> Non
     play, approval_mode = SCENES[name]
     nvim = neovim("new", tmp_path)
     nvim.environment["HOME"] = str(tmp_path)  # paths as short as users see their own
-    columns = 132 if name == "review-side-by-side" else 116
+    columns = 132 if name in {"proposal", "diff"} else 100
     with scene(
         nvim,
         tmp_path,
         "--cmd",
         f"set background={theme}",
         approval_mode=approval_mode,
-        shows_reviews_in="text" if name == "text" else "pane",
         columns=columns,
+        rows=32,
     ) as shop:
         assert shop.cart.read_text() == CART
         play(shop)

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.timeout(200)  # a story of many keys, each of which is 
 AGENT = [sys.executable, "-m", "fileops", "attach"]
 PATIENT = {"approval_mode": "default", "ask": "each_edit", "review_grace_s": 600}
 N_WAITING = "luaeval('#require(\"fileops.review.queue\").waiting()')"
+IS_READ = "luaeval('require(\"fileops.review.text\").is_read(vim.api.nvim_get_current_buf()) and 1 or 0')"
 EDITED = CART.replace(*SHORTER_TOTAL)
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ async def proposed(agent: FileOpsClient, shop: Scene, *steps: tuple[str, str]) -
     await agent.read(str(shop.cart))
     edits = [{"old_string": old, "new_string": new} for old, new in steps]
     task = asyncio.create_task(agent.multi_edit(str(shop.cart), edits))
-    await look(lambda: shop.terminal.shows("Review cart.py"))
+    await look(lambda: shop.terminal.shows("do accept  dr reject"))
     return task
 
 
@@ -71,10 +72,10 @@ async def test_review_moves_from_a_neovim_that_has_gone_to_the_next(nvim: Neovim
             else:
                 shop.terminal.command(leave)
             with opened(nvim, shop.cart.parent, server=PATIENT, name="second") as second:
-                await look(lambda: second.shows("Review cart.py", "def total(lines: list"))
+                await look(lambda: second.shows("do accept", "def total(lines: list"))
                 assert not edit.done()
                 assert shop.cart.read_text() == CART
-                second.command("Fileops accept")
+                second.command("Fileops accept file")
                 assert (await edit).ok
         assert shop.cart.read_text() == EDITED
 
@@ -84,23 +85,23 @@ async def test_review_decided_in_second_neovim_leaves_the_first(nvim: Neovim, tm
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             edit = await proposed(agent, shop, SHORTER_TOTAL)
             with opened(nvim, shop.cart.parent, server=PATIENT, name="second") as second:
-                await look(lambda: second.shows("Review cart.py", "def total(lines: list"))
-                second.command("Fileops accept")
+                await look(lambda: second.shows("do accept", "def total(lines: list"))
+                second.command("Fileops accept file")
                 assert (await edit).ok
                 await look(lambda: shop.terminal.shows("cart.py: accepted in another Neovim"))
-                await look(lambda: shop.terminal.shows_no("Review cart.py"))
+                await look(lambda: shop.terminal.shows_no("do accept"))
 
-                # where the cursor is in the pane, it stays, and the next key decides nothing
+                # what the person looks at stays under their hands, and decides nothing
                 edit = await proposed(agent, shop, NO_FLOATS)
                 shop.terminal.command("Fileops review")
-                await look(lambda: shop.terminal.until("bufname() =~# 'fileops://review'"))
-                await look(lambda: second.shows("Review cart.py"))
-                second.command("Fileops reject use `any`")
+                await look(lambda: shop.terminal.until("bufname() =~# 'fileops://review' && &diff"))
+                await look(lambda: second.shows("do accept"))
+                second.command("Fileops reject file use `any`")
                 result = await edit
                 assert "was rejected: use `any`" in result.output
-                await look(lambda: shop.terminal.shows("rejected in another Neovim", "No key decides anything here"))
-                shop.terminal.keys("a")
-                await look(lambda: shop.terminal.until("winnr('$') == 1"))
+                await look(lambda: shop.terminal.shows("rejected in another Neovim; this text is not used"))
+                shop.terminal.command("w")
+                await look(lambda: shop.terminal.shows("the review is gone; this text is not used"))
         assert shop.cart.read_text() == EDITED
 
 
@@ -109,16 +110,15 @@ async def test_restarted_connection_keeps_the_review_and_its_verdicts(nvim: Neov
         terminal = shop.terminal
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             edit = await proposed(agent, shop, SHORTER_TOTAL, NO_FLOATS)
-            terminal.command("Fileops review")
-            terminal.keys("]", "c", "Space")
-            await look(lambda: terminal.shows("✗ change 2/2"))
+            terminal.keys("G")
+            await look(lambda: terminal.until(IS_READ))
+            terminal.keys("dr")
+            await look(lambda: terminal.shows("· rejected"))
             terminal.command("Fileops restart")
             await look(lambda: terminal.until(f"{N_WAITING} == 0"))
             await look(lambda: terminal.until(f"{N_WAITING} == 1"))
-            if "No key decides anything here" in terminal.text():
-                terminal.keys("q")
-            await look(lambda: terminal.shows("Review cart.py", "✗ change 2/2"))
+            await look(lambda: terminal.shows("· rejected", "do accept"))
             assert not edit.done()
-            terminal.command("Fileops accept")
+            terminal.command("Fileops accept file")
             assert (await edit).ok
         assert shop.cart.read_text() == EDITED

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,34 +43,40 @@ async def test_agent_outside_neovim_reads_unsaved_text_and_is_reviewed_by_name(n
             assert "1→# typed, and not saved" in reading.output
 
             proposed = edit(agent, shop, SHORTER_TOTAL)
-            await look(lambda: terminal.shows("Review cart.py", "fileops", "def total(lines: list"))
-            terminal.command("Fileops review")
-            terminal.keys("r")
+            await look(lambda: terminal.shows("fileops-client 1/1", "do accept", "def total(lines: list"))
+            terminal.command("Fileops reject file")
             assert (await proposed).code == "rejected"
 
             proposed = edit(agent, shop, NO_FLOATS)
-            await look(lambda: terminal.shows("Review cart.py", "not any(line.price"))
-            terminal.command("Fileops review")
-            terminal.keys("a")
+            await look(lambda: terminal.shows("do accept", "not any(line.price"))
+            terminal.command("Fileops accept file")
             assert (await proposed).ok
             await look(lambda: terminal.until("search('not any(line.price', 'nw') > 0 && &modified"))
             assert shop.cart.read_text() == CART
 
-            # the panel says who it is, and gives it another mode: it is asked about no more
-            terminal.command("Fileops agents")
-            await look(lambda: terminal.shows("Agents · shared daemon", "● fileops", "default"))
-            terminal.keys("m")
-            await look(lambda: terminal.shows("Ask before edits of fileops", "3: yolo"))
-            terminal.keys("3", "Enter")
-            await look(lambda: terminal.shows("approval mode: yolo (fileops"))
-            terminal.keys("q")
+            # one switch for all agents, those that come later too
+            terminal.command("Fileops ask never")
+            await look(lambda: terminal.shows("no edit waits for you; shell commands are not asked about here"))
             assert (await edit(agent, shop, SHORTER_TOTAL)).ok
             await look(lambda: terminal.until("search('def total(lines: list', 'nw') > 0"))
+            terminal.command("Fileops ask")
+            await look(
+                lambda: terminal.shows("Ask before each edit (shell commands are not asked about)", "3: ● never")
+            )
+            terminal.keys("1", "Enter")
+            await look(lambda: terminal.shows("each edit of an agent waits for you"))
+        async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
+            await agent.read(str(shop.cart))
+            proposed = edit(agent, shop, SORTED)
+            await look(lambda: terminal.shows("do accept", "sorted(line.name"))
+            terminal.command("Fileops reject file")
+            assert (await proposed).code == "rejected"
+            terminal.command("Fileops agents")
+            await look(lambda: terminal.shows("Agents", "● fileops-client", "○ fileops-client"))
+            terminal.keys("q", "Enter")
             terminal.command("Fileops history")
-            await look(lambda: terminal.shows("History", "fileops", "+2 −5"))
-            terminal.keys("q")
-        terminal.command("Fileops agents")
-        await look(lambda: terminal.shows("○ fileops"))
+            await look(lambda: terminal.shows("History", "fileops-client", "cart.py +2 −5"))
+            terminal.keys("q", "Enter")
 
 
 async def test_file_that_changes_in_its_review_is_merged_with_the_decision(nvim: Neovim, tmp_path: Path) -> None:
@@ -80,28 +85,28 @@ async def test_file_that_changes_in_its_review_is_merged_with_the_decision(nvim:
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
             proposed = edit(agent, shop, SHORTER_TOTAL)
-            await look(lambda: terminal.shows("Review cart.py"))
+            await look(lambda: terminal.shows("do accept"))
             terminal.keys("G", "o", "# typed meanwhile", "Escape")
-            await look(lambda: terminal.shows("changed since", "a accept", "r reject"))
-            terminal.command("Fileops accept")
+            terminal.until("&modified")
+            terminal.command("Fileops accept file")
             assert (await proposed).ok
             await look(lambda: terminal.until("search('def total(lines: list', 'nw') > 0 && &modified"))
             assert terminal.ask("getline('$')") == "# typed meanwhile"
         assert shop.cart.read_text() == CART  # what was typed is not saved
 
 
-async def test_edit_of_closed_file_by_outside_agent_is_marked_and_shown_on_demand(nvim: Neovim, tmp_path: Path) -> None:
+async def test_edit_of_closed_file_by_outside_agent_is_listed_and_marked(nvim: Neovim, tmp_path: Path) -> None:
     with scene(nvim, tmp_path, ask="never") as shop:
         other = shop.cart.parent / "other.py"
         other.write_text("one = 1\ntwo = 2\n")
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(other))
             assert (await agent.edit(str(other), "two = 2", "two = 22")).ok
-            await look(lambda: shop.terminal.until("winnr('$') == 1"))
-        shop.terminal.command("Fileops last-edit")
-        await look(lambda: shop.terminal.shows("Edited by fileops", "two = 22"))
-        shop.terminal.command("edit other.py")
+        shop.terminal.command("Fileops changes")
+        await look(lambda: shop.terminal.shows("other.py|2| fileops-client", "+1 −1"))
+        shop.terminal.keys("Enter")
         await look(lambda: shop.terminal.shows("▎"))
+        shop.terminal.until("expand('%') ==# 'other.py' && line('.') == 2")
 
 
 FORMAT_ON_SAVE = (
@@ -116,8 +121,8 @@ async def test_formatter_on_save_does_not_force_the_agent_to_read_again(nvim: Ne
         async with FileOpsClient.start(AGENT, root=shop.cart.parent, initialization_options=relevant) as agent:
             await agent.read(str(shop.cart))
             proposed = edit(agent, shop, NO_FLOATS)
-            await look(lambda: terminal.shows("Review cart.py"))
-            terminal.command("Fileops accept")
+            await look(lambda: terminal.shows("do accept"))
+            terminal.command("Fileops accept file")
             assert (await proposed).ok
             await look(lambda: terminal.until("search('not any(line.price', 'nw') > 0 && !&modified"))
 
@@ -125,16 +130,15 @@ async def test_formatter_on_save_does_not_force_the_agent_to_read_again(nvim: Ne
             terminal.command("w")
             await look(lambda: terminal.until("search('sum += line.price', 'nw') > 0 && !&modified"))
             proposed = edit(agent, shop, SORTED)
-            await look(lambda: terminal.shows("Review cart.py", "rebased over 2 changes by another program"))
-            terminal.command("Fileops accept")
+            await look(lambda: terminal.shows("do accept"))
+            terminal.command("Fileops review")
+            await look(lambda: terminal.shows("rebased over 2 changes by another program"))
+            terminal.command("w")
             result = await proposed
             assert result.ok
             assert "+# typed, and saved" in result.output
             formatted = CART.replace(*NO_FLOATS).replace("sum = sum + ", "sum += ")
             assert shop.cart.read_text() == "# typed, and saved\n" + formatted.replace(*SORTED)
-
-            terminal.command("Fileops history")
-            await look(lambda: terminal.shows("History", "rebased over 2 changes by another program"))
 
 
 async def test_shared_daemon_outlives_the_neovim_that_started_it(nvim: Neovim, tmp_path: Path) -> None:
@@ -143,7 +147,7 @@ async def test_shared_daemon_outlives_the_neovim_that_started_it(nvim: Neovim, t
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
             proposed = edit(agent, shop, NO_FLOATS)
-            await look(lambda: shop.terminal.shows("Review cart.py"))
+            await look(lambda: shop.terminal.shows("do accept"))
             shop.terminal.command("qa!")
             nvim.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the pump to end")
             assert (await proposed).code == "undecided"
@@ -187,7 +191,7 @@ STEPS = {
     ids=["carriage returns", "carriage returns, floor", "unended", "one edit"],
 )
 async def test_agent_edits_an_open_file_with_awkward_line_ends(tmp_path: Path, name: str, text: str) -> None:
-    nvim = replace(neovim(name, tmp_path), shares_daemon=True)
+    nvim = neovim(name, tmp_path)
     with scene(nvim, tmp_path, approval_mode="auto_edit", ask="protected") as shop:
         terminal, odd = shop.terminal, shop.cart.parent / "odd.py"
         odd.write_bytes(text.encode())

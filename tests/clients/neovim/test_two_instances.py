@@ -60,12 +60,11 @@ async def test_two_neovims_show_what_is_not_kept_and_one_decision_counts(
     nvim: Neovim, shared: Place, tmp_path: Path
 ) -> None:
     with (
-        scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop,
+        scene(nvim, tmp_path, ask="protected", columns=80) as shop,
         opened(
             nvim,
             shop.cart.parent,
             server={"approval_mode": "default"},
-            shows_reviews_in="text",
             columns=80,
             name="2",
         ) as two,
@@ -122,9 +121,9 @@ async def test_two_neovims_show_a_review_and_one_that_ends_decides_nothing(
     nvim: Neovim, shared: Place, tmp_path: Path
 ) -> None:
     settings: dict[str, Any] = {
-        "server": {"approval_mode": "default", "ask": "each_edit"}, "shows_reviews_in": "text", "columns": 80,
+        "server": {"approval_mode": "default", "ask": "each_edit"}, "columns": 80,
     }  # fmt: skip
-    with scene(nvim, tmp_path, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, columns=80) as shop:
         one, (daemon,) = shop.terminal, shared.daemons()
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
@@ -137,8 +136,8 @@ async def test_two_neovims_show_a_review_and_one_that_ends_decides_nothing(
                     each.keys("/def total", "Enter")
                     each.until("line('.') == 13")
                 with at_once(daemon, both):
-                    one.command("Fileops accept-change")
-                    two.command("Fileops reject-change no")
+                    one.command("Fileops accept")
+                    two.command("Fileops reject change no")
                 is_accepted = (await proposed).ok
                 said(both, f"cart.py: {'accepted' if is_accepted else 'rejected'} in another Neovim")
                 text = CART.replace(*SHORTER_TOTAL) if is_accepted else CART
@@ -158,7 +157,7 @@ async def test_two_neovims_show_a_review_and_one_that_ends_decides_nothing(
             with opened(nvim, shop.cart.parent, name="3", **settings) as three:
                 await look(partial(three.shows, "do accept"))
                 assert not proposed.done()
-                three.command("Fileops accept-reviews")
+                three.command("Fileops accept all")
                 assert (await proposed).ok
                 three.until("search('not any', 'nw') > 0 && !&modified")
                 assert shop.cart.read_text() == text.replace(*NO_FLOATS)

@@ -6,7 +6,6 @@ import re
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -28,9 +27,9 @@ RUNS = "luaeval('require(\"fileops.client.process\").state.status') ==# 'running
 T = TypeVar("T")
 
 
-@pytest.fixture
-def nvim(tmp_path: Path) -> Neovim:
-    return neovim("new", tmp_path)
+@pytest.fixture(params=["floor", "new"])
+def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Neovim:
+    return neovim(request.param, tmp_path)
 
 
 async def look(act: Callable[[], T]) -> T:
@@ -39,14 +38,14 @@ async def look(act: Callable[[], T]) -> T:
 
 
 async def test_unkept_changes_are_kept_and_undone_by_keys_and_survive_a_restart(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, ask="protected", columns=80) as shop:
         terminal = shop.terminal
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
             for old, new in (SHORTER_TOTAL, NO_FLOATS):
                 assert (await agent.edit(str(shop.cart), old, new)).ok
             await look(lambda: terminal.until(f"{MARKED} ==# '13,22'"))
-            terminal.until("winnr('$') == 1")  # the text says it, so no pane opens
+            terminal.until("winnr('$') == 1")
             terminal.keys("gg", "O", "# typed beside it", "Escape")
             await look(lambda: terminal.until(f"{MARKED} ==# '14,23'"))
             terminal.keys("]", "c", "du")
@@ -67,7 +66,7 @@ async def test_unkept_changes_are_kept_and_undone_by_keys_and_survive_a_restart(
 async def test_reason_of_an_undo_is_read_by_the_agent_once_the_file_is_as_it_was(
     nvim: Neovim, shared: Place, tmp_path: Path
 ) -> None:
-    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, ask="protected", columns=80) as shop:
         env = {"CLAUDE_CODE_SESSION_ID": "c1", "FILEOPS_SOCKET": nvim.environment["FILEOPS_SOCKET"]}
         with mcp_client(shop.cart.parent, env=env) as agent:
             agent.begin(host="claude-code")
@@ -85,13 +84,11 @@ async def test_reason_of_an_undo_is_read_by_the_agent_once_the_file_is_as_it_was
     assert any(sentence in text.splitlines() for text in texts)
 
 
-@pytest.mark.parametrize("version", ["floor", "new"])
 async def test_agent_that_is_followed_is_shown_where_it_edits_unless_the_user_types(
-    version: str, tmp_path: Path
+    nvim: Neovim, tmp_path: Path
 ) -> None:
-    nvim = replace(neovim(version, tmp_path), shares_daemon=True)
     later = "luaeval('(function(now) vim.uv.now = function() return now() + 3000 end end)(vim.uv.now)')"
-    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, ask="protected", columns=80) as shop:
         terminal, stock = shop.terminal, shop.cart.with_name("stock.py")
         stock.write_text(CART)
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
@@ -127,11 +124,11 @@ async def test_agent_that_is_followed_is_shown_where_it_edits_unless_the_user_ty
 
 async def test_key_that_comes_with_an_unkept_change_does_nothing_else(nvim: Neovim, tmp_path: Path) -> None:
     """It keeps or undoes the change, or does nothing; it is never a command of Neovim's."""
-    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text") as shop:
+    with scene(nvim, tmp_path, ask="protected") as shop:
         terminal, (old, new) = shop.terminal, SHORTER_TOTAL
         terminal.keys("/def total", "Enter")
         terminal.until("line('.') == 13")
-        tried = (("du", 0.0), ("dy", 0.01), ("du", 0.03), ("dU", 0.0))
+        tried = (("du", 0.0), ("dy", 0.01), ("du", 0.03))
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             with load():
                 for number, (keys, delay_s) in enumerate(tried):
@@ -143,7 +140,7 @@ async def test_key_that_comes_with_an_unkept_change_does_nothing_else(nvim: Neov
                     terminal.keys(keys)
                     terminal.command(f"let g:typed = {number}")
                     await look(partial(terminal.until, f"get(g:, 'typed', -1) == {number}"))
-                    terminal.command("Fileops keep all")
+                    terminal.command("Fileops keep file")
                     await look(lambda: terminal.until(f"{MARKED} ==# ''"))
                     assert shop.cart.read_text() in {before, before.replace(*step)}
                     same = "getline(1, '$') ==# readfile(expand('%:p'))"
@@ -153,7 +150,7 @@ async def test_key_that_comes_with_an_unkept_change_does_nothing_else(nvim: Neov
 async def test_daemon_that_hangs_or_ends_amid_a_decision_is_named_and_decides_no_more(
     nvim: Neovim, shared: Place, tmp_path: Path
 ) -> None:
-    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, ask="protected", columns=80) as shop:
         terminal = shop.terminal
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
@@ -183,7 +180,7 @@ async def test_daemon_that_hangs_or_ends_amid_a_decision_is_named_and_decides_no
 
 
 async def test_first_edit_without_a_question_is_explained_once(nvim: Neovim, tmp_path: Path) -> None:
-    with scene(nvim, tmp_path, ask=None, shows_reviews_in="text", columns=80) as shop:
+    with scene(nvim, tmp_path, ask="protected", columns=80) as shop:
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
             assert (await agent.edit(str(shop.cart), *NO_FLOATS)).ok

@@ -23,7 +23,7 @@ NO_PYTHON = "let g:loaded_python3_provider = 0"
 class Neovim:
     """name: "floor" or "new". environment: with its own homes, so that no user's configuration is read.
 
-    shares_daemon: the oldest Neovim runs with private daemons, the newest with a shared one.
+    shares_daemon: it attaches to a shared daemon, which keeps the record; else it has a private one.
     """
 
     name: str
@@ -81,4 +81,4 @@ def neovim(name: str, home: Path) -> Neovim:
     log = {"FILEOPS_LOG": str(home / "fileops.log"), "NVIM_LOG_FILE": str(home / "nvim.log")}
     socket = {"FILEOPS_SOCKET": os.environ.get("FILEOPS_SOCKET", str(home / "s.sock"))}
     environment = kept | homes | log | socket
-    return Neovim(name=name, program=program, environment=environment, shares_daemon=name == "new")
+    return Neovim(name=name, program=program, environment=environment, shares_daemon=True)

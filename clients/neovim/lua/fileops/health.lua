@@ -35,6 +35,7 @@ local function command()
   return false
 end
 
+---@return boolean
 local function answers()
   local daemon = require('fileops.client.process')
   local problem, result, done
@@ -49,7 +50,8 @@ local function answers()
   end)
   vim.wait(5000, function() return done end, 10)
   if problem or not done then
-    return vim.health.error(problem or 'the daemon does not answer', { ':Fileops log', ':Fileops restart' })
+    vim.health.error(problem or 'the daemon does not answer', { ':Fileops log', ':Fileops restart' })
+    return false
   end
   local state = daemon.state
   vim.health.ok(
@@ -72,12 +74,28 @@ local function answers()
   local client = daemon.client()
   local n_open = client and vim.tbl_count(client.attached_buffers) or 0
   vim.health.info(('open files that the daemon knows: %d'):format(n_open))
+  return true
+end
+
+--- What holds for this project now.
+local function project()
+  vim.health.start('fileops: this project')
+  local sessions = require('fileops.sessions')
+  local attached = vim.tbl_filter(function(session) return session.connected end, sessions.agents())
+  local names = vim.tbl_map(sessions.label, attached)
+  vim.health.info('agents: ' .. (#names > 0 and table.concat(names, ', ') or 'none is attached'))
+  vim.health.info(('reviews that wait: %d'):format(#require('fileops.review.queue').waiting()))
+  if require('fileops.unkept.changes').is_served() then
+    vim.health.ok('changes of agents are recorded, to be kept or undone')
+  else
+    vim.health.warn('changes are not recorded: this takes the shared daemon')
+  end
 end
 
 function M.check()
   neovim()
   settings()
-  if command() then answers() end
+  if command() and answers() then project() end
   vim.health.info('log: ' .. require('fileops.log').path())
 end
 

@@ -134,13 +134,11 @@ function Session:tracked(callback) return M.tracked({ session_id = self.id }, ca
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function Session:undo(callback) return M.undo({ session_id = self.id }, callback) end
 
---- The agent is done: the daemon forgets what it has seen, its diff is closed.
+--- The agent is done: the daemon forgets what it has seen.
 ---@param callback? fun(err: fileops.RequestError?, result: nil)
 function Session:close(callback)
   sessions[self.id] = nil
-  require('fileops.ui.stale').forget(self.id)
   require('fileops.corrections').close_session(self.id)
-  require('fileops.ui.last_edit').close()
   return M.request(method('close_session'), { session_id = self.id }, callback or function() end)
 end
 
@@ -160,8 +158,8 @@ function M.sessions()
   return ids
 end
 
---- Hear of events: "edit", "read", "stale", "conflict", "health", "recover", "record", "mode", "sessions", "review",
---- "reviewed", "reviews", "unkept", "status", or "*".
+--- Hear of events: "edit", "read", "stale", "conflict", "health", "recover", "record", "mode", "ask", "sessions",
+--- "review", "reviewed", "reviews", "unkept", "status", or "*".
 ---@param event string
 ---@param fn fun(data: table, event: string)
 ---@return fun() off
@@ -173,11 +171,6 @@ function M.on(event, fn) return require('fileops.client.events').on(event, fn) e
 ---@param corrector fileops.Corrector
 ---@return fun() off
 function M.correct_with(corrector) return require('fileops.corrections').register(corrector) end
-
---- Decide on the review that is shown, or waits longest.
----@param outcome 'accept'|'always'|'reject'
----@param reason? string of a rejection, for the model
-function M.answer(outcome, reason) require('fileops.review.view')[outcome](reason) end
 
 --- The entry of `mcpServers` in ACP's `session/new`: it gives an agent that this Neovim starts the tools Read, Edit and
 --- MultiEdit, which see unsaved buffers and are reviewed here. Nil where no `fileops-server` is found.
@@ -205,8 +198,7 @@ function M.status()
   local parts = {}
   local n_reviews = #require('fileops.review.queue').waiting()
   if n_reviews > 0 then parts[#parts + 1] = ('%d to review'):format(n_reviews) end
-  if vim.b.fileops_stale then parts[#parts + 1] = 'stale' end
-  local followed = require('fileops.unkept.follow').name()
+  local followed = require('fileops.follow').name()
   if followed then parts[#parts + 1] = 'following ' .. followed end
   if require('fileops.client.process').state.status == 'failed' then parts[#parts + 1] = 'no daemon' end
   return #parts > 0 and 'fileops: ' .. table.concat(parts, ', ') or ''

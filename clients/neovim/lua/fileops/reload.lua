@@ -181,21 +181,6 @@ end
 
 local MAX_LOOKS = 5 -- a file that is written over and over is left to Vim after that
 local taken = {} ---@type table<integer, string?> by buffer: identity of the file that was last brought into it
-local steps = {} ---@type table<integer, integer?> by buffer: the undo state that this made
-
---- The undo state that a buffer is in.
----@param buf integer
----@return integer
-function M.undo_state(buf) return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur end
-
---- The undo state that holds what the disk last gave a buffer: that of its last reload, or the present one, if the
---- person has gone back before that.
----@param buf integer
----@return integer
-function M.step_of(buf)
-  local now = M.undo_state(buf)
-  return math.min(steps[buf] or now, now)
-end
 
 ---@param buf integer
 ---@return boolean
@@ -204,25 +189,23 @@ local function has_taken(buf)
   return now ~= nil and M.identity(now) == taken[buf]
 end
 
---- Returns what changed, or nil and why nothing was done: "modified" (the buffer has unsaved changes), "taken"
---- (it has, on top of the content on disk), "gone", "busy" (inside an autocmd; call again later).
+--- Bring a buffer to its file. Returns why nothing was done: "modified" (the buffer has unsaved changes), "taken" (it
+--- has, on top of the content on disk), "gone", "busy" (inside an autocmd; call again later).
 ---@param buf integer
----@return fileops.Region[]? regions, string? why
+---@return string? why
 function M.reload(buf)
-  if vim.bo[buf].modified then return nil, has_taken(buf) and 'taken' or 'modified' end
-  if not start_undo_step(buf) then return nil, 'busy' end
+  if vim.bo[buf].modified then return has_taken(buf) and 'taken' or 'modified' end
+  if not start_undo_step(buf) then return 'busy' end
   local path = vim.api.nvim_buf_get_name(buf)
-  local before = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   for _ = 1, MAX_LOOKS do
     local data, identity = slurp(path)
-    if not data then return nil, 'gone' end
+    if not data then return 'gone' end
     require('fileops.client.sync').as_one_change(buf, function() take(buf, data) end)
     taken[buf] = identity
     local now = vim.uv.fs_stat(path)
     if not now or M.identity(now) == identity then break end
   end
-  steps[buf] = M.undo_state(buf)
-  return hunks.regions_between(before, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
+  return nil
 end
 
 return M

@@ -1,5 +1,5 @@
 -- Sessions of all agents that the daemon serves, in this editor and outside of it: what is known of each, and by which
--- name the person sees it. The panel that lists them is `ui/agents`.
+-- name the person sees it.
 local protocol = require('fileops.client.protocol')
 
 local M = {}
@@ -37,27 +37,26 @@ local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
 --- Whether a session is the person's, and no agent's.
 ---@param session_id string
 ---@return boolean
-function M.is_person(session_id)
-  return vim.list_contains({ '', DEFAULT_SESSION, require('fileops.manual').SESSION }, session_id)
-end
+function M.is_person(session_id) return session_id == '' or session_id == DEFAULT_SESSION end
 
 --- Whether a session belongs to an agent inside this Neovim, or to the person.
 ---@param session_id string
 ---@return boolean
 function M.is_own(session_id) return M.is_person(session_id) or own[session_id] == true end
 
---- Those that are attached first, and the person last of these: a list is opened with the cursor on the first row.
---- Otherwise by id, so that a row does not move while the person looks at it.
+--- Agents, those that are attached first, else by id: a row does not move while the person looks at it. Editors are
+--- not among them.
 ---@return fileops.wire.Session[]
-function M.list()
-  local sessions = vim.tbl_values(known)
-  table.sort(sessions, function(a, b)
+function M.agents()
+  local agents = vim.tbl_filter(
+    function(session) return not M.is_person(session.session_id) end,
+    vim.tbl_values(known)
+  )
+  table.sort(agents, function(a, b)
     if a.connected ~= b.connected then return a.connected end
-    local a_is_person = M.is_person(a.session_id)
-    if a_is_person ~= M.is_person(b.session_id) then return not a_is_person end
     return a.session_id < b.session_id
   end)
-  return sessions
+  return agents
 end
 
 --- Whether the daemon's record means a session. It puts the name of the connection before the id of an agent inside
@@ -104,15 +103,6 @@ function M.proposer(params)
 end
 
 local sources = { external = 'another program', buffer = 'typing' }
-
---- Where a change of a file came from.
----@param source string "external" (another program, or what the user undid), "buffer" or "session:ID"
----@return string such as "by session Codex"
-function M.source(source)
-  local session_id = source:match('^session:(.*)$')
-  if session_id then return 'by session ' .. M.name(session_id) end
-  return source == 'external' and 'on disk' or 'by ' .. (sources[source] or source)
-end
 
 --- What an edit was applied over although its session had not seen it.
 ---@param rebased fileops.wire.RebasedDetails

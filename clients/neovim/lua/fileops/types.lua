@@ -19,46 +19,17 @@
 
 -- config
 
----@class (exact) fileops.RestartOptions
----@field max integer restarts allowed within `within_s`
----@field within_s number
----@field delay_s number before the first restart; each further one waits twice as long
-
----@class (exact) fileops.PaneOptions
----@field layout 'inline'|'side_by_side'
----@field height integer lines
----@field diff_after_edit boolean show the diff of each edit that was applied without a review
----@field close_after_s number an applied edit's diff closes by itself, unless the cursor is in it; 0: stays
-
----@class (exact) fileops.MarkOptions
----@field enabled boolean
----@field deleted boolean show removed lines as virtual lines
----@field sign string
-
----@class (exact) fileops.DocumentOptions
----@field max_mb number a larger buffer is not reported to the daemon: agents then see the file instead
-
----@class (exact) fileops.ReviewOptions
----@field notice boolean a notice of the terminal when a review waits and Neovim has no focus
----@field open 'text'|'pane'|'focus'|'never' 'text' shows a waiting review in the text of its file, 'pane' below it
-
----@class (exact) fileops.StaleOptions
----@field virtual_text boolean
----@field sign string
-
 ---@class (exact) fileops.Config
 ---@field cmd string[]|false the daemon's command; false: `fileops-server` on PATH, then `python3 -P -m fileops`
 ---@field root string|false the workspace folder; false: the folder of `.git` above the working directory, else that
 ---@field autostart 'project'|boolean start with the first file of a project, with Neovim, or at first use
 ---@field shared boolean attach to the user's shared daemon, in which agents outside see this editor's unsaved text
----@field server fileops.wire.InitializationOptions see docs/PROTOCOL.md
----@field restart fileops.RestartOptions
----@field pane fileops.PaneOptions
----@field marks fileops.MarkOptions
----@field documents fileops.DocumentOptions
----@field review fileops.ReviewOptions
----@field stale fileops.StaleOptions
----@field keys table<string, string|false> keys in our own windows; false takes one away
+---@field server fileops.wire.InitializationOptions options of the daemon, which checks them
+---@field max_mb number a larger buffer is not reported to the daemon: agents then see the file instead
+---@field marks boolean mark what agents changed and no person has kept
+---@field sign string in the sign column; "" for none
+---@field notice boolean a notice of the terminal when a review waits and Neovim has no focus
+---@field keys table<string, string|false> in the text, by what they do; false takes one away
 
 -- client/process, client/locate
 
@@ -82,7 +53,7 @@
 ---@field cmd string[]
 ---@field usable boolean
 
--- follow
+-- watch
 
 ---@class (exact) fileops.Watch of one folder
 ---@field handle uv.uv_fs_event_t
@@ -109,8 +80,7 @@
 ---@field id integer ours, counted from 1
 ---@field kind 'edit'|'command'
 ---@field session_id string
----@field params fileops.wire.Review|fileops.wire.ConfirmEditParams|fileops.wire.ConfirmCommandParams
----@field hunks fileops.wire.Hunk[] to look at
+---@field params fileops.wire.Review|fileops.wire.ConfirmCommandParams
 ---@field change_ids string[] what can be decided alone
 ---@field rejected table<string, boolean> change id → true
 ---@field accepted table<string, boolean> change id → true, decided one by one
@@ -134,7 +104,7 @@
 ---@field is_sent? boolean
 
 ---@class (exact) fileops.Decision
----@field outcome 'reject'|'modify'|'accept_always'|'accept'
+---@field outcome 'accept'|'accept_always'|'modify'|'reject'
 ---@field change_ids? string[] only these are accepted
 ---@field files? fileops.wire.DecidedFile[] of a change set, in place of the texts and changes of one file
 ---@field text? string with "modify": what is to be written instead
@@ -168,12 +138,12 @@
 ---@class (exact) fileops.UnkeptMark
 ---@field change fileops.wire.UnkeptChange
 ---@field ids integer[] extmarks, of its lines
+---@field is_at_end boolean it removed lines below the last one
 
----@class (exact) fileops.UnkeptRow of the panel
----@field id string the same as long as the row means the same
----@field change_ids string[]
----@field path? string of a file or a change
----@field line? integer 1-based
+---@class (exact) fileops.UnkeptTarget what is to be kept or undone
+---@field ids string[] of changes
+---@field n_files integer
+---@field agents string[] labels
 
 -- review/proposal
 
@@ -181,10 +151,11 @@
 ---@field lines string[]
 ---@field final_newline boolean
 
----@class (exact) fileops.ProposalTab
----@field tab integer
----@field original integer buffer
+---@class (exact) fileops.ProposalEditor
 ---@field proposed integer buffer
+---@field original? integer buffer beside it
+---@field tab? integer tab page that was opened for it
+---@field finish? fun() of `whole_hunks`
 ---@field filled string|false what the proposed one had before the person typed; false: their own text
 ---@field revision? integer of the review that is shown
 
@@ -209,99 +180,11 @@
 ---@field old_unended? boolean the old line is the last one, and no newline follows it
 ---@field new_unended? boolean
 
----@class (exact) fileops.Region a changed part of a buffer
----@field kind 'change'|'delete'|'add'
----@field line integer 1-based; of a deletion: the line before which the text was (may be one past the last)
----@field count integer lines it covers; 0 for a deletion
----@field removed string[]
-
----@class (exact) fileops.Run lines that give way to others; context left out
----@field old_line integer 1-based; of a pure addition: the line before which it goes
----@field old_count integer
----@field new_line integer
----@field new_count integer
----@field removed string[]
-
--- ui/render
-
----@class (exact) fileops.Decoration
----@field row integer 0-based
----@field opts vim.api.keyset.set_extmark
----@field col? integer 0-based byte
-
----@class (exact) fileops.Page
----@field lines string[]
----@field decorations fileops.Decoration[]
----@field hunk_at table<integer, string> 1-based line → hunk id
----@field hunk_lines integer[] 1-based lines of the hunks' headings
-
----@class (exact) fileops.Verdicts of a review; nil where nothing is to be decided
----@field rejected table<string, boolean>
----@field is_stale? boolean the file changed since: with any decision, nothing of it can be written
----@field note? string about the edit as a whole, shown beside the first heading
-
--- ui/pane
-
----@class (exact) fileops.Hint
----@field [1] string|false key
----@field [2] string what it does
-
----@class (exact) fileops.PaneSpec
----@field name string unique among panes; shown as the buffer's name
----@field file_path string
----@field layout 'inline'|'side_by_side'
----@field height integer at most
----@field hunks fileops.wire.Hunk[]
----@field verdicts? fileops.Verdicts
----@field page? fileops.Page|false what to show instead of hunks, wrapped: all of it can be seen
----@field titles string[] winbar expressions, the longest first: the first that has room is shown
----@field hints? fileops.Hint[] keys to be named at the right; where room is short, the last ones go first
----@field n_needed? integer of the hints, those for which the title makes room
----@field empty? string what to say where there is no hunk
----@field map? fun(buf: integer) sets the keys of a buffer of the pane
----@field on_close? fun() after the windows are gone, however that came
-
----@class (exact) fileops.Pane
----@field spec fileops.PaneSpec
----@field wins integer[]
----@field bufs integer[]
----@field pages fileops.Page[]
----@field came_from? integer window that gets the cursor back
----@field group integer
-
--- ui/marks
-
----@class (exact) fileops.MarkedEdit the marks of one change of a buffer
----@field seq integer the undo state that it made
----@field regions fileops.Region[] as they were there
----@field ids integer[] extmarks
----@field deletions table<integer, string[]> of extmarks that only show what was removed: that
----@field is_undone boolean
-
--- history
-
----@class (exact) fileops.HistoryView
----@field list_win integer
----@field diff_win integer
----@field list integer buffer
----@field diff integer buffer
----@field entries fileops.wire.HistoryEntry[]
----@field params table of the request
----@field hints string a winbar expression that names the keys
----@field came_from integer
-
 -- reload
 
 ---@class (exact) fileops.BufferText
 ---@field lines string[]
 ---@field final_newline boolean
-
--- substitute
-
----@class (exact) fileops.Substitution
----@field old string
----@field new string
----@field all boolean
 
 -- commands
 

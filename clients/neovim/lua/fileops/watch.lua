@@ -42,16 +42,14 @@ local function is_followed(buf)
   return require('fileops.client.sync').is_told(buf) and not vim.bo[buf].modified
 end
 
---- Bring a buffer without unsaved changes to its file, if they differ. What changed is not marked: it is no agent's.
+--- Bring a buffer without unsaved changes to its file, if they differ.
 --- Call it outside of autocmds only, or it checks again a moment later.
 ---@param buf integer
 function M.check(buf)
   if not is_followed(buf) then return end
   local reload = require('fileops.reload')
   if reload.is_current(buf) then return end
-  local regions, why = reload.reload(buf)
-  if regions then require('fileops.ui.marks').restored(buf, regions) end
-  if why == 'busy' then M.check_soon(buf) end
+  if reload.reload(buf) == 'busy' then M.check_soon(buf) end
 end
 
 --- Look at a buffer's file when nothing has happened to it for a moment.

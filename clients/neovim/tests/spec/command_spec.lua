@@ -1,9 +1,8 @@
--- Shell commands that wait for a person: the pane, the keys, the queue with the edits, and the real daemon's bash.
+-- Shell commands that wait for a person: their buffer, the keys, the queue with the edits, and the real daemon's bash.
 local t = require('harness')
 local fileops = require('fileops')
-local asked = require('fileops.review.asked')
+local asked = require('fileops.review.questions')
 local review = require('fileops.review.queue')
-local view = require('fileops.review.view')
 local world = require('world')
 
 local answers ---@type table[]
@@ -30,7 +29,6 @@ end
 local function fresh()
   asked.reject_all()
   t.clean()
-  vim.o.lines, vim.o.columns = 40, 80
   answers = {}
   vim.cmd.enew()
 end
@@ -43,23 +41,40 @@ local function shown()
   return vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, true)
 end
 
-t.it('a command is shown whole, with where and why, and the cursor stays', function()
+t.it('a command is shown whole on demand, with where and why; until then the cursor stays', function()
   fresh()
   local win = vim.api.nvim_get_current_win()
-  ask('make all &&\nmake test', { description = 'Build it\nand try it', cwd = '/w/shop' })
-  t.eq(shown(), { '/w/shop', 'Build it', 'and try it', 'make all &&', 'make test' })
-  t.eq(vim.api.nvim_get_current_win(), win)
+  local said = t.said(
+    function() ask('make all &&\nmake test', { description = 'Build it\nand try it', cwd = '/w/shop' }) end
+  )
+  t.eq(said, { 'fileops: s1 wants to run $ make all && …  (:Fileops review)' })
+  t.eq({ vim.api.nvim_get_current_win(), #world.own_windows() }, { win, 0 })
+  vim.cmd('Fileops review')
+  t.eq(shown(), {
+    '# s1 wants to run this in /w/shop',
+    '# Build it',
+    '# and try it',
+    'make all &&',
+    'make test',
+    '# do runs it once, dr rejects it; :Fileops accept always asks no more for this very command',
+  })
   asked.reject_all()
   t.eq(world.own_windows(), {})
 end)
 
 t.it('run once, always and reject answer once, and leave nothing behind', function()
-  for key, outcome in pairs({ a = 'proceed_once', A = 'proceed_always', r = 'cancel' }) do
+  for command, outcome in pairs({
+    ['normal do'] = 'proceed_once',
+    ['Fileops accept'] = 'proceed_once',
+    ['Fileops accept always'] = 'proceed_always',
+    ['normal dr'] = 'cancel',
+    ['Fileops reject change no need'] = 'cancel',
+  }) do
     fresh()
     local win, n_buffers = vim.api.nvim_get_current_win(), #vim.api.nvim_list_bufs()
     ask('make')
-    view.enter()
-    keys(key)
+    vim.cmd('Fileops review')
+    vim.cmd(command)
     t.eq(answers[1].value, { outcome = outcome })
     t.eq(
       { vim.api.nvim_get_current_win(), #world.own_windows(), #vim.api.nvim_list_bufs() },
@@ -68,95 +83,57 @@ t.it('run once, always and reject answer once, and leave nothing behind', functi
   end
 end)
 
-t.it('keys of edits do nothing to a command', function()
-  fresh()
-  ask('make')
-  view.enter()
-  keys('<Space>es]c[c')
-  t.eq(
-    { #review.waiting(), answers[1], #vim.api.nvim_list_tabpages(), #world.own_windows() },
-    { 1, {}, 1, 1 }
-  )
-  keys('r')
-end)
-
-t.it('a long line is wrapped and the pane is as high as it needs', function()
-  fresh()
-  ask(('x'):rep(300))
-  local win = world.own_windows()[1]
-  t.eq(vim.wo[win].wrap, true)
-  t.eq(vim.api.nvim_win_text_height(win, {}).all, vim.api.nvim_win_get_height(win) - 1) -- the bar
-  asked.reject_all()
-end)
-
-t.it('nothing in a command breaks the pane, and nothing hides in it', function()
+t.it('nothing in a command breaks its buffer, and nothing hides in it', function()
   fresh()
   ask('echo \0 \27[2J\r\226\128\174 x', { description = '\0', cwd = '/w\nx' })
-  t.eq(shown(), { '/w?x', '?', 'echo ? \27[2J\r\226\128\174 x' })
+  vim.cmd('Fileops review')
+  t.eq(vim.list_slice(shown(), 1, 4), {
+    '# s1 wants to run this in /w',
+    '# x',
+    '# ?',
+    'echo ? \27[2J\r\226\128\174 x',
+  })
   asked.reject_all()
 end)
 
-t.it('commands and edits wait in one queue, and are listed together', function()
+t.it('a command that was not looked at is shown instead of run', function()
   fresh()
-  local hunks = require('fileops.ui.hunks').parse('@@ -1 +1 @@\n-a\n+b\n')
-  local edit = {
-    title = 'Edit',
-    description = '',
-    file_path = '/w/one.py',
-    session_id = 's2',
-    operation = 'modify',
-    diff = '',
-    hunks = hunks,
-    original_text = 'a\n',
-    proposed_text = 'b\n',
-    original_label = 'Current',
-    proposed_label = 'Proposed',
-  }
-  local edit_answer
-  asked.ask(edit, { client_id = 1 }, function(value) edit_answer = value end)
-  ask('make all\nmake test', { cwd = '/w/shop' })
-  t.eq(fileops.status(), 'fileops: 2 to review')
-  local offered = t.selecting(2, view.list)
-  t.eq(offered, { '/w/one.py  +1 −1  s2', '$ make all …  /w/shop  s1' })
-  t.eq({ view.current().kind, shown()[1], vim.wo.wrap }, { 'command', '/w/shop', true })
-  keys('a')
-  t.eq(
-    { answers[1].value, view.current().kind, #world.own_windows() },
-    { { outcome = 'proceed_once' }, 'edit', 1 }
-  )
-  t.eq(vim.wo[world.own_windows()[1]].wrap, false)
-  keys('s')
-  t.eq(#world.own_windows(), 2)
-  keys('sr')
-  t.eq({ edit_answer, #world.own_windows() }, { { outcome = 'cancel' }, 0 })
-end)
-
-t.it('a command that was not shown yet is shown instead of run', function()
-  fresh()
-  local config = require('fileops.config')
-  local before = config.user()
-  config.set({ review = { open = 'never' } })
-  local said = t.said(function()
-    ask('make')
-    vim.cmd('Fileops accept')
-  end)
-  config.set(before)
-  t.eq(
-    said,
-    { 'fileops: a review waits: $ make  /w  (:Fileops review)', 'fileops: look at the command first' }
-  )
+  ask('make')
+  local said = t.said(function() vim.cmd('Fileops accept') end)
+  t.eq(said, { 'fileops: look at it first, then decide' })
   t.eq({ answers[1], #world.own_windows() }, { {}, 1 })
   vim.cmd('Fileops accept')
   t.eq(answers[1].value, { outcome = 'proceed_once' })
+  ask('make')
+  t.eq(t.said(function() vim.cmd('Fileops accept all') end), { 'fileops: no edit is waiting' })
+  t.eq(answers[2], {})
 end)
 
-t.it('the agent withdraws its command', function()
+t.it('commands are listed with the edits that wait, and looked at from there', function()
+  fresh()
+  ask('make all\nmake test', { cwd = '/w/shop' })
+  t.eq(fileops.status(), 'fileops: 1 to review')
+  vim.cmd('Fileops changes')
+  local items = vim.fn.getqflist()
+  t.eq({ #items, items[1].text }, { 1, 'waits: s1 wants to run $ make all …' })
+  vim.cmd('cclose | cc 1')
+  t.eq(vim.api.nvim_buf_get_lines(0, 0, 1, true), { '# s1 wants to run this in /w/shop' })
+  keys('do')
+  t.eq(answers[1].value, { outcome = 'proceed_once' })
+end)
+
+t.it('the agent withdraws its command, and a key that was meant for it decides nothing else', function()
   fresh()
   ask('one', { request_id = 'x' })
   ask('two', { request_id = 'y' })
+  vim.cmd('Fileops review')
   local said = t.said(function() asked.cancelled('x', 1) end)
-  t.eq(said, { 'fileops: the agent withdrew its command' })
-  t.eq({ answers[1].problem.code, answers[2], shown()[3] }, { -32800, {}, 'two' })
+  t.eq(said, { 'fileops: command: the agent took it back; nothing was run here' })
+  t.eq({ answers[1].problem.code, answers[2] }, { -32800, {} })
+  t.eq(shown(), { '# the agent took it back: nothing of it was run from here' })
+  keys('do')
+  t.eq({ answers[2], #review.waiting() }, { {}, 1 })
+  vim.cmd.close()
   t.said(function() asked.withdraw_all('gone') end)
   t.eq({ answers[2].problem.code, world.own_windows() }, { -32800, {} })
 end)
@@ -169,7 +146,7 @@ t.it('listeners are notified', function()
     function(data, name) table.insert(heard, { name, data.kind, data.command, data.session_id, data.outcome }) end
   )
   ask('make')
-  view.reject()
+  asked.reject_all()
   off()
   t.eq(heard, { { 'review', 'command', 'make', 's1' }, { 'reviewed', 'command', 'make', 's1', 'reject' } })
 end)
@@ -214,7 +191,7 @@ t.it('a command runs once the user accepts it, and buffers follow the disk', fun
   local params = one_waits().params
   t.eq({ params.cwd, params.description, params.session_id }, { vim.fs.dirname(path), 'Add', agent.id })
   t.eq(t.contents(path), 'one\n')
-  view.accept()
+  review.accept(review.waiting()[1])
   t.eq(settled(answer).output, vim.fs.dirname(path) .. '\n')
   t.eq({ t.contents(path), world.text_of(buf), vim.bo[buf].modified }, { 'one\ntwo\n', 'one\ntwo\n', false })
 end)
@@ -230,7 +207,7 @@ t.it('a rejected command does not run, and the model is notified', function()
   local path, agent = shell()
   local answer = run(agent, { command = 'rm ' .. path })
   one_waits()
-  view.reject()
+  review.reject(review.waiting()[1])
   t.eq(settled(answer).error.code, 'rejected')
   t.eq(t.contents(path), 'one\n')
 end)
@@ -239,13 +216,13 @@ t.it('always holds for the same command in the same session', function()
   local _, agent = shell()
   local answer = run(agent, { command = 'true' })
   one_waits()
-  view.always()
+  review.always(review.waiting()[1])
   t.eq(settled(answer).status, 'success')
   t.eq(settled(run(agent, { command = 'true' })).status, 'success')
   for _, other in ipairs({ { agent, 'true ' }, { fileops.session('other'), 'true' } }) do
     answer = run(other[1], { command = other[2] })
     one_waits()
-    view.reject()
+    review.reject(review.waiting()[1])
     t.eq(settled(answer).error.code, 'rejected')
   end
 end)

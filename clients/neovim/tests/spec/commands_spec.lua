@@ -2,29 +2,30 @@ local t = require('harness')
 local commands = require('fileops.commands')
 
 t.it('subcommands are completed, and their arguments', function()
-  t.eq(vim.fn.getcompletion('Fileops rev', 'cmdline'), { 'review', 'reviews' })
-  t.eq(vim.fn.getcompletion('Fileops mode a', 'cmdline'), { 'auto_edit' })
-  t.eq(vim.fn.getcompletion('Fileops dismiss ', 'cmdline'), { 'all' })
+  t.eq(vim.fn.getcompletion('Fileops re', 'cmdline'), { 'redo', 'reject', 'restart', 'review' })
+  t.eq(vim.fn.getcompletion('Fileops keep a', 'cmdline'), { 'agent', 'all' })
+  t.eq(vim.fn.getcompletion('1,3Fileops undo k', 'cmdline'), { 'keep' })
+  t.eq(vim.fn.getcompletion('Fileops ask ', 'cmdline'), { 'each_edit', 'protected', 'never' })
   local folder = t.folder()
   t.write(folder .. '/some file.txt', '')
-  t.eq(#vim.fn.getcompletion('Fileops read ' .. folder .. '/some', 'cmdline'), 1)
+  t.eq(#vim.fn.getcompletion('Fileops history ' .. folder .. '/some', 'cmdline'), 1)
 end)
 
-t.it('an unknown subcommand is named', function()
-  t.eq(t.said(function() vim.cmd('Fileops nonsense') end), { 'fileops: no subcommand nonsense' })
-end)
-
-t.it('former names work, and are not offered', function()
-  for former, present in pairs(commands.former) do
-    t.eq({ commands.subcommands[former], commands.subcommands[present] ~= nil }, { nil, true })
-    t.eq(vim.fn.maparg(('<Plug>(fileops-%s)'):format(former), 'n') ~= '', true)
+t.it('an unknown subcommand or level is named, with those that there are', function()
+  for line, begin in pairs({
+    ['Fileops nonsense'] = 'fileops: nonsense is none of accept, agents,',
+    ['Fileops'] = 'fileops: :Fileops needs one of accept, agents,',
+    ['Fileops keep everything'] = 'fileops: everything is none of change, file, turn, agent, all;',
+    ['Fileops reject too long'] = 'fileops: too is none of change, file, agent, all; a reason comes after',
+    ['Fileops ask always'] = 'fileops: always is none of each_edit, protected, never',
+  }) do
+    local said = t.said(function() vim.cmd(line) end)
+    t.eq({ #said, (said[1] or ''):sub(1, #begin) }, { 1, begin })
   end
-  t.eq(t.said(function() vim.cmd('Fileops diff') end), t.said(function() vim.cmd('Fileops last-edit') end))
-  t.eq(vim.fn.getcompletion('Fileops nex', 'cmdline'), { 'next-unkept' })
 end)
 
 t.it('<Plug> maps exist, and no other key is taken', function()
-  for _, name in ipairs(commands.plugs) do
+  for name in pairs(commands.plugs) do
     t.eq(vim.fn.maparg(('<Plug>(fileops-%s)'):format(name), 'n') ~= '', true)
   end
   for _, map in ipairs(vim.api.nvim_get_keymap('n')) do
@@ -48,7 +49,7 @@ t.it('the help has a tag for the command, each subcommand, each map and each set
   for name in pairs(commands.subcommands) do
     wanted[#wanted + 1] = ':Fileops-' .. name
   end
-  for _, name in ipairs(commands.plugs) do
+  for name in pairs(commands.plugs) do
     wanted[#wanted + 1] = ('<Plug>(fileops-%s)'):format(name)
   end
   for name in pairs(require('fileops.config').defaults) do
@@ -61,6 +62,6 @@ t.it('the help has a tag for the command, each subcommand, each map and each set
     assert(('\n' .. tags):find('\n' .. tag .. '\t', 1, true), 'no help for ' .. tag)
   end
   for name in tags:gmatch('\n:Fileops%-(%S+)') do
-    assert(commands.subcommands[commands.former[name] or name], 'help for no subcommand: ' .. name)
+    assert(commands.subcommands[name], 'help for no subcommand: ' .. name)
   end
 end)

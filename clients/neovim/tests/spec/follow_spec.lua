@@ -92,10 +92,9 @@ t.it('a person who types or is in another mode stays where they are', function()
   vim.cmd('Fileops follow')
 end)
 
-t.it('a panel keeps the cursor, and the file is shown beside it', function()
+t.it('a list keeps the cursor, and the file is shown beside it', function()
   local first, second, agent = following()
-  vim.cmd('Fileops agents')
-  t.wait(function() return vim.bo.buftype == 'nofile' end, 'the panel')
+  vim.cmd('copen')
   local panel = vim.api.nvim_get_current_win()
   edit(agent, second, 'four', 'IV')
   local beside = vim.fn.win_getid(vim.fn.winnr('#'))
@@ -104,7 +103,7 @@ t.it('a panel keeps the cursor, and the file is shown beside it', function()
       return vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(beside)) == second
         and vim.api.nvim_win_get_cursor(beside)[1] == 4
     end,
-    'the file beside the panel'
+    'the file beside the list'
   )
   t.eq(vim.api.nvim_get_current_win(), panel)
   vim.cmd.close()

@@ -50,28 +50,6 @@ t.it('rows begin without the byte order mark of the file, and keep one of a late
   t.eq({ rows[1].old, rows[1].new, rows[2].old, rows[2].new }, { 'one', '1', mark .. 'two', mark .. 'two' })
 end)
 
-t.it('regions say what changed in the new text', function()
-  t.eq(
-    hunks.regions(parse(DIFF)[1]),
-    { { kind = 'change', line = 3, count = 3, removed = { 'two', 'three' } } }
-  )
-  local deletion = parse('@@ -3,2 +2,0 @@\n-x\n-y\n')[1]
-  t.eq(hunks.regions(deletion), { { kind = 'delete', line = 3, count = 0, removed = { 'x', 'y' } } })
-  local creation = parse('@@ -0,0 +1,2 @@\n+x\n+y\n')[1]
-  t.eq(hunks.regions(creation), { { kind = 'add', line = 1, count = 2, removed = {} } })
-end)
-
-t.it('regions move with edits above, stay with edits below, give way to edits in them', function()
-  local region = { kind = 'add', line = 10, count = 2, removed = {} }
-  local function after(diff)
-    return vim.tbl_map(function(each) return each.line end, hunks.moved({ region }, parse(diff)))
-  end
-  t.eq(after('@@ -1,2 +1,3 @@\n one\n+new\n two\n'), { 11 })
-  t.eq(after('@@ -7,4 +7,3 @@\n 7\n-8\n 9\n 10\n'), { 9 }) -- line 10 is context there
-  t.eq(after('@@ -12 +12 @@\n-twelve\n+12\n'), { 10 })
-  t.eq(after('@@ -11 +11 @@\n-eleven\n+11\n'), {})
-end)
-
 t.it('the differing middle of two lines, never half a character', function()
   t.eq({ hunks.changed_words('return 1', 'return 2') }, { 7, 8, 7, 8 })
   t.eq({ hunks.changed_words('aXb', 'ab') }, { 1, 2, 1, 1 })
@@ -84,44 +62,4 @@ t.it('only versions of one line have their words compared', function()
   t.eq(hunks.are_alike('def total(lines):', 'def total(lines: list[Line]) -> float:'), true)
   t.eq(hunks.are_alike('    sum = 0', '    return sum(line.price for line in lines)'), false)
   t.eq(hunks.are_alike('', 'x'), false)
-end)
-
-t.it('regions between two lists of lines', function()
-  local regions = hunks.regions_between({ 'a', 'b', 'c' }, { 'a', 'B', 'c', 'd' })
-  t.eq(regions, {
-    { kind = 'change', line = 2, count = 1, removed = { 'b' } },
-    { kind = 'add', line = 4, count = 1, removed = {} },
-  })
-  t.eq(
-    hunks.regions_between({ 'a', 'b' }, { 'b' }),
-    { { kind = 'delete', line = 1, count = 0, removed = { 'a' } } }
-  )
-end)
-
-for name, case in pairs({
-  ['where it was'] = { { 'a', 'B', 'c', 'd' }, { { 'change', 2 } } },
-  ['below lines that came'] = { { 'x', 'y', 'a', 'B', 'c', 'd' }, { { 'change', 4 } } },
-  ['above lines that went'] = { { 'B', 'c', 'd' }, { { 'change', 1 } } },
-  ['with other line ends'] = { { 'a\r', 'B\r', 'c\r' }, {} },
-  ['nowhere'] = { { 'a', 'b', 'c', 'd' }, {} },
-}) do
-  t.it('the regions of an edit are found ' .. name, function()
-    local edit = hunks.parse('@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n')
-    local found = vim.tbl_map(
-      function(region) return { region.kind, region.line } end,
-      hunks.regions_in(case[1], edit)
-    )
-    t.eq(found, case[2])
-  end)
-end
-
-t.it('the regions of an edit of a file with CRLF are found in its buffer', function()
-  local edit = hunks.parse('@@ -1,2 +1,2 @@\n a\r\n-b\r\n+B\r\n')
-  t.eq(#hunks.regions_in({ 'a', 'B' }, edit), 1)
-end)
-
-t.it('a removed line is found by its context, and not without', function()
-  local edit = hunks.parse('@@ -3,3 +3,2 @@\n a\n-b\n c\n')
-  t.eq(hunks.regions_in({ 'x', 'a', 'c' }, edit)[1].line, 3)
-  t.eq(hunks.regions_in({ 'x', 'a', 'y', 'c' }, edit), {})
 end)

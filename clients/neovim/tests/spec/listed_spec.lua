@@ -4,12 +4,9 @@ if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 local approval = require('approval')
 local fileops = require('fileops')
 local review = require('fileops.review.queue')
-local view = require('fileops.review.view')
 local world = require('world')
 
 local TEXT, asking, propose, settled = approval.TEXT, approval.asking, approval.propose, approval.settled
-
-local function keys(text) vim.api.nvim_feedkeys(vim.keycode(text), 'xt', false) end
 
 --- A file of 80 numbered lines, an edit of some of them that waits, and the answer to come.
 ---@param numbers integer[] lines that the edit changes
@@ -31,20 +28,26 @@ local function long(numbers)
   return file, (propose(agent, file, steps)), text
 end
 
----@return string[] headings in the pane
-local function headings()
-  local buf = vim.api.nvim_win_get_buf(assert(world.own_windows()[1]))
-  return vim.tbl_filter(
-    function(line) return line:find('change %d/%d') ~= nil end,
-    vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  )
+--- Open the proposal of the review that waits longest.
+local function open()
+  vim.cmd('Fileops review')
+  t.wait(function() return vim.wo.diff and #world.own_windows() == 2 end, 'both texts')
+end
+
+---@param index integer of a change of it
+local function drop(index)
+  local waiting = review.waiting()[1]
+  review.judge(waiting, waiting.change_ids[index], false)
 end
 
 t.it('changes of neighbouring lines are decided one by one', function()
   local path, answer, text = long({ 68, 72, 74 })
-  t.eq(headings(), { '◦ change 1/3 · line 68', '◦ change 2/3 · line 72', '◦ change 3/3 · line 74' })
-  view.enter()
-  keys(']c<Space>a')
+  t.eq(
+    vim.tbl_map(function(change) return change.old_start end, review.waiting()[1].params.changes),
+    { 68, 72, 74 }
+  )
+  drop(2)
+  approval.accept()
   t.eq(settled(answer).details.modified_by_user, true)
   t.eq(t.contents(path), text({ [68] = 'LINE 68', [74] = 'LINE 74' }))
 end)
@@ -54,8 +57,7 @@ t.it('a daemon that does not answer a decision is named, and decides once it doe
   local pid = require('fileops.client.process').client().rpc.pid()
   vim.uv.kill(pid, 'sigstop')
   local words = t.said(function(said)
-    view.enter()
-    keys('a')
+    approval.accept()
     t.wait(function() return #said > 0 end, 'a word')
   end)
   t.eq(words, {
@@ -68,27 +70,10 @@ t.it('a daemon that does not answer a decision is named, and decides once it doe
   t.eq(t.contents(path), text({ [68] = 'LINE 68' }))
 end)
 
-t.it('each line between two changes is shown once', function()
-  long({ 3, 5, 9 })
-  local buf = vim.api.nvim_win_get_buf(assert(world.own_windows()[1]))
-  local shown = vim.tbl_filter(
-    function(line) return not line:find('change %d/%d') end,
-    vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  )
-  local expected = {}
-  for i = 1, 12 do
-    local is_changed = i == 3 or i == 5 or i == 9
-    expected[#expected + 1] = (is_changed and '-' or ' ') .. 'line ' .. i
-    if is_changed then expected[#expected + 1] = '+LINE ' .. i end
-  end
-  t.eq(shown, expected)
-  view.reject()
-end)
-
 t.it('a dropped change stays dropped and typed text is written if the file changes meanwhile', function()
   local path, answer, text = long({ 10, 20, 30, 40 })
-  view.enter()
-  keys(']c<Space>e')
+  drop(2)
+  open()
   t.eq(vim.api.nvim_buf_get_lines(0, 19, 20, true), { 'line 20' })
   vim.api.nvim_buf_set_lines(0, 39, 40, true, { 'mine' })
   t.write(path, text({ 'theirs' }))
@@ -101,13 +86,14 @@ end)
 
 t.it('a dropped change does not come back in a review that has to be decided again', function()
   local path, answer, text = long({ 10, 20, 30, 40 })
-  view.enter()
-  keys(']c<Space>')
+  drop(2)
   t.write(path, text({ [31] = 'theirs' }))
-  approval.asked_again(function() keys('a') end)
-  t.eq(headings(), { '◦ change 1/3 · line 10', '◦ change 2/3 · line 30', '◦ change 3/3 · line 40' })
-  view.enter()
-  keys('a')
+  approval.asked_again(approval.accept)
+  t.eq(
+    vim.tbl_map(function(change) return change.old_start end, review.waiting()[1].params.changes),
+    { 10, 30, 40 }
+  )
+  approval.accept()
   t.eq(settled(answer).status, 'success')
   t.eq(t.contents(path), text({ [10] = 'LINE 10', [30] = 'LINE 30', [31] = 'theirs', [40] = 'LINE 40' }))
 end)
@@ -116,15 +102,14 @@ t.it(
   'typed text that does not fit the file any more stays in its tab page, beside the present file',
   function()
     local path, answer, text = long({ 10, 40 })
-    view.enter()
-    keys('e')
+    open()
     local proposal, tab = vim.api.nvim_get_current_buf(), vim.api.nvim_get_current_tabpage()
     vim.api.nvim_buf_set_lines(proposal, 39, 40, true, { 'mine' })
     t.write(path, text({ [41] = 'theirs' }))
     approval.asked_again(vim.cmd.write)
     t.eq({ vim.api.nvim_get_current_tabpage(), vim.bo[proposal].modified, answer.result }, { tab, true })
     t.eq(vim.api.nvim_buf_get_lines(proposal, 39, 41, true), { 'mine', 'line 41' })
-    assert(vim.wo.winbar:find('line 41 changed too', 1, true), vim.wo.winbar)
+    assert(review.waiting()[1].note:find('line 41 changed too', 1, true), review.waiting()[1].note)
     local original = vim.api.nvim_win_get_buf(vim.api.nvim_tabpage_list_wins(tab)[1])
     t.eq(vim.api.nvim_buf_get_lines(original, 40, 41, true), { 'theirs' })
     vim.api.nvim_buf_set_lines(proposal, 40, 41, true, { 'theirs' })
@@ -136,29 +121,27 @@ t.it(
 
 t.it('typed text whose tab page is gone is offered again before the edit is accepted without it', function()
   local path, answer, text = long({ 10, 40 })
-  view.enter()
-  keys('e')
+  open()
   vim.api.nvim_buf_set_lines(0, 39, 40, true, { 'mine' })
   t.write(path, text({ [40] = 'theirs' }))
   approval.asked_again(function() vim.cmd('wq') end)
   t.wait(function() return #vim.api.nvim_list_tabpages() == 1 end, 'the tab page to close')
-  local said = t.said(view.accept)
+  local said = t.said(approval.accept)
   t.eq({ #said, answer.result, #vim.api.nvim_list_tabpages() }, { 1, nil, 2 })
   t.eq(vim.api.nvim_buf_get_lines(0, 39, 40, true), { 'mine' })
   vim.cmd('tabclose!')
   t.wait(function() return #vim.api.nvim_list_tabpages() == 1 end, 'the tab page to close')
-  view.accept() -- the person has seen it, and takes the proposal
+  approval.accept() -- the person has seen it, and takes the proposal
   t.eq(settled(answer).status, 'success')
   t.eq(t.contents(path), text({ [10] = 'LINE 10', [40] = 'theirs' }))
 end)
 
 t.it('the proposal is not accepted while the person has text of their own for it', function()
   local path, answer, text = long({ 10, 40 })
-  view.enter()
-  keys('e')
+  open()
   vim.api.nvim_buf_set_lines(0, 39, 40, true, { 'mine' })
   vim.cmd('tabprevious')
-  t.eq(#t.said(view.accept), 1)
+  t.eq(#t.said(approval.accept), 1)
   t.eq({ answer.result, #vim.api.nvim_list_tabpages() }, { nil, 2 })
   t.eq(vim.api.nvim_buf_get_lines(0, 39, 40, true), { 'mine' })
   vim.cmd.write()
@@ -169,79 +152,85 @@ end)
 t.it('an edit that cannot be made any more is not accepted, and its text can be written', function()
   local path, answer = long({ 10 })
   vim.uv.fs_unlink(path)
-  approval.asked_again(view.accept)
+  approval.asked_again(approval.accept)
   t.eq(review.waiting()[1].change_ids, {})
-  t.eq(#t.said(view.accept), 1)
+  t.eq(#t.said(approval.accept), 1)
   t.eq({ answer.result, (vim.uv.fs_stat(path)) }, {})
   vim.cmd('tabclose!')
   t.wait(function() return #vim.api.nvim_list_tabpages() == 1 end, 'the tab page to close')
-  view.reject()
+  approval.reject()
   t.eq(settled(answer).error.code, 'rejected')
 end)
 
 t.it('the reason of a rejection reaches the agent', function()
   local path, agent = asking()
   local answer = propose(agent, path)
-  vim.cmd('Fileops reject use the helper in util.py')
+  vim.cmd('Fileops reject file use the helper in util.py')
   local output = settled(answer).output
   assert(output:find('The proposed edit was rejected: use the helper in util.py', 1, true), output)
-
-  answer = propose(agent, path)
-  view.enter()
-  local input = vim.ui.input
-  vim.ui.input = function(_, on_confirm) on_confirm(nil) end -- luacheck: ignore 122
-  keys('R')
-  t.eq({ #review.waiting(), answer.result }, { 1, nil })
-  vim.ui.input = function(_, on_confirm) on_confirm('not here') end -- luacheck: ignore 122
-  keys('R')
-  vim.ui.input = input -- luacheck: ignore 122
-  assert(settled(answer).output:find('rejected: not here', 1, true), answer.result.output)
 end)
 
 t.it('the last minute is counted down', function()
-  local path, agent = asking({ approval_timeout_s = 50 })
+  local path, agent, buf = asking({ approval_timeout_s = 50 })
   local answer = propose(agent, path)
   local function left()
-    local win = world.own_windows()[1]
-    return win and tonumber(vim.wo[win].winbar:match('(%d+) s left'))
+    local ns = vim.api.nvim_get_namespaces()['fileops.review.text']
+    local words = vim.inspect(vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true }))
+    return tonumber(words:match('(%d+) s left'))
   end
   local first = assert(left())
   t.wait(function() return left() and left() < first end, 'the next second')
-  view.reject()
+  approval.reject()
   settled(answer)
-  path, agent = asking({ approval_timeout_s = 500 })
+  path, agent, buf = asking({ approval_timeout_s = 500 })
   propose(agent, path)
   t.eq(left(), nil)
-  view.reject()
+  approval.reject()
 end)
 
-t.it('closing the pane, its window or its tab page decides nothing', function()
-  local path, agent = asking()
-  local answer = propose(agent, path)
+t.it('closing the texts, their window or their tab page decides nothing', function()
+  local path, answer = long({ 10 })
   for _, close in ipairs({ 'quit', 'close!', 'tabclose' }) do
-    if close == 'tabclose' then vim.cmd('tab split') end
-    view.enter()
+    open()
     vim.cmd(close)
-    t.wait(function() return #world.own_windows() == 0 end, 'the pane to close')
+    t.wait(function() return #world.own_windows() == 0 end, 'both texts to close')
     t.eq({ #review.waiting(), answer.result, answer.err }, { 1 })
   end
-  t.eq(t.contents(path), TEXT)
-  view.accept()
+  approval.accept()
   t.eq(settled(answer).status, 'success')
+  t.eq(t.contents(path):find('LINE 10', 1, true) ~= nil, true)
 end)
+
+t.it(
+  'a review that goes while the person looks at it leaves the text, which decides nothing any more',
+  function()
+    local path, agent = asking()
+    local answer, handle = propose(agent, path)
+    vim.cmd('Fileops review')
+    t.wait(function() return vim.wo.diff and #world.own_windows() == 2 end, 'both texts')
+    local said = t.said(function()
+      handle.cancel()
+      t.wait(function() return #review.waiting() == 0 and answer.err end, 'the review to go')
+      vim.cmd.write()
+    end)
+    t.eq(said[#said], 'fileops: the review is gone; this text is not used')
+    t.eq(t.contents(path), TEXT)
+    vim.cmd('tabclose!')
+  end
+)
 
 t.it('a decision about what the review was before is none', function()
   local path, answer, text = long({ 10, 40 })
   local waiting = review.waiting()[1]
   t.write(path, text({ [41] = 'theirs' }))
-  approval.asked_again(view.accept)
+  approval.asked_again(approval.accept)
   local said = t.said(function(said)
     review.modify(waiting, text({ [40] = 'made of the old text' }), waiting.params.revision - 1)
     t.wait(function() return #said > 0 end, 'the answer')
   end)
   assert(said[1]:find('check it again', 1, true), said[1])
   t.eq({ #review.waiting(), answer.result, t.contents(path) }, { 1, nil, text({ [41] = 'theirs' }) })
-  view.reject()
+  approval.reject()
   settled(answer)
 end)
 
@@ -253,7 +242,7 @@ t.it('a review is told to listeners when it comes and when it is decided', funct
   local off = fileops.on('reviewed', function(data)
     if data.id == id then heard[#heard + 1] = data.outcome end
   end)
-  view.accept()
+  approval.accept()
   settled(answer)
   t.wait(function() return #heard > 0 end, 'the event')
   off()

@@ -116,7 +116,7 @@ t.it('a user who runs a command is notified once', function()
   require('world').stop()
   config.set({ cmd = { '/nowhere/fileops-server' } })
   for _ = 1, 2 do
-    local said = t.said(function() vim.cmd('Fileops tools') end)
+    local said = t.said(function() vim.cmd('Fileops agents') end)
     t.eq(said, { 'fileops: no daemon: correct `cmd`, which is /nowhere/fileops-server' })
     vim.wait(0) -- the main loop continues
   end
@@ -151,9 +151,9 @@ t.it('a daemon that is too old, too new or something else is recognized', functi
 end)
 
 t.it('restarts are bounded within their window, and wait longer each time', function()
-  local options = { max = 3, within_s = 60, delay_s = 0.5 }
-  t.eq({ daemon.may_restart({}, 100, options) }, { true, 0.5 })
-  t.eq({ daemon.may_restart({ 90, 95 }, 100, options) }, { true, 2 })
-  t.eq((daemon.may_restart({ 90, 95, 99 }, 100, options)), false)
-  t.eq({ daemon.may_restart({ 10, 20, 99 }, 100, options) }, { true, 1 })
+  daemon.restarts = { max = 3, within_s = 60, delay_s = 0.5 }
+  t.eq({ daemon.may_restart({}, 100) }, { true, 0.5 })
+  t.eq({ daemon.may_restart({ 90, 95 }, 100) }, { true, 2 })
+  t.eq((daemon.may_restart({ 90, 95, 99 }, 100)), false)
+  t.eq({ daemon.may_restart({ 10, 20, 99 }, 100) }, { true, 1 })
 end)

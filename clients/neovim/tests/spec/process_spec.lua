@@ -1,14 +1,13 @@
 local t = require('harness')
 if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
 
-local config = require('fileops.config')
 local daemon = require('fileops.client.process')
 local fileops = require('fileops')
 local world = require('world')
-local succeeded, text_of, own_windows = world.succeeded, world.text_of, world.own_windows
+local succeeded, text_of = world.succeeded, world.text_of
 
-t.it('an edit is written, the buffer follows at once, its lines are marked, its diff is shown', function()
-  local path, agent, buf = world.new(nil, { pane = { diff_after_edit = true } })
+t.it('an edit is written, the buffer follows at once, its lines are marked', function()
+  local path, agent, buf = world.new()
   local win = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_cursor(0, { 2, 4 })
   t.async(function()
@@ -21,9 +20,7 @@ t.it('an edit is written, the buffer follows at once, its lines are marked, its 
   t.eq(text_of(buf), t.contents(path))
   t.eq({ vim.bo[buf].modified, vim.api.nvim_win_get_cursor(win) }, { false, { 4, 4 } })
   world.marked(buf, { 1 })
-  t.eq({ #own_windows(), vim.api.nvim_get_current_win() }, { 1, win })
-  fileops.session(agent.id):close()
-  t.eq(#own_windows(), 0)
+  t.eq({ #world.own_windows(), vim.api.nvim_get_current_win() }, { 0, win })
 end)
 
 t.it('two edits at once are both in file and buffer', function()
@@ -97,7 +94,7 @@ t.it('failures of a tool are results, bad requests are errors', function()
 end)
 
 t.it('another program makes a file stale, and the autocmd runs', function()
-  local path, agent, buf = world.new()
+  local path, agent = world.new()
   local heard
   vim.api.nvim_create_autocmd('User', {
     pattern = 'FileopsStale',
@@ -110,8 +107,6 @@ t.it('another program makes a file stale, and the autocmd runs', function()
   t.wait(function() return heard end, 'FileopsStale')
   vim.o.autoread = true
   t.eq({ heard.session_id, heard.source, heard.reason ~= nil }, { agent.id, 'external', true })
-  t.eq(require('fileops.ui.stale').all()[path] ~= nil, true)
-  t.eq(vim.b[buf].fileops_stale ~= nil, true)
 end)
 
 t.it('a file that is not open gets its marks when it is opened', function()
@@ -150,7 +145,7 @@ end)
 t.it('a daemon that keeps crashing stays down, and is reported', function()
   world.new()
   local said = t.said(function()
-    for _ = 1, config.get().restart.max + 2 do
+    for _ = 1, daemon.restarts.max + 2 do
       local client = daemon.client()
       if not client then break end
       local pid = client.rpc.pid()
@@ -175,48 +170,12 @@ end)
 
 t.it('health reports no problem', function()
   world.new()
-  vim.cmd('checkhealth fileops')
+  vim.cmd('Fileops info')
   local report = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\n')
   assert(report:find('answers, with 3 tools', 1, true), report)
+  assert(report:find('reviews that wait: 0', 1, true), report)
   t.eq(report:find('ERROR', 1, true), nil)
   vim.cmd('bwipeout!')
-end)
-
-t.it('by hand: read, preview, edit, tracked, status, tools', function()
-  local path = world.new()
-  local function floats()
-    return vim.tbl_filter(
-      function(win) return vim.api.nvim_win_get_config(win).relative ~= '' end,
-      vim.api.nvim_list_wins()
-    )
-  end
-  local function first_line() return vim.api.nvim_buf_get_lines(0, 0, 1, true)[1] end
-  for _, case in ipairs({
-    { 'read', '     1→def f():' },
-    { 'tracked', 'fresh' },
-    { 'status', 'daemon    running' },
-    { 'tools', 'read' },
-  }) do
-    vim.cmd('Fileops ' .. case[1])
-    t.wait(function() return #floats() == 1 end, 'the float of ' .. case[1])
-    assert(vim.startswith(first_line():lower(), case[2]), first_line())
-    vim.api.nvim_feedkeys('q', 'xt', false)
-    t.eq(#floats(), 0)
-  end
-  vim.cmd('Fileops preview /return 1/return 2/')
-  t.wait(function() return #own_windows() == 1 end, 'the preview')
-  t.eq(t.contents(path), 'def f():\n    return 1\n')
-  local heard
-  local said = t.said(function(list)
-    heard = list
-    vim.cmd('Fileops edit /return 1/return 2/')
-    t.wait(function() return t.contents(path) == 'def f():\n    return 2\n' end, 'the edit')
-    vim.cmd('Fileops edit /nowhere/x/')
-    t.wait(function() return #heard == 2 end, 'the refusal')
-  end)
-  assert(said[2]:find('was not found in the file', 1, true), said[2])
-  vim.cmd('Fileops close')
-  t.eq(#own_windows(), 0)
 end)
 
 t.it('stopping leaves no process, and starting again works', function()

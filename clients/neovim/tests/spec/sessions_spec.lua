@@ -36,9 +36,6 @@ t.it('a session is named by its label, and never by its id', function()
   state.shared = { socket = '/s', connection = 'nvim-1' }
   t.eq(vim.tbl_map(sessions.name, { 'codex:0200', 'codex-3', 'codex-3/plan' }), { 'codex', 'codex', 'codex' })
 
-  t.eq(sessions.source('session:codex:0199'), 'by session Codex')
-  t.eq(sessions.source('buffer'), 'by typing')
-  t.eq(sessions.source('external'), 'on disk')
   t.eq(sessions.proposer({ session_id = 'agent-1' }), 'agent-1')
   local session = { session_id = 'x', label = 'newer', host = 'gemini' }
   t.eq(sessions.proposer({ session_id = 'codex-2', session = session }), 'newer')
@@ -53,46 +50,89 @@ t.it('a session is named by its label, and never by its id', function()
   t.eq(sessions.name('planner-2'), 'planner-2') -- in a private daemon every agent is in this Neovim
 end)
 
-t.it('those that are attached come first, and no row moves when one is active', function()
-  local all = told(
-    { session_id = 'c', label = 'c', connected = false },
-    { session_id = 'b', label = 'b' },
-    { session_id = 'a', label = 'a' }
-  )
-  local function ids()
-    return vim.tbl_map(function(session) return session.session_id end, sessions.list())
+t.it(
+  'agents that are attached come first, the person is none, and no row moves when one is active',
+  function()
+    local all = told(
+      { session_id = 'c', label = 'c', connected = false },
+      { session_id = 'b', label = 'b' },
+      { session_id = 'a', label = 'a' },
+      { session_id = '', label = 'Neovim' }
+    )
+    local function ids()
+      return vim.tbl_map(function(session) return session.session_id end, sessions.agents())
+    end
+    t.eq(ids(), { 'a', 'b', 'c' })
+    all[2].last_seen = 1000
+    told(unpack(all))
+    t.eq(ids(), { 'a', 'b', 'c' })
   end
-  t.eq(ids(), { 'a', 'b', 'c' })
-  all[2].last_seen = 1000
-  told(unpack(all))
-  t.eq(ids(), { 'a', 'b', 'c' })
-end)
+)
 
-t.it('the panel opens at an agent, and asks about that one, not about the person', function()
-  t.clean()
-  told({ session_id = '', label = 'Neovim' }, { session_id = 'codex:0199', label = 'Codex' })
-  local agents = require('fileops.ui.agents')
-  agents.show()
-  local select, prompt = vim.ui.select, nil
-  vim.ui.select = function(_, options) prompt = options.prompt end -- luacheck: ignore 122
-  vim.api.nvim_feedkeys('m', 'xt', false)
+if not t.daemon() then return t.skip('FILEOPS_TEST_DAEMON names no daemon') end
+
+local fileops = require('fileops')
+local world = require('world')
+if vim.env.FILEOPS_TEST_SHARED ~= '1' then return end
+
+--- Answer each list with the nth choice that begins so; returns what was offered.
+---@param begins string[]
+---@param act fun()
+---@return { prompt: string, items: string[] }[]
+local function choosing(begins, act)
+  local select, lists = vim.ui.select, {} ---@type function, { prompt: string, items: string[] }[]
+  vim.ui.select = function(items, options, choose) -- luacheck: ignore 122
+    local lines = vim.tbl_map(options.format_item, items)
+    lists[#lists + 1] = { prompt = options.prompt, items = lines }
+    local wanted = begins[#lists]
+    for i, line in ipairs(lines) do
+      if wanted and line:find(wanted, 1, true) then return choose(items[i], i) end
+    end
+    choose(nil)
+  end
+  act()
+  t.wait(function() return #lists >= #begins + 1 or #lists == #begins end, 'the lists')
   vim.ui.select = select -- luacheck: ignore 122
-  t.eq(prompt, 'Ask before edits of Codex')
-  agents.close()
-  sessions.forget()
+  return lists
+end
+
+t.it('an agent that has to read a file again is named so in the list of agents alone', function()
+  local path, agent, buf = world.new('one\ntwo\n')
+  t.async(function() world.succeeded(agent:read({ file_path = path })) end)
+  local is_stale = false
+  local off = fileops.on('stale', function() is_stale = true end)
+  vim.api.nvim_buf_set_lines(buf, 0, 0, true, { 'typed' })
+  t.wait(function() return is_stale end, 'the daemon to have seen it')
+  off()
+  local lists = choosing({ '● ' .. agent.id, 'nothing of these' }, function() vim.cmd('Fileops agents') end)
+  assert(
+    vim
+      .iter(lists[1].items)
+      :any(function(line) return line:find('● ' .. agent.id .. '  0 edits, 1 read', 1, true) end)
+  )
+  assert(lists[2].prompt:find('has to read again: ', 1, true), lists[2].prompt)
+  t.eq(lists[2].items, { 'Follow it', 'List its changes to keep or undo', 'Show its history' })
+  local marks = vim.api.nvim_buf_get_extmarks(buf, -1, 0, -1, {})
+  t.eq({ marks, fileops.status() }, { {}, '' })
+  vim.bo[buf].modified = false
 end)
 
-t.it('the panel follows notifications, and the cursor stays on its session', function()
-  t.clean()
-  local all = told({ session_id = 'a', label = 'a' }, { session_id = 'b', label = 'b' })
-  local agents = require('fileops.ui.agents')
-  agents.show()
-  vim.api.nvim_win_set_cursor(0, { 3, 0 })
-  all[1].connected, all[2].n_edits = false, 7
-  told(unpack(all))
-  t.eq(vim.api.nvim_get_current_line():match('● b%s+codex%s+default%s+0%s+7') ~= nil, true)
-  t.eq(vim.api.nvim_win_get_cursor(0)[1], 2)
-  agents.close()
-  t.eq(#vim.api.nvim_list_wins(), 1)
-  sessions.forget()
+t.it('history shows a change, and undoes it', function()
+  local path, agent = world.new('one\ntwo\n')
+  t.async(function()
+    world.succeeded(agent:read({ file_path = path }))
+    world.succeeded(agent:edit({ file_path = path, old_string = 'two', new_string = 'TWO' }))
+  end)
+  local lists = choosing({ 'demo.py +1 −1', 'Show its diff' }, function() vim.cmd('Fileops history %') end)
+  t.eq(lists[2].items, { 'Show its diff', 'Undo it', 'Open the file' })
+  t.wait(function() return vim.bo.filetype == 'diff' end, 'the diff')
+  t.eq(vim.list_slice(vim.api.nvim_buf_get_lines(0, 0, -1, true), 4), { ' one', '-two', '+TWO' })
+  vim.cmd.close()
+  t.said(function(said)
+    choosing({ 'demo.py +1 −1', 'Undo it' }, function() vim.cmd('Fileops history ' .. path) end)
+    t.wait(function() return said[#said] == 'fileops: undone (:Fileops redo takes that back)' end, 'the undo')
+  end)
+  t.eq(t.contents(path), 'one\ntwo\n')
+  vim.cmd('Fileops redo')
+  t.wait(function() return t.contents(path) == 'one\nTWO\n' end, 'the redo')
 end)

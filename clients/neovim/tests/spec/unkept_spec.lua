@@ -51,7 +51,7 @@ t.it('what an agent changed is marked, and kept or undone where it is', function
   marked(buf, { 9 })
   t.eq(t.contents(path), (TEXT:gsub('two', 'TWO'):gsub('nine\n', '')))
   t.wait(function() return world.text_of(buf) == t.contents(path) end, 'the buffer to follow')
-  keys('dU')
+  vim.cmd('Fileops undo file')
   marked(buf, {})
   t.eq(t.contents(path), (TEXT:gsub('two', 'TWO')))
   vim.cmd('Fileops redo')
@@ -77,15 +77,13 @@ t.it('marks survive reading the file again, and another Neovim', function()
   marked(buf, { 2, 6, 10 })
   vim.cmd('silent edit!')
   marked(buf, { 2, 6, 10 })
-  vim.cmd('Fileops dismiss')
-  t.eq(marks.lines(buf), {})
   fileops.restart()
   t.wait(function() return require('fileops.client.process').state.status == 'running' end, 'the daemon')
   vim.cmd('silent edit!')
   marked(buf, { 2, 6, 10 })
 end)
 
-t.it('a range, a file, a session and all are kept or undone', function()
+t.it('a range, a file, an agent and all are kept or undone', function()
   local path, _, buf = changed()
   marked(buf, { 2, 6, 10 })
   vim.cmd('1,7Fileops keep')
@@ -96,82 +94,116 @@ t.it('a range, a file, a session and all are kept or undone', function()
   edit(agent, path, 'one', 'ONE')
   edit(agent, path, 'end', 'END')
   marked(buf, { 1, 12 })
-  local offered = t.selecting(1, function()
-    vim.cmd('Fileops undo session')
-    marked(buf, {})
-  end)
-  t.eq(offered, { 'Undo 2 changes in 1 file', 'Leave them' })
+  vim.cmd('Fileops undo agent')
+  marked(buf, {})
   t.eq(t.contents(path), (TEXT:gsub('two', 'TWO'):gsub('five\n', 'five\nadded\n'):gsub('nine\n', '')))
   edit(agent, path, 'end', 'END')
   marked(buf, { 12 })
-  vim.cmd('Fileops keep all')
+  vim.cmd('Fileops keep file')
   marked(buf, {})
 end)
 
-t.it('all places are in the quickfix list', function()
+t.it('changes of several agents are named before all are decided', function()
   local path, _, buf = changed()
   marked(buf, { 2, 6, 10 })
-  vim.cmd('Fileops quickfix')
+  edit(fileops.session('a-second'), path, 'seven', 'VII')
+  marked(buf, { 2, 6, 8, 10 })
+  local offered ---@type string[]?
+  local select = vim.ui.select
+  vim.ui.select = function(items, _, choose) -- luacheck: ignore 122
+    offered = items
+    choose(items[2])
+  end
+  vim.cmd('Fileops keep all')
+  t.wait(function() return offered end, 'the question')
+  vim.ui.select = select -- luacheck: ignore 122
+  assert(offered)
+  assert(offered[1]:find('^Keep %d+ changes in %d+ files?, of .*, '), offered[1])
+  marked(buf, { 2, 6, 8, 10 })
+  vim.cmd('Fileops keep file')
+  marked(buf, {})
+end)
+
+t.it('a keep is taken back, also the one before', function()
+  local path, _, buf = changed()
+  local edited = t.contents(path)
+  marked(buf, { 2, 6, 10 })
+  keys('gg]cdy')
+  marked(buf, { 6, 10 })
+  keys(']cdy')
+  marked(buf, { 10 })
+  vim.cmd('Fileops undo keep')
+  marked(buf, { 6, 10 })
+  vim.cmd('Fileops undo keep')
+  marked(buf, { 2, 6, 10 })
+  t.eq(t.contents(path), edited)
+  vim.cmd('Fileops keep file')
+  marked(buf, {})
+end)
+
+t.it('what is hidden in a fold is shown by a key, and not decided', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  vim.cmd('set foldmethod=manual | 1,5fold | normal! gg')
+  vim.api.nvim_win_set_cursor(0, { 2, 0 })
+  t.eq(#t.said(function() keys('dy') end), 1)
+  t.eq({ vim.fn.foldclosed(2), marks.lines(buf) }, { -1, { 2, 6, 10 } })
+  vim.cmd('normal! zE')
+  vim.cmd('set foldmethod&')
+  vim.cmd('Fileops undo file')
+  marked(buf, {})
+  t.eq(t.contents(path), TEXT)
+end)
+
+--- Signs and virtual lines of a buffer.
+---@param buf integer
+---@return table<string, integer> number of each
+local function drawn(buf)
+  local found = { virtual = 0 } ---@type table<string, integer>
+  local ns = vim.api.nvim_get_namespaces()['fileops.unkept']
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })) do
+    local group = mark[4].sign_hl_group
+    if group then found[group] = (found[group] or 0) + 1 end
+    if mark[4].virt_lines then found.virtual = found.virtual + 1 end
+  end
+  return found
+end
+
+t.it(
+  'one sign and one highlight say what is not kept; what was undone has a muted sign, and no text',
+  function()
+    local _, _, buf = changed()
+    marked(buf, { 2, 6, 10 })
+    t.eq(drawn(buf), { virtual = 0, FileopsSign = 3 })
+    keys('gg]cdu')
+    marked(buf, { 6, 10 })
+    t.eq(drawn(buf), { virtual = 0, FileopsSign = 2, FileopsUndone = 1 })
+    vim.cmd('Fileops keep file')
+    marked(buf, {})
+  end
+)
+
+t.it('all places are in the quickfix list, and the list stays as it is', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  vim.fn.setqflist({}, 'f')
+  vim.cmd('Fileops changes')
   t.wait(function() return #vim.fn.getqflist() >= 3 end, 'the list')
-  local here = vim.tbl_filter(function(item) return item.bufnr == buf end, vim.fn.getqflist())
-  t.eq(vim.tbl_map(function(item) return { item.lnum, item.text:match('[+].*$') } end, here), {
-    { 2, '+1 −1' },
-    { 6, '+1 −0' },
-    { 10, '+0 −1' },
-  })
+  local function here()
+    local items = vim.tbl_filter(function(item) return item.bufnr == buf end, vim.fn.getqflist())
+    return vim.tbl_map(function(item) return { item.lnum, item.text:match('[+].*$') } end, items)
+  end
+  local all = { { 2, '+1 −1' }, { 6, '+1 −0' }, { 10, '+0 −1' } }
+  t.eq(here(), all)
   vim.cmd('cclose')
   vim.cmd.buffer(buf)
-  vim.cmd('Fileops keep all')
+  vim.cmd('Fileops keep file')
   marked(buf, {})
+  t.eq(here(), all)
   t.eq(vim.fn.filereadable(path), 1)
 end)
 
-t.it('removed lines are shown on demand', function()
-  local _, _, buf = changed()
-  marked(buf, { 2, 6, 10 })
-  local ns = vim.api.nvim_get_namespaces()['fileops.unkept']
-  local function n_virtual()
-    local found = vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })
-    return #vim.tbl_filter(function(mark) return mark[4].virt_lines ~= nil end, found)
-  end
-  t.eq(n_virtual(), 2)
-  vim.cmd('Fileops removed-lines')
-  t.eq({ n_virtual(), marks.lines(buf) }, { 0, { 2, 6, 10 } })
-  vim.cmd('Fileops removed-lines')
-  t.eq(n_virtual(), 2)
-  vim.cmd('Fileops keep all')
-  marked(buf, {})
-end)
-
-t.it('the panel keeps and undoes sessions, turns, files and changes', function()
-  local path, _, buf = changed()
-  marked(buf, { 2, 6, 10 })
-  vim.cmd('Fileops changes')
-  t.wait(function() return vim.api.nvim_buf_get_name(0):find('fileops://changes', 1, true) end, 'the panel')
-  local panel = vim.api.nvim_get_current_buf()
-  local function lines() return vim.api.nvim_buf_get_lines(panel, 0, -1, true) end
-  t.eq(#lines(), 6)
-  t.eq(lines()[1]:match('%d+ changes.*$'), '3 changes +2 −2')
-  t.eq(vim.list_slice(lines(), 4), {
-    '      line 2  changed +1 −1',
-    '      line 6  added +1 −0',
-    '      line 10  removed +0 −1',
-  })
-  keys('5Gdu')
-  marked(buf, { 2, 9 })
-  t.wait(function() return #lines() == 5 end, 'the tree to follow')
-  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO'):gsub('nine\n', '')))
-  keys('4Gdy')
-  marked(buf, { 9 })
-  t.wait(function() return #lines() == 4 end, 'the tree to follow')
-  keys('1Gdy')
-  marked(buf, {})
-  t.wait(function() return vim.deep_equal(lines(), { 'nothing to keep or undo' }) end, 'the tree to end')
-  keys('q')
-  t.wait(function() return not vim.api.nvim_buf_is_valid(panel) end, 'the panel to close')
-end)
-
-t.it('all files go back to before a turn, as previewed', function()
+t.it('a turn is undone, as previewed', function()
   local path, _, buf = changed()
   marked(buf, { 2, 6, 10 })
   local lists = {} ---@type string[][]
@@ -182,16 +214,16 @@ t.it('all files go back to before a turn, as previewed', function()
   end
   vim.cmd('Fileops turns')
   marked(buf, {})
-  t.eq({ #lists, lists[2][1] }, { 2, 'Restore 1 file: demo.py +2 −2' })
+  t.eq({ #lists, lists[2][1] }, { 2, 'Undo this turn, 1 file: demo.py +2 −2' })
   t.eq(t.contents(path), TEXT)
   t.wait(function() return world.text_of(buf) == TEXT end, 'the buffer to follow')
   vim.cmd('Fileops turns')
   t.wait(function() return #lists == 3 end, 'the turns')
   vim.ui.select = select -- luacheck: ignore 122
-  t.eq(#lists[3], #lists[1] - 1) -- what was undone cannot be restored once more
+  t.eq(#lists[3], #lists[1] - 1) -- what was undone is not offered once more
   vim.cmd('Fileops redo')
   marked(buf, { 2, 6, 10 })
-  vim.cmd('Fileops keep all')
+  vim.cmd('Fileops keep file')
   marked(buf, {})
 end)
 
@@ -217,7 +249,7 @@ t.it('two decisions about one change at once are done once, and each is reported
   t.eq(t.contents(path), without)
   words = said_of_two('gg]cdydy', function() marked(buf, { 10 }) end)
   t.eq({ vim.list_contains(words, 'fileops: 1 change kept'), t.contents(path) }, { true, without })
-  vim.cmd('Fileops keep all')
+  vim.cmd('Fileops keep file')
   marked(buf, {})
 end)
 
@@ -276,7 +308,7 @@ t.it(
     marked(buf, { 7, 11 })
     vim.bo[buf].modifiable = true
     vim.bo[buf].modified = false
-    vim.cmd('Fileops keep all')
+    vim.cmd('Fileops keep file')
     marked(buf, {})
   end
 )
@@ -292,22 +324,4 @@ t.it('a file that is gone is named, and the window stays', function()
   t.eq(said[1]:match('cannot be opened: E37') ~= nil, true)
   vim.cmd('set hidden | setlocal nomodified')
   t.eq(vim.api.nvim_buf_get_name(0), path)
-end)
-
-t.it('what came since the person last looked is listed', function()
-  local path, agent, buf = world.new(TEXT)
-  edit(agent, path, 'two', 'TWO')
-  marked(buf, { 2 })
-  local second = os.time()
-  t.wait(function() return os.time() > second end, 'the next second')
-  vim.api.nvim_exec_autocmds('FocusLost', {})
-  edit(agent, path, 'nine', 'NINE')
-  marked(buf, { 2, 9 })
-  vim.api.nvim_exec_autocmds('FocusGained', {})
-  vim.fn.setqflist({}, 'f')
-  vim.cmd('Fileops since')
-  t.wait(function() return #vim.fn.getqflist() > 0 end, 'the list')
-  t.eq(vim.tbl_map(function(item) return item.lnum end, vim.fn.getqflist()), { 9 })
-  vim.cmd('cclose | Fileops keep all')
-  marked(buf, {})
 end)

@@ -1,7 +1,6 @@
 -- The daemon's requests and notifications, turned into what the editor does. One small function per method.
 local events = require('fileops.client.events')
 local buffers = require('fileops.buffers')
-local hunks = require('fileops.ui.hunks')
 local protocol = require('fileops.client.protocol')
 
 local M = {}
@@ -10,45 +9,25 @@ M.CHANGED = 'it has changed in the meantime' -- why nothing was written
 
 local BUSY_RETRY_MS = 50 -- an autocmd that waits in the main loop is rare, and ends
 
-local n_own_undos = 0 -- that the daemon has not answered yet
-
-local through_editor = {} ---@type table<integer, boolean> buffers that the daemon edited in place, until it says so
-
---- The daemon wrote a file: bring its buffer to it. The answer to an edit and `fileops/didEdit` report it;
---- the first counts; the watch of the folder may have been faster than both. So what the agent changed is not what this
---- changes: `edit_hunks` say it, and are marked.
+--- The daemon wrote a file: bring its buffer to it. The answer to an edit and `fileops/didEdit` report it, and the
+--- watch of the folder may have been faster than both; the first counts.
 ---@param path string
----@param edit_hunks? fileops.wire.Hunk[] of an agent's edit
 ---@return string? why not: "modified", "taken", "gone", or "busy" (then it is tried again)
-function M.file_written(path, edit_hunks)
+function M.file_written(path)
   local buf = buffers.buffer_of(path)
   if not buf then return nil end
-  local regions, why = require('fileops.reload').reload(buf)
-  if why == 'busy' then
-    vim.defer_fn(function() M.file_written(path, edit_hunks) end, BUSY_RETRY_MS)
-    return why
-  end
-  local marks = require('fileops.ui.marks')
-  if regions then marks.restored(buf, regions) end
-  if edit_hunks then marks.show_edit(buf, edit_hunks) end
+  local why = require('fileops.reload').reload(buf)
+  if why == 'busy' then vim.defer_fn(function() M.file_written(path) end, BUSY_RETRY_MS) end
   return why
 end
 
---- The person takes something back: what the daemon then edits is theirs. The returned function ends that.
----@return fun()
-function M.own_undo()
-  n_own_undos = n_own_undos + 1
-  return function() n_own_undos = n_own_undos - 1 end
-end
+local through_editor = {} ---@type table<integer, boolean> buffers that the daemon edited in place, until it says so
 
 ---@param event fileops.wire.DidEditParams
 local function on_edit(event)
-  require('fileops.ui.stale').became_fresh(event.file_path, event.session_id)
-  require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)
+  require('fileops.client.outcome').follow_outside(event)
   local buf = buffers.buffer_of(event.file_path)
-  local is_marked = buf ~= nil and through_editor[buf] == true
-  require('fileops.client.outcome').follow_outside(event, is_marked)
-  if buf and is_marked then
+  if buf and through_editor[buf] then
     through_editor[buf] = nil
     return
   end
@@ -62,20 +41,14 @@ local function on_edit(event)
 end
 
 local on_notification = {
-  ['fileops/didBecomeStale'] = function(event)
-    require('fileops.watch').file_changed(event.file_path)
-    require('fileops.ui.stale').became_stale(event)
-    require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)
-  end,
-  ['fileops/didRead'] = function(event)
-    require('fileops.ui.stale').became_fresh(event.file_path, event.session_id)
-    require('fileops.review.queue').staleness_changed(event.file_path, event.session_id)
-  end,
+  ['fileops/didBecomeStale'] = function(event) require('fileops.watch').file_changed(event.file_path) end,
+  ['fileops/didRead'] = function() end,
   ['fileops/didEdit'] = on_edit,
   ['fileops/didConflict'] = function(event)
     require('fileops.review.queue').was_refused(event.session_id, event.file_path, M.CHANGED)
   end,
   ['fileops/approvalMode'] = function() end,
+  ['fileops/didChangeAsk'] = function(event) require('fileops.ask').changed(event) end,
   ['fileops/didChangeReviews'] = function(event) require('fileops.review.listed').changed(event) end,
   ['fileops/didChangeSessions'] = function(event) require('fileops.sessions').replace(event.sessions) end,
   ['fileops/didRecover'] = function() vim.cmd.checktime() end, -- the message comes by window/showMessage
@@ -138,17 +111,13 @@ function M.apply_edit(_, params, ctx)
   end
   if refusal then return { applied = false, failureReason = refusal } end
   for _, each in ipairs(todo) do
-    local before = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
     local encoding = client.offset_encoding
     require('fileops.client.sync').as_one_change(each.buf, function()
       if require('fileops.client.exact_text').apply(each.buf, each.edits, encoding) then return end
       vim.lsp.util.apply_text_edits(each.edits, each.buf, encoding)
     end)
     through_editor[each.buf] = true
-    local after = vim.api.nvim_buf_get_lines(each.buf, 0, -1, true)
-    local regions = hunks.regions_between(before, after)
-    local is_own = n_own_undos > 0
-    require('fileops.ui.marks')[is_own and 'restored' or 'show'](each.buf, regions)
+    require('fileops.unkept.changes').refresh(each.buf)
   end
   return { applied = true }
 end
@@ -187,17 +156,15 @@ end
 ---@return table<string, lsp.Handler>
 function M.all()
   local handlers = {
-    ['fileops/confirmEdit'] = asking(require('fileops.review.asked').ask),
-    ['fileops/confirmCommand'] = asking(require('fileops.review.asked').ask_command),
+    ['fileops/confirmCommand'] = asking(require('fileops.review.questions').ask_command),
     ['fileops/correctEdit'] = asking(require('fileops.corrections').ask),
     ['workspace/applyEdit'] = M.apply_edit,
     ['window/showMessage'] = show_message,
     ['$/cancelRequest'] = function(_, params, ctx)
       if require('fileops.corrections').cancelled(params.id, ctx.client_id) then return end
-      require('fileops.review.asked').cancelled(params.id, ctx.client_id)
+      require('fileops.review.questions').cancelled(params.id, ctx.client_id)
     end,
   }
-  handlers = vim.tbl_extend('error', handlers, require('fileops.ui.code_lens').handlers)
   for method in pairs(protocol.notifications) do
     handlers[method] = notification(method)
   end

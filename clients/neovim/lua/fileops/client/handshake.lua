@@ -24,19 +24,16 @@ end
 ---@return vim.lsp.Config
 function M.lsp_config(process)
   local capabilities = vim.lsp.protocol.make_client_capabilities()
-  -- `confirm_edit` is for daemons that keep no list of reviews
   capabilities.experimental = {
     fileops = {
       reviews = true,
       unkept = true,
-      confirm_edit = true,
       confirm_command = true,
       correct_edit = true,
     },
   }
   -- Neovim takes versioned edits without saying so; ours refuses them where the version moved
   capabilities.workspace.workspaceEdit.documentChanges = true
-  capabilities.workspace.codeLens = { refreshSupport = true } -- before 0.12 by `code_lens`
   return {
     name = 'fileops',
     cmd = process.cmd,

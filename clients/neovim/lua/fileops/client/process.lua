@@ -12,6 +12,9 @@ local M = {}
 ---@type fileops.State
 M.state = { status = 'stopped', restarts = {}, stopping = false }
 
+-- After a crash: at most so many restarts within that time, and the delay before the first, twice as long each time.
+M.restarts = { max = 3, within_s = 60, delay_s = 0.5 }
+
 local is_0_11 = vim.fn.has('nvim-0.11') == 1
 
 local waiting = {} ---@type fun(problem: string?, client: vim.lsp.Client?)[]
@@ -106,7 +109,7 @@ local function tell_private()
   if not reason or reason == told_private then return end
   told_private = reason
   local what = 'agents outside do not see this editor'
-  messages.warn(('%s: %s'):format(what, reason), what .. ' (:Fileops status)')
+  messages.warn(('%s: %s'):format(what, reason), what .. ' (:Fileops info)')
 end
 
 ---@param client vim.lsp.Client
@@ -158,16 +161,15 @@ end
 --- May it be started once more? Crashes that lie further back than the window do not count.
 ---@param restarts number[] seconds
 ---@param now number
----@param options fileops.RestartOptions
 ---@return boolean allowed, number delay_s
-function M.may_restart(restarts, now, options)
-  local recent = vim.tbl_filter(function(time) return now - time < options.within_s end, restarts)
-  return #recent < options.max, options.delay_s * 2 ^ #recent
+function M.may_restart(restarts, now)
+  local recent = vim.tbl_filter(function(time) return now - time < M.restarts.within_s end, restarts)
+  return #recent < M.restarts.max, M.restarts.delay_s * 2 ^ #recent
 end
 
 ---@param why string
 local function lose_reviews(why)
-  require('fileops.review.asked').withdraw_all(why)
+  require('fileops.review.questions').withdraw_all(why)
   require('fileops.review.listed').lost(why)
   require('fileops.unkept.changes').lost()
 end
@@ -176,16 +178,14 @@ end
 local function crashed(how)
   lose_reviews('the daemon ended')
   require('fileops.corrections').forget()
-  require('fileops.ui.stale').forget()
-  local options = config.get().restart
   local now = vim.uv.hrtime() / 1e9
-  local allowed, delay_s = M.may_restart(M.state.restarts, now, options)
+  local allowed, delay_s = M.may_restart(M.state.restarts, now)
   if not allowed then
     local problem = 'the daemon keeps ending and stays down: :Fileops restart'
     enter('failed', problem)
     messages.complain(
       problem,
-      ('%s (%s, time %d in %d s)'):format(problem, how, options.max + 1, options.within_s)
+      ('%s (%s, time %d in %d s)'):format(problem, how, M.restarts.max + 1, M.restarts.within_s)
     )
     return release(problem)
   end
@@ -224,7 +224,6 @@ local function on_exit(code, signal, client_id)
       M.state.stopping = false
       lose_reviews('the daemon was stopped')
       require('fileops.corrections').forget()
-      require('fileops.ui.stale').forget()
       if M.state.status ~= 'failed' then enter('stopped') end
       return release('the daemon was stopped')
     end
@@ -303,7 +302,7 @@ function M.stop(callback)
     if M.state.status ~= 'failed' then enter('stopped') end
     return callback()
   end
-  require('fileops.review.asked').reject_all()
+  require('fileops.review.questions').reject_all()
   M.state.stopping = true
   local off
   off = events.on('status', function(data)

@@ -18,7 +18,7 @@ local function size_of(buf) return vim.api.nvim_buf_get_offset(buf, vim.api.nvim
 ---@return boolean
 function M.is_told(buf)
   if not vim.api.nvim_buf_is_loaded(buf) or not buffers.is_file(buf) then return false end
-  local size, max_mb = size_of(buf), config.get().documents.max_mb
+  local size, max_mb = size_of(buf), config.get().max_mb
   if size <= max_mb * MB then return true end
   if not vim.b[buf].fileops_too_large then
     vim.b[buf].fileops_too_large = true
@@ -29,16 +29,23 @@ function M.is_told(buf)
   return false
 end
 
+--- Whether a buffer is of a file that is not there, and the person has typed nothing into it: it says nothing about the
+--- file. To the daemon it would be an empty text of theirs, in the place of a file that an agent may have deleted.
+---@param buf integer
+---@return boolean
+local function is_blank(buf)
+  if vim.bo[buf].modified or vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf)) then return false end
+  return vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, true), { '' })
+end
+
 ---@param buf integer
 ---@param client_id integer
 local function attach(buf, client_id)
-  if not M.is_told(buf) then return end
+  if not M.is_told(buf) or is_blank(buf) then return end
   local is_new = not vim.lsp.buf_is_attached(buf, client_id)
   -- before the daemon takes a text that is older than the file for what the person has typed
   if is_new then require('fileops.watch').check(buf) end
-  if vim.lsp.buf_attach_client(buf, client_id) and is_new then
-    require('fileops.ui.code_lens').opened(buf, client_id)
-  end
+  vim.lsp.buf_attach_client(buf, client_id)
 end
 
 --- Report what `act` does to the buffer as one change. The daemon would take a text in between, which has some of
@@ -58,15 +65,18 @@ function M.attach_all(client_id)
     attach(buf, client_id)
   end
   vim.api.nvim_clear_autocmds({ group = group })
-  vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufWritePost', 'BufFilePost' }, {
-    group = group,
-    callback = function(event)
-      if not vim.lsp.get_client_by_id(client_id) then return true end
-      attach(event.buf, client_id)
-      -- 'fixendofline' may just have given the file its last line end
-      if event.event == 'BufWritePost' then require('fileops.client.exact_text').report_end(event.buf) end
-    end,
-  })
+  vim.api.nvim_create_autocmd(
+    { 'BufReadPost', 'BufNewFile', 'BufWritePost', 'BufFilePost', 'BufModifiedSet' },
+    {
+      group = group,
+      callback = function(event)
+        if not vim.lsp.get_client_by_id(client_id) then return true end
+        attach(event.buf, client_id)
+        -- 'fixendofline' may just have given the file its last line end
+        if event.event == 'BufWritePost' then require('fileops.client.exact_text').report_end(event.buf) end
+      end,
+    }
+  )
   vim.api.nvim_create_autocmd('BufFilePre', { -- under a new name it is another document
     group = group,
     callback = function(event)

@@ -1,13 +1,9 @@
--- The changes of a proposed edit, which the daemon has split: how they are shown, and the text without some of them.
--- Plain functions; nothing is split or joined here.
-local hunks = require('fileops.ui.hunks')
-
+-- The changes of a proposed edit, which the daemon has split: their lines, and the text without some of them. Plain
+-- functions.
 local M = {}
 
 -- of many reviews of one file, the lines are found once
 local last_text, last_lines = nil, {} ---@type string?, string[]
-
-local N_CONTEXT = 3 -- lines shown around a change, as in a unified diff
 
 ---@param text? string
 ---@return string[] lines without their ends; none for a text that is too large to be sent
@@ -28,55 +24,6 @@ function M.first_of(start, n_lines) return n_lines == 0 and start + 1 or start e
 
 local lines_of, first_of = M.lines_of, M.first_of
 
----@param change fileops.wire.ReviewChange
----@return fileops.wire.HunkLine[]
-local function changed_lines(change)
-  local parsed = hunks.parse(change.diff)[1]
-  if parsed then return parsed.lines end
-  return { { kind = ' ', text = 'too long to be shown' } }
-end
-
---- The changes as hunks to look at, with unchanged lines around them. Lines between two changes are shown once: after
---- the first one, as far as they reach.
----@param review fileops.wire.Review
----@return fileops.wire.Hunk[]
-function M.hunks(review)
-  local original = lines_of(review.original_text)
-  local shown = {} ---@type fileops.wire.Hunk[]
-  local n_shown = 0 -- of the original lines
-  for i, change in ipairs(review.changes) do
-    if change.old_lines > 0 or change.new_lines > 0 then -- an empty file is created without a line
-      local first = first_of(change.old_start, change.old_lines)
-      local next_change = review.changes[i + 1]
-      local last = next_change and first_of(next_change.old_start, next_change.old_lines) - 1 or #original
-      local from = math.max(first - N_CONTEXT, n_shown + 1)
-      local after = first + change.old_lines
-      local to = math.min(after + N_CONTEXT - 1, last, #original)
-      local lines = {} ---@type fileops.wire.HunkLine[]
-      for at = from, math.min(first - 1, #original) do
-        lines[#lines + 1] = { kind = ' ', text = original[at] }
-      end
-      local n_before = #lines
-      vim.list_extend(lines, changed_lines(change))
-      for at = after, to do
-        lines[#lines + 1] = { kind = ' ', text = original[at] }
-      end
-      local n_context = n_before + math.max(0, to - after + 1)
-      n_shown = math.max(n_shown, to, after - 1)
-      shown[#shown + 1] = {
-        id = change.id,
-        old_start = n_context > 0 and first - n_before or change.old_start,
-        old_lines = change.old_lines + n_context,
-        new_start = n_context > 0 and first_of(change.new_start, change.new_lines) - n_before
-          or change.new_start,
-        new_lines = change.new_lines + n_context,
-        lines = lines,
-      }
-    end
-  end
-  return shown
-end
-
 --- How much is added and removed.
 ---@param review fileops.wire.Review
 ---@return fileops.wire.Stats
@@ -89,13 +36,13 @@ function M.stats(review)
 end
 
 --- The proposed text without the changes that the person has dropped. Nil if it is too large to be sent.
----@param review fileops.wire.Review|fileops.wire.ConfirmEditParams
+---@param review fileops.wire.Review
 ---@param rejected table<string, boolean>
 ---@return string?
 function M.text_without(review, rejected)
   local original, proposed = review.original_text, review.proposed_text
   if not proposed or not next(rejected) then return proposed end
-  local parts = review.changes or review.hunks
+  local parts = review.changes
   if review.operation == 'create' then original = original or '' end
   if not original then return nil end
   local old, new = vim.split(original, '\n', { plain = true }), vim.split(proposed, '\n', { plain = true })

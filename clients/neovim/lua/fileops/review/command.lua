@@ -1,109 +1,122 @@
--- A shell command that waits for a person, as a pane shows it: all of it, where it would run, and what the agent says
--- that it is for. Plain functions; the queue is `queue`'s business and the pane `view`'s.
-local buffers = require('fileops.buffers')
+-- A shell command that waits for a person, in a buffer: all of it, where it would run, and what the agent says that it
+-- is for.
 local config = require('fileops.config')
+local queue = require('fileops.review.queue')
 local sessions = require('fileops.sessions')
-local winbar = require('fileops.ui.winbar')
 
 local M = {}
+
+local buffers = {} ---@type table<integer, integer> by review id
 
 ---@param text string
 ---@return string[] lines that a buffer can hold
 local function lines_of(text) return vim.split((text:gsub('%z', '?')), '\n', { plain = true }) end
 
---- Labels are virtual, so that what is yanked is the command.
----@param params fileops.wire.ConfirmCommandParams
----@return fileops.Page
-function M.page(params)
-  local page = { lines = {}, decorations = {}, hunk_at = {}, hunk_lines = {} } ---@type fileops.Page
-  local function put(label, group, text, text_group)
-    page.lines[#page.lines + 1] = text
-    local row = #page.lines - 1
-    table.insert(
-      page.decorations,
-      { row = row, opts = { virt_text = { { label, group } }, virt_text_pos = 'inline' } }
-    )
-    if text_group then
-      table.insert(page.decorations, { row = row, opts = { end_col = #text, hl_group = text_group } })
-    end
-  end
-  put(' in   ', 'FileopsMuted', vim.fn.fnamemodify(params.cwd, ':~'):gsub('\n', '?'), 'Directory')
-  local why = params.description and vim.trim(params.description) or ''
-  if why == '' then
-    put(' why  ', 'FileopsMuted', 'the agent does not say', 'FileopsMuted')
-  else
-    for i, line in ipairs(lines_of(why)) do
-      put(i == 1 and ' why  ' or '      ', 'FileopsMuted', line)
-    end
-  end
-  for i, line in ipairs(lines_of(params.command)) do
-    put(i == 1 and ' $    ' or '      ', 'FileopsKey', line, 'FileopsCommand')
-  end
-  return page
-end
-
----@param keys table<string, string|false>
----@return fileops.Hint[]
-local function hints(keys)
-  return {
-    { keys.help, 'help' },
-    { keys.accept, 'run once' },
-    { keys.reject, 'reject' },
-    { keys.always, 'always' },
-  }
+---@param text string
+---@return string[] lines of a comment
+local function comment(text)
+  return vim.tbl_map(function(line) return '# ' .. line end, lines_of(text))
 end
 
 ---@param params fileops.wire.ConfirmCommandParams
----@param count string such as " 1/2"
----@return string[] winbar expressions, the longest first
-local function titles(params, count)
-  local n_lines = #lines_of(params.command)
-  local size = n_lines > 1 and (' · %d lines'):format(n_lines) or ''
-  local session = winbar.escape(sessions.proposer(params))
-  local head = ('%%#FileopsTitle# Command%s%%*'):format(count)
-  return { ('%s %s wants to run this%s'):format(head, session, size), ('%s %s'):format(head, session), head }
+---@return string[]
+function M.lines(params)
+  local keys = config.get().keys
+  local why = vim.trim(params.description or '')
+  local folder = vim.fn.fnamemodify(params.cwd, ':~')
+  local lines = comment(('%s wants to run this in %s'):format(sessions.proposer(params), folder))
+  vim.list_extend(lines, comment(why ~= '' and why or 'The agent does not say why.'))
+  vim.list_extend(lines, lines_of(params.command))
+  local how = ('%s runs it once, %s rejects it; :Fileops accept always asks no more for this very command'):format(
+    keys.accept or ':Fileops accept',
+    keys.reject or ':Fileops reject'
+  )
+  return vim.list_extend(lines, comment(how))
 end
 
---- What a pane needs to show it.
----@param review fileops.Review
----@param count string such as " 1/2"
----@return table fields of a `fileops.PaneSpec`
-function M.spec(review, count)
-  return {
-    name = ('review/%d/command'):format(review.id),
-    file_path = '',
-    layout = 'inline',
-    hunks = {},
-    page = M.page(review.params),
-    titles = titles(review.params, count),
-    hints = hints(config.get().keys),
-    n_needed = 3,
-  }
+---@param buf integer
+---@param lines string[]
+local function put(buf, lines)
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable = false
 end
 
---- In one line, for messages.
+--- The command that a buffer shows.
+---@param buf integer
+---@return fileops.Review?
+function M.in_buffer(buf)
+  return vim.iter(queue.waiting()):find(function(review) return buffers[review.id] == buf end)
+end
+
+---@param buf integer
+local function map(buf)
+  local keys = config.get().keys
+  local function on(key, act)
+    if not key then return end
+    vim.keymap.set('n', key, function()
+      local review = M.in_buffer(buf)
+      if review then return act(review) end
+      require('fileops.ui.messages').info('this command is not asked about any more')
+    end, { buffer = buf, nowait = true, desc = 'fileops' })
+  end
+  on(keys.accept, queue.accept)
+  on(keys.reject, queue.reject)
+end
+
 ---@param review fileops.Review
 ---@return string
+function M.name(review) return ('fileops://review/%d/command'):format(review.id) end
+
+--- Fill a buffer of that name with the command.
+---@param review fileops.Review
+---@param buf integer
+function M.fill(review, buf)
+  buffers[review.id] = buf
+  vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = 'nofile', 'wipe', false
+  put(buf, M.lines(review.params))
+  vim.bo[buf].syntax = 'sh'
+  map(buf)
+end
+
+--- Go to it.
+---@param review fileops.Review
+function M.open(review)
+  local win = buffers[review.id] and vim.fn.win_findbuf(buffers[review.id])[1]
+  if win then return vim.api.nvim_set_current_win(win) end
+  vim.cmd('botright new')
+  local buf = vim.api.nvim_get_current_buf()
+  vim.api.nvim_buf_set_name(buf, M.name(review))
+  M.fill(review, buf)
+  vim.api.nvim_win_set_height(0, math.min(vim.api.nvim_buf_line_count(buf) + 1, math.floor(vim.o.lines / 2)))
+end
+
+--- It is decided, or asked no more: then a window with the cursor in it says so, as a key may be on its way.
+---@param review fileops.Review
+---@param why? string if the person did not decide
+function M.close(review, why)
+  local buf = buffers[review.id]
+  buffers[review.id] = nil
+  if not buf or not vim.api.nvim_buf_is_valid(buf) then return end
+  if why and vim.api.nvim_get_current_buf() == buf then
+    return put(buf, { ('# %s: nothing of it was run from here'):format(why) })
+  end
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    pcall(vim.api.nvim_win_close, win, true)
+  end
+  if vim.api.nvim_buf_is_valid(buf) then vim.api.nvim_buf_delete(buf, { force = true }) end
+end
+
+--- In one line.
+---@param review fileops.Review
+---@return string such as "Codex wants to run $ make test"
 function M.summary(review)
   local params = review.params
-  local first, rest = params.command:match('^%s*([^\n]*)(.*)')
+  local first, rest = params.command:gsub('%z', '?'):match('^%s*([^\n]*)(.*)')
   if vim.fn.strchars(first) > 60 then
     first, rest = vim.fn.strcharpart(first, 0, 60), '…'
   end
-  return ('$ %s%s  %s'):format(first, rest ~= '' and ' …' or '', buffers.short(params.cwd))
+  return ('%s wants to run $ %s%s'):format(sessions.proposer(params), first, rest ~= '' and ' …' or '')
 end
-
---- In one line, for a list to choose from.
-M.item = M.summary
-
-M.help = {
-  { 'accept', 'run it this once' },
-  { 'always', 'run it, and ask no more for this very command in this folder and session' },
-  { 'reject', 'do not run it' },
-  { 'next_review', 'next waiting review' },
-  { 'previous_review', 'previous waiting review' },
-  { 'list', 'list the waiting reviews' },
-  { 'close', 'close the pane; the command keeps waiting' },
-}
 
 return M

@@ -1,5 +1,5 @@
--- How long a review may still wait. It is shown in its last minute: in the title of its pane, and once in a message if
--- that is not on the screen.
+-- How long a review may still wait. It is shown in its last minute: above its changes in the text, or once in a message
+-- if they are not on the screen.
 local queue = require('fileops.review.queue')
 
 local M = {}
@@ -34,7 +34,7 @@ local function tick()
     timer = nil
   end
   local view = require('fileops.review.view')
-  view.second_passed(function(review) return left_s(review) ~= nil end)
+  require('fileops.review.text').second_passed(function(review) return left_s(review) ~= nil end)
   for _, review in ipairs(waiting) do
     local words = M.words(review)
     if words and not told[review.id] then

@@ -21,7 +21,7 @@ local function messages() return require('fileops.ui.messages') end
 local function name_of(review) return vim.fs.basename(review.params.file_path) end
 
 local outcomes = {
-  cancel = 'rejected',
+  reject = 'rejected',
   accept = 'accepted',
   accept_always = 'accepted',
   modify = 'accepted with changes',
@@ -207,7 +207,6 @@ end
 local function fill(review, params)
   review.params = params
   review.session_id = params.session.session_id
-  review.hunks = changes.hunks(params)
   review.change_ids = vim.tbl_map(function(change) return change.id end, params.changes)
   review.typed = typed_text(review, params.previous)
   review.note = params.previous and 'decided before; ' .. why_again(params.previous) or nil
@@ -224,7 +223,6 @@ local function new(params, set)
     review_id = params.review_id,
     session_id = params.session.session_id,
     params = params,
-    hunks = {},
     change_ids = {},
     rejected = {},
     accepted = {},
@@ -370,27 +368,12 @@ function M.lost(why)
   end
 end
 
---- Decide all files of a review's change set. Those that were accepted before, with changes or without, stay so unless
---- all are rejected.
----@param review fileops.Review
----@param accepts boolean
----@param reason? string of a rejection
-function M.decide_all(review, accepts, reason)
-  local set = review.set
-  local reviews = set and reviews_of(set) or { review }
-  if set and not accepts then
-    for path in pairs(set.decided) do
-      set.decided[path] = { outcome = 'reject', reason = reason }
-    end
-  end
-  for _, part in ipairs(reviews) do
-    if not part.is_deciding then
-      if accepts then
-        queue.accept(part)
-      else
-        queue.reject(part, reason)
-      end
-    end
+--- Files of a change set that were decided already, and wait for the others, are rejected too.
+---@param review fileops.Review of a file
+---@param reason? string
+function M.reject_decided(review, reason)
+  for path in pairs(review.set and review.set.decided or {}) do
+    review.set.decided[path] = { outcome = 'reject', reason = reason }
   end
 end
 

@@ -1,15 +1,13 @@
--- A tab page with the original text and the proposed one, where the person changes the proposal before accepting it.
--- What they have typed stays until it is written or they close it.
+-- The original text and the proposed one in diff mode, for an edit of a file that is not open, or to change the
+-- proposal before it is accepted: `:write` accepts what is there. What the person has typed stays until it is written
+-- or they close it.
 local changes = require('fileops.review.changes')
+local messages = require('fileops.ui.messages')
 local queue = require('fileops.review.queue')
-local winbar = require('fileops.ui.winbar')
 
 local M = {}
 
-local editors = {} ---@type table<integer, fileops.ProposalTab> by review id
-
----@return table messages
-local function messages() return require('fileops.ui.messages') end
+local editors = {} ---@type table<integer, fileops.ProposalEditor> by review id
 
 ---@param text string
 ---@return fileops.Editable
@@ -29,13 +27,13 @@ local function text_of(buf)
 end
 
 ---@param review fileops.Review
----@return fileops.ProposalTab?
+---@return fileops.ProposalEditor?
 local function editor_of(review)
   local editor = editors[review.id]
-  return editor and vim.api.nvim_tabpage_is_valid(editor.tab) and editor or nil
+  return editor and vim.api.nvim_buf_is_valid(editor.proposed) and editor or nil
 end
 
----@param editor fileops.ProposalTab
+---@param editor fileops.ProposalEditor
 ---@return boolean
 local function is_typed(editor) return text_of(editor.proposed) ~= editor.filled end
 
@@ -53,66 +51,60 @@ end
 
 --- What the person begins with: what they have typed before, else the proposal without the changes that they dropped.
 ---@param review fileops.Review
----@return string? text, string? problem
+---@return string? nil if the texts are too large to be sent
 local function starting_text(review)
-  local text = review.typed or changes.text_without(review.params, review.rejected)
-  if not text then return nil, 'the text is too large to be edited here' end
-  return text
+  return review.typed or changes.text_without(review.params, review.rejected)
 end
 
----@param editor fileops.ProposalTab
+---@param editor fileops.ProposalEditor
 ---@param review fileops.Review
 local function fill(editor, review)
   local text = starting_text(review)
-  if not text then return end
-  put(editor.proposed, text)
   editor.revision = review.params.revision
+  if not text then
+    put(editor.proposed, review.params.diff)
+    vim.bo[editor.proposed].modifiable = false
+  else
+    put(editor.proposed, text)
+  end
   editor.filled = not review.typed and text_of(editor.proposed)
   if review.typed then vim.bo[editor.proposed].modified = true end
 end
 
----@param buf integer
----@param text string a winbar expression
-local function set_bar(buf, text)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    vim.api.nvim_set_option_value('winbar', text, { scope = 'local', win = win })
+---@param editor fileops.ProposalEditor
+local function dismantle(editor)
+  if editor.finish then editor.finish() end
+  local tab = editor.tab
+  if tab and vim.api.nvim_tabpage_is_valid(tab) and #vim.api.nvim_list_tabpages() > 1 then
+    return vim.cmd('tabclose! ' .. vim.api.nvim_tabpage_get_number(tab))
+  end
+  for _, win in ipairs(vim.fn.win_findbuf(editor.original or -1)) do
+    pcall(vim.api.nvim_win_close, win, true)
+  end
+  if vim.api.nvim_buf_is_valid(editor.proposed) then
+    for _, win in ipairs(vim.fn.win_findbuf(editor.proposed)) do
+      vim.api.nvim_win_call(win, function() vim.cmd('diffoff') end)
+    end
+    vim.api.nvim_buf_delete(editor.proposed, { force = true })
   end
 end
 
----@param editor fileops.ProposalTab
----@param review fileops.Review
-local function draw_bars(editor, review)
-  local name = vim.fs.basename(review.params.file_path)
-  set_bar(editor.original, ' %#FileopsTitle#original%* ' .. winbar.escape(name))
-  local keys = { { ':w', 'accept' }, { ':tabclose', 'back' } }
-  local title = ' %#FileopsTitle#proposed%* '
-  if review.note then title = title .. '%#FileopsStale#' .. winbar.escape(review.note) .. '%* ' end
-  for _, win in ipairs(vim.fn.win_findbuf(editor.proposed)) do
-    local room = vim.api.nvim_win_get_width(win) - winbar.width(title)
-    vim.api.nvim_set_option_value(
-      'winbar',
-      title .. '%=' .. winbar.hints(keys, room),
-      { scope = 'local', win = win }
-    )
-  end
-end
-
---- Close the tab page where a proposal is edited. If the review is gone without the person's doing, what they have
---- typed is not taken from them, nor the tab page from under their hands: it stays, and says why it is of no use.
+--- Close the texts of a review. If it is gone without the person's doing, what they have typed is not taken from them,
+--- nor the text from under their hands: it stays, and a message says why it is of no use.
 ---@param review fileops.Review
 ---@param why? string it is gone
 function M.close(review, why)
   local editor = editor_of(review)
   if not editor then return end
-  if why and (editor.tab == vim.api.nvim_get_current_tabpage() or is_typed(editor)) then
+  local is_current = vim.api.nvim_get_current_buf() == editor.proposed
+  if why and (is_current or is_typed(editor)) then
     vim.bo[editor.proposed].modified = is_typed(editor)
-    local bar = ' %#FileopsStale#' .. winbar.escape(why) .. '%* · what you write here is not used'
-    return set_bar(editor.proposed, bar)
+    return messages.warn(
+      ('%s: %s; this text is not used'):format(vim.fs.basename(review.params.file_path), why)
+    )
   end
   editors[review.id] = nil
-  if #vim.api.nvim_list_tabpages() > 1 then
-    vim.cmd('tabclose! ' .. vim.api.nvim_tabpage_get_number(editor.tab))
-  end
+  dismantle(editor)
 end
 
 --- The review waits on, perhaps on another content of its file: what was typed stays, beside the present text.
@@ -120,101 +112,153 @@ end
 function M.asked_on(review)
   local editor = editor_of(review)
   if not editor then return end
-  put(editor.original, review.params.original_text or '')
+  if editor.original then put(editor.original, review.params.original_text or '') end
   if is_typed(editor) then
     vim.bo[editor.proposed].modified = true
     editor.revision, review.text_offered = review.params.revision, true
   else
     fill(editor, review)
   end
-  draw_bars(editor, review)
-  vim.api.nvim_win_call(vim.fn.win_findbuf(editor.proposed)[1], function() vim.cmd('diffupdate') end)
+  local win = vim.fn.win_findbuf(editor.proposed)[1]
+  if win then vim.api.nvim_win_call(win, function() vim.cmd('diffupdate') end) end
 end
 
----@param win integer
----@param review fileops.Review
----@param side 'original'|'proposed'
----@return integer buf
-local function new_side(win, review, side)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].buftype = side == 'proposed' and 'acwrite' or 'nofile'
-  vim.bo[buf].bufhidden = 'wipe'
-  vim.bo[buf].swapfile = false
-  local name = vim.fs.basename(review.params.file_path)
-  vim.api.nvim_buf_set_name(buf, ('fileops://review/%d/%s/%s'):format(review.id, side, name))
-  vim.bo[buf].modifiable = side == 'proposed'
-  vim.api.nvim_win_set_buf(win, buf)
-  vim.bo[buf].syntax = vim.filetype.match({ filename = review.params.file_path, buf = buf }) or ''
-  return buf
-end
-
----@param editor fileops.ProposalTab
+---@param editor fileops.ProposalEditor
 ---@param review fileops.Review
 local function write(editor, review)
-  if not queue.is_waiting(review) then return messages().warn('the review is gone; this text is not used') end
-  if queue.stale_reason(review) then
-    local name_of_file = vim.fs.basename(review.params.file_path)
-    return messages().warn(name_of_file .. ' changed: nothing can be written; your text stays here')
-  end
+  if not queue.is_waiting(review) then return messages.warn('the review is gone; this text is not used') end
+  local text, was_typed = text_of(editor.proposed), is_typed(editor)
   vim.bo[editor.proposed].modified = false
-  local text, revision = text_of(editor.proposed), editor.revision
-  vim.schedule(function() queue.modify(review, text, revision) end)
+  vim.schedule(function() -- `:wq` closes the window first
+    local is_impossible = #review.change_ids == 0 and not review.set -- only another text can be written
+    if was_typed or is_impossible then
+      queue.modify(review, text, editor.revision)
+    else
+      queue.accept(review)
+    end
+    if not queue.is_waiting(review) then require('fileops.review.view').go_on() end
+  end)
 end
 
----@param editor fileops.ProposalTab
+--- Accept what the person sees, if the current buffer is a proposal.
 ---@param review fileops.Review
-local function watch(editor, review)
-  vim.api.nvim_create_autocmd('BufWriteCmd', {
-    buffer = editor.proposed,
-    callback = function() write(editor, review) end,
-  })
+---@return boolean
+function M.accept(review)
+  local editor = editor_of(review)
+  if not editor or editor.proposed ~= vim.api.nvim_get_current_buf() then return false end
+  write(editor, review)
+  return true
+end
+
+--- The edit whose proposal a buffer shows, or the text beside it.
+---@param buf integer
+---@return fileops.Review?
+function M.in_buffer(buf)
+  return vim.iter(queue.waiting()):find(function(review)
+    local editor = editors[review.id]
+    return editor ~= nil and (editor.proposed == buf or editor.original == buf)
+  end)
+end
+
+---@param review fileops.Review
+---@return string name of the buffer with the proposal
+function M.name(review)
+  return ('fileops://review/%d/%s'):format(review.id, vim.fs.basename(review.params.file_path))
+end
+
+---@param buf integer
+---@param buftype 'acwrite'|'nofile'
+---@param path string
+local function dress(buf, buftype, path)
+  vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = buftype, 'wipe', false
+  vim.bo[buf].syntax = vim.filetype.match({ filename = path, buf = buf }) or ''
+end
+
+--- The text before, beside the proposal.
+---@param editor fileops.ProposalEditor
+---@param review fileops.Review
+---@param win integer of the proposal
+local function open_original(editor, review, win)
+  local path = review.params.file_path
+  local original = vim.api.nvim_create_buf(false, true)
+  editor.original = original
+  vim.api.nvim_buf_set_name(original, ('fileops://original/%d/%s'):format(review.id, vim.fs.basename(path)))
+  dress(original, 'nofile', path)
+  put(original, review.params.original_text or '')
+  vim.bo[original].modifiable = false
+  editor.finish = require('fileops.ui.whole_hunks').begin()
+  local left = vim.api.nvim_open_win(original, false, { split = 'left', win = win })
+  for _, each in ipairs({ left, win }) do
+    vim.api.nvim_win_call(each, vim.cmd.diffthis)
+  end
+  vim.api.nvim_win_call(win, function() vim.cmd('silent! normal! gg]c') end)
+end
+
+--- What the person has to know before they decide.
+---@param review fileops.Review
+local function announce(review)
+  local notes = { review.note } ---@type string[]
+  notes[#notes + 1] = require('fileops.review.set').operation(review.params)
+  if review.params.rebased then
+    notes[#notes + 1] = require('fileops.sessions').rebased(review.params.rebased)
+  end
+  local summary = require('fileops.review.view').summary(review)
+  local note = #notes > 0 and (' · ' .. table.concat(notes, ' · ')) or ''
+  messages.info(summary .. note .. '  (:w accepts, :Fileops reject)')
+end
+
+--- A buffer of such a name has been opened.
+---@param buf integer
+---@param review fileops.Review
+local function show(buf, review)
+  local editor = editors[review.id] or { proposed = buf, filled = false }
+  editor.proposed = buf
+  editors[review.id] = editor
+  if review.typed then review.text_offered = true end
+  dress(buf, 'acwrite', review.params.file_path)
+  fill(editor, review)
+  vim.api.nvim_clear_autocmds({ event = { 'BufWriteCmd', 'BufWipeout' }, buffer = buf })
+  vim.api.nvim_create_autocmd(
+    'BufWriteCmd',
+    { buffer = buf, callback = function() write(editor, review) end }
+  )
   vim.api.nvim_create_autocmd('BufWipeout', {
-    buffer = editor.proposed,
+    buffer = buf,
     callback = function()
-      editors[review.id] = nil
-      vim.schedule(function() -- the original beside it goes too
-        if vim.api.nvim_tabpage_is_valid(editor.tab) and #vim.api.nvim_list_tabpages() > 1 then
-          vim.cmd('tabclose! ' .. vim.api.nvim_tabpage_get_number(editor.tab))
-        end
-      end)
+      if editors[review.id] == editor then editors[review.id] = nil end
+      vim.schedule(function() dismantle(editor) end) -- the text beside it goes too
     end,
   })
+  vim.schedule(function()
+    local win = vim.fn.win_findbuf(buf)[1]
+    if not win or (editor.original and vim.api.nvim_buf_is_valid(editor.original)) then return end
+    if starting_text(review) then
+      open_original(editor, review, win)
+    else
+      vim.bo[buf].syntax = 'diff'
+    end
+    announce(review)
+  end)
 end
 
 --- Both texts in a tab page, the proposed one to be changed: writing it accepts it, closing it goes back.
 ---@param review fileops.Review
 function M.open(review)
-  local _, problem = starting_text(review)
-  if problem then return messages().warn(problem) end
-  if review.typed then review.text_offered = true end
   local editor = editor_of(review)
-  if editor then
+  local win = editor and vim.fn.win_findbuf(editor.proposed)[1]
+  if editor and win then
+    if review.typed then review.text_offered = true end
     if not is_typed(editor) then fill(editor, review) end
-    return vim.api.nvim_set_current_tabpage(editor.tab)
+    return vim.api.nvim_set_current_win(win)
   end
   vim.cmd('tabnew')
-  local right = vim.api.nvim_get_current_win()
   local scratch = vim.api.nvim_get_current_buf()
-  local tab = vim.api.nvim_get_current_tabpage()
-  local proposed = new_side(right, review, 'proposed')
-  if vim.api.nvim_buf_is_valid(scratch) and vim.api.nvim_buf_get_name(scratch) == '' then
+  editors[review.id] = { proposed = -1, filled = false, tab = vim.api.nvim_get_current_tabpage() }
+  vim.cmd('silent keepalt edit ' .. vim.fn.fnameescape(M.name(review)))
+  local is_unused = vim.api.nvim_buf_is_valid(scratch) and vim.api.nvim_buf_get_name(scratch) == ''
+  if is_unused and scratch ~= vim.api.nvim_get_current_buf() then
     vim.api.nvim_buf_delete(scratch, { force = true })
   end
-  vim.cmd('leftabove vnew')
-  local left, empty = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
-  local original = new_side(left, review, 'original')
-  if vim.api.nvim_buf_is_valid(empty) then vim.api.nvim_buf_delete(empty, { force = true }) end
-  editor = { tab = tab, original = original, proposed = proposed, filled = false }
-  editors[review.id] = editor
-  put(original, review.params.original_text or '')
-  fill(editor, review)
-  draw_bars(editor, review)
-  for _, win in ipairs({ left, right }) do
-    vim.api.nvim_win_call(win, vim.cmd.diffthis)
-  end
-  vim.api.nvim_set_current_win(right)
-  vim.cmd('silent! normal! ]c')
-  watch(editor, review)
 end
 
 --- Before an edit is accepted as it is proposed: a text of the person's that would not be written then is shown. They
@@ -225,20 +269,34 @@ function M.offer(review)
   local editor = editor_of(review)
   if editor and is_typed(editor) then
     M.open(review)
-    messages().info('you have changed the proposal here: :w accepts your text, :tabclose! drops it')
+    messages.info('you have changed the proposal here: :w accepts your text, :tabclose! drops it')
     return true
   end
   if review.typed and not review.text_offered then
     M.open(review)
-    messages().info('this is the text as it was decided before: :w accepts it, :tabclose! goes back')
+    messages.info('this is the text as it was decided before: :w accepts it, :tabclose! goes back')
     return true
   end
-  if review.review_id and #review.change_ids == 0 then
+  if #review.change_ids == 0 and not review.set and not editor then
     M.open(review)
-    messages().info('the proposed edit cannot be made any more: :w accepts what you write here')
+    messages.info('the proposed edit cannot be made any more: :w accepts what you write here')
     return true
   end
   return false
 end
+
+vim.api.nvim_create_autocmd('BufReadCmd', {
+  group = vim.api.nvim_create_augroup('fileops.review.proposal', {}),
+  pattern = 'fileops://review/*',
+  callback = function(event)
+    local review = queue.get(tonumber(event.file:match('^fileops://review/(%d+)')) --[[@as integer]])
+    if review and review.kind == 'command' then
+      return require('fileops.review.command').fill(review, event.buf)
+    end
+    if review then return show(event.buf, review) end
+    vim.bo[event.buf].buftype, vim.bo[event.buf].bufhidden = 'nofile', 'wipe'
+    vim.api.nvim_buf_set_lines(event.buf, 0, -1, false, { 'This review is decided, or asked no more.' })
+  end,
+})
 
 return M

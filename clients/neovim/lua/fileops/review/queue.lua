@@ -1,6 +1,6 @@
 -- What waits for a person: proposed edits and shell commands in one queue, the verdict on each change, and whether an
 -- edit that was accepted could be written. Where a question comes from and where its decision goes is the business of
--- `listed` (the daemon's own list) and `asked` (requests that wait for an answer); what it looks like is `view`'s.
+-- `listed` (the daemon's list) and `questions` (requests that wait for an answer); what it looks like is `view`'s.
 local events = require('fileops.client.events')
 local buffers = require('fileops.buffers')
 
@@ -30,6 +30,17 @@ end
 ---@return boolean
 function M.is_waiting(review) return vim.list_contains(queue, review) end
 
+--- The reasons of a person in one line; equal ones are said once, in the order in which they were given.
+---@param reasons string[]
+---@return string? nil if there is none
+function M.in_one(reasons)
+  local said = {} ---@type string[]
+  for _, reason in ipairs(reasons) do
+    if vim.trim(reason) ~= '' and not vim.list_contains(said, reason) then said[#said + 1] = reason end
+  end
+  return #said > 0 and table.concat(said, '; ') or nil
+end
+
 --- Why changes are rejected, in the order of the file.
 ---@param review fileops.Review
 ---@param of_all? string reason for rejecting the rest
@@ -40,7 +51,7 @@ local function reason_of(review, of_all)
     reasons[#reasons + 1] = review.reasons[id]
   end
   reasons[#reasons + 1] = of_all
-  return require('fileops.review.reasons').in_one(reasons)
+  return M.in_one(reasons)
 end
 
 --- What holds after the verdicts on the changes.
@@ -149,40 +160,6 @@ function M.modify(review, text, revision)
   settle(review, { outcome = 'modify', text = text, revision = revision })
 end
 
---- How the file of an edit changed since the agent read it. An undo needs no knowledge of the file, and reads the
---- current content; only the title distinguishes it from an edit.
----@param review fileops.Review
----@return string? such as "modified by typing"
-function M.change_since(review)
-  local params = review.params
-  if review.kind == 'command' or vim.startswith(params.title, 'Confirm Undo') then return nil end
-  return require('fileops.ui.stale').reason(params.file_path, review.session_id)
-end
-
---- Why this edit cannot be written any more: its file changed since the agent read it. A daemon that keeps the list of
---- reviews merges the decision with the file, and so does an older one under `freshness = "relevant"`, which an agent
---- outside may have: then nothing is known before.
----@param review fileops.Review
----@return string? such as "modified by typing"
-function M.stale_reason(review)
-  if review.review_id or review.params.session then return nil end
-  if require('fileops.config').get().server.freshness == 'relevant' then return nil end
-  return M.change_since(review)
-end
-
---- What a session knows of a file went stale or is fresh again: a review of it shows that, and a message says so.
----@param path string
----@param session_id string
-function M.staleness_changed(path, session_id)
-  if #queue == 0 then return end
-  local key = key_of(session_id, path)
-  for _, review in ipairs(queue) do
-    if review.kind == 'edit' and key_of(review.session_id, review.params.file_path) == key then
-      require('fileops.review.view').staleness_changed(review)
-    end
-  end
-end
-
 --- Nothing of an edit was written. If the user had accepted it they believe otherwise, and are notified once.
 ---@param session_id string
 ---@param path string
@@ -203,14 +180,6 @@ function M.take_accepted(session_id, path)
   local was_accepted = undelivered[key] ~= nil
   undelivered[key] = nil
   return was_accepted
-end
-
----@param review fileops.Review
----@param change_id string
-function M.toggle(review, change_id)
-  local accepts = nil
-  if not review.rejected[change_id] then accepts = false end
-  M.judge(review, change_id, accepts)
 end
 
 --- The verdict on one change; nil takes it back.

@@ -46,7 +46,7 @@ function M.decision(decided)
     end
   end
   revision = revision ~= math.huge and revision or nil
-  local reason = require('fileops.review.reasons').in_one(reasons)
+  local reason = require('fileops.review.queue').in_one(reasons)
   local is_partial = outcomes.accept or outcomes.accept_always or outcomes.modify
   if outcomes.reject and not is_partial then
     return { outcome = 'reject', reason = reason, revision = revision }

@@ -1,7 +1,7 @@
 -- Waiting reviews shown in the text that they are about: lines that would go are marked, lines that would come are
 -- below them as virtual lines, and a heading above each change names its keys. Marks move with what the person types;
 -- the daemon merges a decision with the text as it is then. The keys do nothing in plain Neovim, so that one which was
--- pressed before a review came, or after it went, runs no other command.
+-- pressed before a review came, or after it went, runs no other command. A key decides nothing that cannot be seen.
 local buffers = require('fileops.buffers')
 local config = require('fileops.config')
 local hunks = require('fileops.ui.hunks')
@@ -63,7 +63,7 @@ local function heading(review, index)
   local keys = config.get().keys
   local change = review.params.changes[index]
   local chunks = {
-    { '▎', require('fileops.ui.highlights').of_session(review.session_id) },
+    { config.get().sign, 'FileopsSign' },
     {
       ('%s %d/%d'):format(sessions.proposer(review.params), index, #review.params.changes),
       'FileopsTitle',
@@ -76,16 +76,12 @@ local function heading(review, index)
     chunks[#chunks + 1] = { ' ' .. words, 'FileopsMuted' }
   end
   local left = require('fileops.review.countdown').words(review)
-  if left then say(left, 'FileopsStale') end
+  if left then say(left, 'FileopsWarning') end
   local is_decided = verdict(review, change)
-  if is_decided then say(is_decided, is_decided == 'accepted' and 'FileopsAccepted' or 'FileopsRejected') end
-  if is_decided ~= 'accepted' then hint(keys.accept_change, 'accept') end
-  if is_decided ~= 'rejected' then hint(keys.reject_change, 'reject') end
-  if index == 1 and #review.params.changes > 1 then
-    hint(keys.accept_file, 'all')
-    hint(keys.reject_file, 'none')
-  end
-  if index == 1 and review.note then say(review.note, 'FileopsStale') end
+  if is_decided then say(is_decided, 'FileopsTitle') end
+  if is_decided ~= 'accepted' then hint(keys.accept, 'accept') end
+  if is_decided ~= 'rejected' then hint(keys.reject, 'reject') end
+  if index == 1 and review.note then say(review.note, 'FileopsWarning') end
   return chunks
 end
 
@@ -107,7 +103,7 @@ local function draw_change(buf, review, index, first, last)
   end
   local rows, added = rows_of(change), {} ---@type fileops.Row[], table[][]
   local width = vim.o.columns
-  local add_group = decided == 'rejected' and 'FileopsRejectedLine' or 'FileopsAdd'
+  local add_group = decided == 'rejected' and 'FileopsDecided' or 'FileopsAdd'
   for i, row in ipairs(rows) do
     local words = row.old and row.new and not decided and hunks.are_alike(row.old, row.new)
     if row.new then
@@ -124,11 +120,13 @@ local function draw_change(buf, review, index, first, last)
       end
     end
   end
-  if #rows == 0 then added = { { { 'too long to be shown here', 'FileopsMuted' } } } end
+  if #rows == 0 then
+    added = { { { 'too long to be shown here: :Fileops review shows it', 'FileopsMuted' } } }
+  end
   local above = { heading(review, index) }
   local range ---@type integer
   if last >= first then
-    local group = decided == 'accepted' and 'FileopsRejectedLine' or 'FileopsDelete'
+    local group = decided == 'accepted' and 'FileopsDecided' or 'FileopsDelete'
     range = mark(first - 1, 0, {
       end_row = last,
       end_col = 0,
@@ -242,14 +240,16 @@ end
 ---@param buf integer
 ---@param first integer 1-based
 ---@param last integer
----@return { review: fileops.Review, id: string, at: integer, is_read: boolean }[] of the oldest review first
+---@return { review: fileops.Review, id: string, at: integer, to: integer, is_read: boolean }[] the oldest review first
 local function touched(buf, first, last)
   local found = {}
   for _, entry in ipairs(of_buffer(buf)) do
     for _, change in ipairs(entry.changes) do
       local from, to = place_of(buf, change)
       if from <= last and first <= to then
-        found[#found + 1] = { review = entry.review, id = change.id, at = from, is_read = is_read(entry) }
+        local change_read = is_read(entry)
+        found[#found + 1] =
+          { review = entry.review, id = change.id, at = from, to = to, is_read = change_read }
       end
     end
   end
@@ -292,8 +292,23 @@ local function judge(found, accepts, reason)
         queue.accept(review)
       end
     end
-    if queue.is_waiting(review) then require('fileops.review.view').judged(review) end
+    if queue.is_waiting(review) then redraw(review) end
   end
+end
+
+--- Why the change under the cursor cannot be decided by a key yet: it has just come, or a part of it is not on the
+--- screen. That part is brought there.
+---@param change { id: string, at: integer, to: integer, is_read: boolean, review: fileops.Review }
+---@return string?
+local function why_not_seen(change)
+  if not change.is_read then return 'has just come' end
+  if not text_keys.are_seen(change.at, change.to) then return 'was in a fold' end
+  local is_above_first = change.at == 1 and vim.fn.line('w0') == 1
+  if is_above_first and vim.fn.winsaveview().topfill == 0 then
+    virtual.reveal_above_first_line(vim.api.nvim_get_current_buf())
+    return 'was above the first line'
+  end
+  return nil
 end
 
 --- Accept or reject the changes in some lines; by default the one under the cursor.
@@ -306,27 +321,13 @@ function M.decide(accepts, options)
   local found = touched(buf, options.first or line, options.last or line)
   if not options.first then found = { found[1] } end
   if #found == 0 then
-    local next_key = config.get().keys.next_change
+    local next_key = config.get().keys.next
     local where = next_key and M.in_buffer(buf) and (': %s goes to the next one'):format(next_key) or ''
     return messages.info('no proposed change here' .. where)
   end
-  if options.is_key and not found[1].is_read then
-    return messages.info('this change has just come: look at it, and press the key again')
-  end
+  local why = options.is_key and why_not_seen(found[1])
+  if why then return messages.info(('this change %s: look at it, and press the key again'):format(why)) end
   judge(found, accepts, options.reason)
-end
-
---- Accept or reject what is left of the review that is shown in this buffer.
----@param accepts boolean
----@param is_key? boolean
-function M.decide_file(accepts, is_key)
-  local entry = of_buffer(vim.api.nvim_get_current_buf())[1]
-  if not entry then return messages.info('no review in this file') end
-  if is_key and not is_read(entry) then
-    return messages.info('this review has just come: look at it, and press the key again')
-  end
-  if accepts then return queue.accept(entry.review) end
-  queue.reject(entry.review)
 end
 
 --- First lines of the changes that are shown in a buffer, ascending, 1-based.
@@ -373,20 +374,32 @@ function M.enter(review)
 end
 
 local keys = {
-  accept_change = function() M.decide(true, { is_key = true }) end,
-  reject_change = function() M.decide(false, { is_key = true }) end,
-  accept_file = function() M.decide_file(true, true) end,
-  reject_file = function() M.decide_file(false, true) end,
-  next_change = function() text_keys.jump(M.lines(vim.api.nvim_get_current_buf()), 1) end,
-  previous_change = function() text_keys.jump(M.lines(vim.api.nvim_get_current_buf()), -1) end,
+  accept = function() M.decide(true, { is_key = true }) end,
+  reject = function() M.decide(false, { is_key = true }) end,
 }
+
+--- Whether a review can be shown in a text at all: it has one, and changes of it.
+---@param review fileops.Review
+---@return boolean
+function M.can_show(review)
+  local params = review.params
+  return review.kind == 'edit' and params.original_text ~= nil and #params.changes > 0
+end
+
+--- Whether all of its changes can be read there: none is too long.
+---@param review fileops.Review
+---@return boolean
+function M.is_complete(review)
+  return M.can_show(review)
+    and vim.iter(review.params.changes):all(function(change) return change.diff:find('\n[-+]') ~= nil end)
+end
 
 --- Show a review in the buffer of its file, or again if it changed.
 ---@param review fileops.Review
 ---@return boolean shown not if the file is not open here, or there is no text to show it in
 function M.show(review)
   local params = review.params
-  if not review.review_id or not params.original_text or #params.changes == 0 then
+  if not M.can_show(review) then
     M.hide(review)
     return false
   end
@@ -405,7 +418,7 @@ function M.show(review)
     changes = draw_afresh(review, buf),
     since_ms = vim.uv.now(),
   }
-  text_keys.map(buf, 'review', keys)
+  text_keys.map(buf, 'review', keys, M.lines)
   if place_of(buf, shown[review.id].changes[1]) == 1 then virtual.reveal_above_first_line(buf) end
   return true
 end
@@ -432,7 +445,6 @@ vim.api.nvim_create_autocmd('BufReadPost', { -- opened, or read again: its marks
   group = group,
   callback = function(event)
     vim.api.nvim_buf_clear_namespace(event.buf, ns, 0, -1)
-    if config.get().review.open ~= 'text' then return end
     for _, review in ipairs(queue.waiting()) do
       if shown[review.id] and shown[review.id].buf == event.buf then shown[review.id] = nil end
       if review.kind == 'edit' and buffers.buffer_of(review.params.file_path) == event.buf then

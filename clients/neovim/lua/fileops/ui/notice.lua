@@ -5,15 +5,10 @@ local config = require('fileops.config')
 local M = {}
 
 local has_focus = true
-local last_looked_s = os.time() -- when Neovim lost the focus last; until then, when this was loaded
 
 --- Whether the person looks at another window, as far as the terminal says so.
 ---@return boolean
 function M.is_away() return not has_focus end
-
---- When the person looked away last.
----@return integer seconds since the epoch
-function M.last_looked() return last_looked_s end
 
 ---@param n_waiting integer reviews
 ---@return string the terminal's control sequence
@@ -21,19 +16,14 @@ function M.sequence(n_waiting) return ('\27]9;fileops: %d to review\27\\'):forma
 
 --- A review waits.
 function M.waiting()
-  if has_focus or not config.get().review.notice or #vim.api.nvim_list_uis() == 0 then return end
+  if has_focus or not config.get().notice or #vim.api.nvim_list_uis() == 0 then return end
   local sequence = M.sequence(#require('fileops.review.queue').waiting())
   if vim.api.nvim_ui_send then return vim.api.nvim_ui_send(sequence) end -- Nvim 0.12
   vim.api.nvim_chan_send(vim.v.stderr, sequence) -- the terminal itself: standard output is Neovim's own channel
 end
 
 local group = vim.api.nvim_create_augroup('fileops.notice', {})
-vim.api.nvim_create_autocmd('FocusLost', {
-  group = group,
-  callback = function()
-    has_focus, last_looked_s = false, os.time()
-  end,
-})
+vim.api.nvim_create_autocmd('FocusLost', { group = group, callback = function() has_focus = false end })
 vim.api.nvim_create_autocmd('FocusGained', { group = group, callback = function() has_focus = true end })
 
 return M

@@ -1,24 +1,41 @@
 -- Keys in the buffers of files, while something is shown there that can be decided. Each key does nothing in plain
 -- Neovim, so no key changes its meaning at the moment something appears; a map of the buffer's own comes back when the
--- last thing has gone. In diff mode the keys are Neovim's own.
+-- last thing has gone. In diff mode those that Neovim has itself are its own.
 local config = require('fileops.config')
 
 local M = {}
 
+---@class fileops.KeyLayer what is shown in a buffer and can be decided
+---@field actions table<string, fun()> by the name of the key in the configuration
+---@field lines fun(buf: integer): integer[] where its changes begin, ascending, 1-based
+
 ---@class fileops.TextKeys of one buffer
----@field layers table<string, table<string, fun()>> by what is shown
+---@field layers table<string, fileops.KeyLayer> by name
 ---@field own table<string, table|false> by key: the buffer's own map, if it had one
+
+local DIFF_KEYS = { ['do'] = true, [']c'] = true, ['[c'] = true } -- |diff-mode|
 
 local mapped = {} ---@type table<integer, fileops.TextKeys>
 
--- what is shown in several buffers' layers at once: the first that has an action for a key acts
-local ORDER = { 'review', 'unkept' }
-
+--- Where all changes of a buffer begin, of whichever layer.
 ---@param buf integer
+---@return integer[] ascending, 1-based
+local function lines_of(buf)
+  local found = {} ---@type integer[]
+  for _, layer in pairs(mapped[buf] and mapped[buf].layers or {}) do
+    vim.list_extend(found, layer.lines(buf))
+  end
+  table.sort(found)
+  return found
+end
+
+--- Do what a key is for.
 ---@param name string of the key in the configuration
-local function act(buf, name)
-  for _, layer in ipairs(ORDER) do
-    local action = (mapped[buf] and mapped[buf].layers[layer] or {})[name]
+function M.act(name)
+  local buf = vim.api.nvim_get_current_buf()
+  if name == 'next' or name == 'previous' then return M.jump(lines_of(buf), name == 'next' and 1 or -1) end
+  for _, layer in pairs(mapped[buf] and mapped[buf].layers or {}) do
+    local action = layer.actions[name]
     if action then return action() end
   end
 end
@@ -35,18 +52,22 @@ end
 ---@param buf integer
 ---@param layer 'review'|'unkept'
 ---@param actions table<string, fun()> by the name of the key in the configuration
-function M.map(buf, layer, actions)
+---@param lines fun(buf: integer): integer[] where its changes begin, ascending, 1-based
+function M.map(buf, layer, actions, lines)
   local state = mapped[buf] or { layers = {}, own = {} }
   mapped[buf] = state
-  state.layers[layer] = actions
-  for name in pairs(actions) do
+  state.layers[layer] = { actions = actions, lines = lines }
+  for _, name in ipairs(vim.list_extend({ 'next', 'previous' }, vim.tbl_keys(actions))) do
     local key = config.get().keys[name]
     if key and state.own[key] == nil then
       state.own[key] = own_map(buf, key)
-      vim.keymap.set('n', key, function()
-        if vim.wo.diff then return vim.api.nvim_feedkeys(vim.keycode(key), 'n', false) end
-        act(buf, name)
-      end, { buffer = buf, desc = 'fileops: ' .. name })
+      local act = ("<Cmd>lua require('fileops.ui.text_keys').act('%s')<CR>"):format(name)
+      vim.keymap.set(
+        'n',
+        key,
+        function() return vim.wo.diff and DIFF_KEYS[key] and key or act end,
+        { buffer = buf, expr = true, desc = 'fileops: ' .. name }
+      )
     end
   end
 end
@@ -69,10 +90,11 @@ end
 ---@param buf integer a buffer whose maps are gone
 function M.forget(buf) mapped[buf] = nil end
 
---- Move the cursor of this window, and have what is shown above it on the screen.
+--- Move the cursor of this window, open the folds there, and have what is shown above the line on the screen.
 ---@param line integer 1-based
 function M.put_cursor(line)
-  vim.api.nvim_win_set_cursor(0, { math.min(line, vim.api.nvim_buf_line_count(0)), 0 })
+  vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(line, vim.api.nvim_buf_line_count(0))), 0 })
+  vim.cmd('normal! zv')
   if line == 1 then require('fileops.ui.virtual').reveal_above_first_line(vim.api.nvim_get_current_buf()) end
 end
 
@@ -81,6 +103,27 @@ end
 function M.go(line)
   vim.cmd("normal! m'")
   M.put_cursor(line)
+end
+
+--- Whether the person sees lines of this window. Closed folds that hide some of them are opened, so that they can look
+--- before they decide.
+---@param first integer 1-based
+---@param last integer
+---@return boolean
+function M.are_seen(first, last)
+  local hidden = {} ---@type integer[] first lines of folds
+  local line = first
+  while line <= last do
+    if vim.fn.foldclosed(line) > 0 then
+      hidden[#hidden + 1] = line
+      line = vim.fn.foldclosedend(line)
+    end
+    line = line + 1
+  end
+  for _, each in ipairs(hidden) do
+    vim.cmd(('silent! %dfoldopen!'):format(each))
+  end
+  return #hidden == 0
 end
 
 --- Go to the next of some lines (or, with -1, to the one before), around the end.

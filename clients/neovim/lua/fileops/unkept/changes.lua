@@ -8,41 +8,58 @@ local messages = require('fileops.ui.messages')
 local protocol = require('fileops.client.protocol')
 local text_keys = require('fileops.ui.text_keys')
 
+local counted = decision.counted
+
 local M = {}
 
+M.LEVELS = { 'change', 'file', 'turn', 'agent', 'all' }
+
 local PAUSE_MS = 200 -- between two questions about one buffer; who types gets marks that move, and the answer after it
+local MANY_FILES = 10 -- more than these are named before they are kept or undone
 
 local is_served = false -- whether the daemon that is attached knows what is not kept
 local timers = {} ---@type table<integer, uv.uv_timer_t> buffers about which a question is due
 local asking = {} ---@type table<integer, boolean> buffers about which a question is on its way
+local listed = {} ---@type table<integer, fileops.wire.UnkeptFile> what is not kept, by buffer
 local had_changes = {} ---@type table<integer, boolean> buffers that have, or had, a change that is not kept
-local dismissed = {} ---@type table<integer, boolean> buffers whose marks the person took off
-local last_undo ---@type string? the rewind that `redo` would undo
+local undos, keeps = {}, {} ---@type string[], string[] ids of what was decided here, the newest last
 
---- Whether the daemon reports what is not kept: then these marks are shown, in place of those of single edits.
+--- Whether the daemon reports what is not kept. One of this Neovim alone does not.
 ---@return boolean
 function M.is_served() return is_served end
 
+--- By a key, what is hidden by a fold is shown, and not decided.
+---@param act fun(level: string)
+local function on_seen(act)
+  return function()
+    local buf, line = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1]
+    for _, mark in ipairs(marks.of_buffer(buf)) do
+      local first, last = marks.place_of(buf, mark)
+      if first <= line and line <= last and not text_keys.are_seen(first, last) then
+        return messages.info('this change was in a fold: look at it, and press the key again')
+      end
+    end
+    act('change')
+  end
+end
+
 local keys = {
-  keep_change = function() M.keep('change') end,
-  undo_change = function() M.undo('change') end,
-  keep_file = function() M.keep('file') end,
-  undo_file = function() M.undo('file') end,
-  next_change = function() M.jump(1) end,
-  previous_change = function() M.jump(-1) end,
+  keep = on_seen(function(level) M.keep(level) end),
+  undo = on_seen(function(level) M.undo(level) end),
 }
 
 ---@param buf integer
 ---@param file fileops.wire.UnkeptFile?
 local function draw(buf, file)
-  local changes = file and file.changes or {}
-  marks.draw(buf, dismissed[buf] and {} or changes, file and not dismissed[buf] and file.undone or {})
-  if #changes > 0 then had_changes[buf] = true end
+  listed[buf] = file
+  marks.draw(buf, file and file.changes or {}, file and file.undone or {})
+  if file and #file.changes > 0 then had_changes[buf] = true end
   if marks.has(buf) then
-    text_keys.map(buf, 'unkept', keys)
+    text_keys.map(buf, 'unkept', keys, marks.lines)
   else
     text_keys.unmap(buf, 'unkept')
   end
+  require('fileops.unkept.diff').refresh(buf)
 end
 
 --- Whether the lines that the daemon names are those of the buffer.
@@ -101,9 +118,7 @@ end
 function M.changed(event)
   if not event.file_path then return ask_all() end
   local buf = buffers.buffer_of(event.file_path)
-  if not buf then return end
-  dismissed[buf] = nil
-  ask(buf)
+  if buf then ask(buf) end
 end
 
 --- A daemon has been attached.
@@ -116,53 +131,96 @@ end
 --- The daemon is out of reach: what is shown stays, as the changes do.
 function M.lost() is_served = false end
 
----@param direction 1|-1
-function M.jump(direction) text_keys.jump(marks.lines(vim.api.nvim_get_current_buf()), direction) end
+--- Ask for all that is not kept, of this project.
+---@param act fun(result: fileops.wire.UnkeptResult)
+function M.fetch(act)
+  if not is_served then return messages.info('this daemon keeps no record of changes (:Fileops info)') end
+  require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
+    if err then return messages.failure(err) end
+    act(result)
+  end)
+end
 
---- Take the marks off, until something changes there.
----@param buf? integer all buffers without it
-function M.dismiss(buf)
-  for _, each in ipairs(buf and { buf } or vim.api.nvim_list_bufs()) do
-    dismissed[each] = true
-    draw(each, nil)
+--- Which changes a level means.
+---@param level 'turn'|'agent'|'all'
+---@param here fileops.wire.UnkeptChange? the change whose turn or agent is meant
+---@return fun(change: fileops.wire.UnkeptChange): boolean
+function M.scope(level, here)
+  return function(change)
+    if level == 'all' then return true end
+    local is_same_agent = here and change.session_id == here.session_id and change.label == here.label
+    return is_same_agent and (level == 'agent' or change.turn_id == here.turn_id) or false
   end
 end
 
-function M.not_served() messages.info('this daemon does not know what is kept (:Fileops status)') end
+---@param files fileops.wire.UnkeptFile[]
+---@param is_meant fun(change: fileops.wire.UnkeptChange): boolean
+---@return fileops.UnkeptTarget
+local function target_of(files, is_meant)
+  local target, agents = { ids = {}, n_files = 0 }, {} ---@type fileops.UnkeptTarget, table<string, boolean>
+  for _, file in ipairs(files) do
+    local n_before = #target.ids
+    for _, change in ipairs(vim.tbl_filter(is_meant, file.changes)) do
+      table.insert(target.ids, change.change_id)
+      agents[change.label] = true
+    end
+    if #target.ids > n_before then target.n_files = target.n_files + 1 end
+  end
+  target.agents = vim.tbl_keys(agents)
+  table.sort(target.agents)
+  return target
+end
+
+--- The change under the cursor, else the first one of the buffer.
+---@return fileops.wire.UnkeptChange?
+function M.here()
+  local buf, line = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1]
+  return marks.touched(buf, line, line)[1] or (listed[buf] or { changes = {} }).changes[1]
+end
 
 ---@param level string
 ---@param range? { first: integer, last: integer }
----@param act fun(ids: string[], n_files: integer)
-local function with_changes(level, range, act)
-  if not is_served then return M.not_served() end
-  local buf = vim.api.nvim_get_current_buf()
-  local line = vim.api.nvim_win_get_cursor(0)[1]
-  local function ids(changes)
-    return vim.tbl_map(function(change) return change.change_id end, changes)
+---@param act fun(target: fileops.UnkeptTarget)
+local function with_target(level, range, act)
+  if not is_served then
+    return M.fetch(function() end)
   end
-  if level == 'change' or level == 'file' then
-    local found = level == 'file' and marks.touched(buf)
-      or marks.touched(buf, range and range.first or line, range and range.last or line)
+  local buf, line = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1]
+  local here = M.here()
+  if level ~= 'all' and not here then
+    return messages.info('nothing to keep or undo in this file (:Fileops changes lists all)')
+  end
+  local all = M.scope('all')
+  if level == 'file' then return act(target_of({ listed[buf] }, all)) end
+  if level == 'change' then
+    local found = marks.touched(buf, range and range.first or line, range and range.last or line)
     if #found == 0 then return messages.info('nothing to keep or undo here') end
-    return act(ids(found), 1)
+    return act(target_of({ { changes = found } }, all))
   end
-  local here = marks.touched(buf, line, line)[1] or marks.touched(buf)[1]
-  if level ~= 'all' and not here then return messages.info('nothing to keep or undo here') end
-  require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
-    if err then return messages.failure(err) end
-    local all, files = {}, {} ---@type string[], table<string, boolean>
-    for _, session in ipairs(result.sessions) do
-      local is_session = level ~= 'session' or session.session_id == here.session_id
-      for _, turn in ipairs(is_session and session.turns or {}) do
-        local is_turn = level ~= 'turn' or turn.turn_id == here.turn_id
-        for _, file in ipairs(is_turn and turn.files or {}) do
-          vim.list_extend(all, file.change_ids)
-          files[file.file_path] = true
-        end
-      end
-    end
-    if #all == 0 then return messages.info('nothing to keep or undo') end
-    act(all, vim.tbl_count(files))
+  M.fetch(function(result)
+    local target = target_of(result.files, M.scope(level, here))
+    if #target.ids == 0 then return messages.info('nothing to keep or undo') end
+    act(target)
+  end)
+end
+
+--- Have many files, or all changes of several agents, confirmed first.
+---@param verb 'Keep'|'Undo'
+---@param level string
+---@param target fileops.UnkeptTarget
+---@param act fun()
+local function confirmed(verb, level, target, act)
+  local is_of_several = level == 'all' and #target.agents > 1
+  if target.n_files <= MANY_FILES and not is_of_several then return act() end
+  local what = ('%s %s in %s, of %s'):format(
+    verb,
+    counted(#target.ids, 'change'),
+    counted(target.n_files, 'file'),
+    table.concat(target.agents, ', ')
+  )
+  local options = { prompt = verb, kind = 'fileops.' .. verb:lower(), format_item = tostring }
+  vim.ui.select({ what, 'Leave them' }, options, function(choice)
+    if choice == what then act() end
   end)
 end
 
@@ -174,24 +232,17 @@ end
 
 --- Keep these changes.
 ---@param ids string[]
-function M.keep_ids(ids)
-  decision.keep(ids, function(n_gone)
+---@param done? fun(keep_id: string?)
+function M.keep_ids(ids, done)
+  decision.keep(ids, function(n_kept, keep_id)
+    keeps[#keeps + 1] = keep_id
     follow_up()
-    if n_gone == #ids then
-      return messages.warn('nothing to keep: kept or undone already, or changed since')
-    end
+    if done then done(keep_id) end
+    if not n_kept then return end
+    if n_kept == 0 then return messages.warn('nothing to keep: kept or undone already, or changed since') end
+    local n_gone = #ids - n_kept
     local but = n_gone > 0 and ('; %d kept or undone already, or changed since'):format(n_gone) or ''
-    messages.info(decision.counted(#ids - n_gone, 'change') .. ' kept' .. but)
-  end)
-end
-
----@param params table of a rewind
----@param what string for a message
----@param done fun(details: fileops.wire.RewindDetails)
-local function rewind(params, what, done)
-  decision.rewind(params, what, function(details)
-    done(details)
-    follow_up()
+    messages.info(counted(n_kept, 'change') .. ' kept' .. but)
   end)
 end
 
@@ -199,106 +250,80 @@ end
 ---@param ids string[]
 ---@param reason? string for the agents whose changes they are
 function M.undo_ids(ids, reason)
-  local what = 'the undo of ' .. decision.counted(#ids, 'change')
-  rewind({ change_ids = ids, reason = reason }, what, function(details)
-    last_undo = details.rewind_id or last_undo
+  local params = { change_ids = ids, reason = reason }
+  decision.rewind(params, 'the undo of ' .. counted(#ids, 'change'), function(details)
+    M.undone(details.rewind_id)
     local n_left = #(details.conflicts or {})
     if n_left > 0 then
       return messages.warn(('%d left as they are: others changed them since'):format(n_left))
     end
     local where = decision.is_elsewhere(details) and 'in the unsaved text of another editor'
       or '(:Fileops redo takes that back)'
-    messages.info(('%s undone %s'):format(decision.counted(#ids, 'change'), where))
+    messages.info(('%s undone %s'):format(counted(#ids, 'change'), where))
   end)
 end
 
---- Something was undone as a whole: `redo` is about that.
+--- Something was undone: `redo` is about that.
 ---@param rewind_id? string
 function M.undone(rewind_id)
-  last_undo = rewind_id or last_undo
+  undos[#undos + 1] = rewind_id
   follow_up()
-end
-
---- Undo these changes, after a question if they are in several files.
----@param ids string[]
----@param n_files? integer nil: not known
----@param reason? string for the agents whose changes they are
-function M.undo_asked(ids, n_files, reason)
-  if n_files == 1 and #ids == 1 then return M.undo_ids(ids, reason) end
-  local where = n_files and (' in %d %s'):format(n_files, n_files == 1 and 'file' or 'files') or ''
-  local what = ('Undo %s%s'):format(decision.counted(#ids, 'change'), where)
-  local options = { prompt = 'Undo', kind = 'fileops.undo', format_item = tostring }
-  vim.ui.select({ what, 'Leave them' }, options, function(choice)
-    if choice == what then M.undo_ids(ids, reason) end
-  end)
 end
 
 --- Redo what the last undo undid.
 function M.redo()
-  if not last_undo then return messages.info('nothing to redo here') end
-  rewind({ rewind_id = last_undo }, 'restoring what was undone', function()
-    last_undo = nil
+  local rewind_id = undos[#undos]
+  if not rewind_id then return messages.info('nothing to redo here') end
+  decision.rewind({ rewind_id = rewind_id }, 'restoring what was undone', function()
+    if undos[#undos] == rewind_id then table.remove(undos) end
+    follow_up()
     messages.info('the changes are there again')
   end)
 end
 
----@param level 'change'|'file'|'turn'|'session'|'all'
----@param range? { first: integer, last: integer } lines, with "change"
-function M.keep(level, range)
-  with_changes(level, range, function(ids) M.keep_ids(ids) end)
+--- Take the last keep back.
+---@param keep_id? string another one than the last
+---@param done? fun()
+function M.undo_keep(keep_id, done)
+  keep_id = keep_id or keeps[#keeps]
+  if not keep_id then return messages.info('nothing was kept here') end
+  decision.undo_keep(keep_id, function(n_changes)
+    if not n_changes then return done and done() end
+    keeps = vim.tbl_filter(function(each) return each ~= keep_id end, keeps)
+    follow_up()
+    if done then done() end
+    messages.info(counted(n_changes, 'change') .. ' to keep or undo again')
+  end)
 end
 
----@param level 'change'|'file'|'turn'|'session'|'all'
+---@param level 'change'|'file'|'turn'|'agent'|'all'
+---@param range? { first: integer, last: integer } lines, with "change"
+function M.keep(level, range)
+  with_target(level, range, function(target)
+    confirmed('Keep', level, target, function() M.keep_ids(target.ids) end)
+  end)
+end
+
+---@param level 'change'|'file'|'turn'|'agent'|'all'
 ---@param range? { first: integer, last: integer } lines, with "change"
 ---@param reason? string for the agents whose changes they are
 function M.undo(level, range, reason)
-  with_changes(level, range, function(ids, n_files)
-    if level == 'change' or level == 'file' then return M.undo_ids(ids, reason) end
-    M.undo_asked(ids, n_files, reason)
+  with_target(level, range, function(target)
+    confirmed('Undo', level, target, function() M.undo_ids(target.ids, reason) end)
   end)
 end
-
---- All that is not kept, as one line of the quickfix list for each change.
----@param since_s? integer seconds since the epoch: only what is newer
-function M.quickfix(since_s)
-  if not is_served then return M.not_served() end
-  require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
-    if err then return messages.failure(err) end
-    local items = {}
-    for _, file in ipairs(result.files) do
-      for _, change in ipairs(file.changes) do
-        if not since_s or change.time >= since_s then
-          items[#items + 1] = {
-            filename = file.file_path,
-            lnum = math.max(1, change.start_line),
-            end_lnum = math.max(1, change.start_line, change.end_line),
-            text = ('%s +%d −%d'):format(change.label, change.added, change.removed),
-          }
-        end
-      end
-    end
-    if #items == 0 then
-      return messages.info(since_s and 'nothing changed since you last looked' or 'nothing to keep or undo')
-    end
-    vim.fn.setqflist({}, ' ', { title = 'Changes to keep or undo', items = items })
-    vim.cmd('copen')
-  end)
-end
-
---- What agents changed since the person last looked.
-function M.since() M.quickfix(require('fileops.ui.notice').last_looked()) end
-
-M.toggle_removed = marks.toggle_removed
 
 local group = vim.api.nvim_create_augroup('fileops.unkept', {})
-vim.api.nvim_create_autocmd('BufReadPost', {
-  group = group,
-  callback = function(event)
-    marks.clear(event.buf)
-    dismissed[event.buf] = nil
-    ask(event.buf)
-  end,
-})
+vim.api.nvim_create_autocmd(
+  { 'BufReadPost', 'BufNewFile' },
+  { -- a new buffer may be of a file that an agent deleted
+    group = group,
+    callback = function(event)
+      marks.clear(event.buf)
+      ask(event.buf)
+    end,
+  }
+)
 vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
   group = group,
   callback = function(event)
@@ -309,7 +334,7 @@ vim.api.nvim_create_autocmd('BufUnload', {
   group = group,
   callback = function(event)
     marks.clear(event.buf)
-    asking[event.buf], dismissed[event.buf], had_changes[event.buf] = nil, nil, nil
+    asking[event.buf], listed[event.buf], had_changes[event.buf] = nil, nil, nil
   end,
 })
 

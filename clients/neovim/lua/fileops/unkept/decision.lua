@@ -15,17 +15,29 @@ function M.counted(n, noun) return ('%d %s%s'):format(n, noun, n == 1 and '' or 
 
 --- Keep these changes.
 ---@param ids string[]
----@param act fun(n_gone: integer) once they are kept, but for those kept or undone before, or whose lines changed
+---@param act fun(n_kept: integer?, keep_id: string?) nil: it failed, which was said
 function M.keep(ids, act)
-  request(
-    protocol.methods.keep,
-    { change_ids = ids },
-    'keeping ' .. M.counted(#ids, 'change'),
-    function(err, result)
-      if err then return messages.failure(err) end
-      act(#ids - (result.n_changes or #ids)) -- an older daemon does not say
+  local what = 'keeping ' .. M.counted(#ids, 'change')
+  request(protocol.methods.keep, { change_ids = ids }, what, function(err, result)
+    if err then
+      messages.failure(err)
+      return act(nil)
     end
-  )
+    act(result.n_changes, result.keep_id)
+  end)
+end
+
+--- Take a keep back: what is still as it was then is listed again.
+---@param keep_id string
+---@param act fun(n_changes: integer?) nil: it failed, which was said
+function M.undo_keep(keep_id, act)
+  request(protocol.methods.undo_keep, { keep_id = keep_id }, 'taking a keep back', function(err, result)
+    if err then
+      messages.failure(err)
+      return act(nil)
+    end
+    act(result.n_changes)
+  end)
 end
 
 --- Whether a file was changed in unsaved text of another editor, and so not on disk nor here.
@@ -43,15 +55,13 @@ end
 ---@param what string for a message, such as "the undo of 3 changes"
 ---@param act fun(details: fileops.wire.RewindDetails)
 function M.rewind(params, what, act)
-  local ended = handlers.own_undo()
   params.approved = true
   request(protocol.methods.rewind, params, what, function(err, result)
-    ended()
     if err then return messages.failure(err) end
     if params.change_ids and (result.error or {}).code == 'unknown_target' then
       return messages.warn('nothing to undo: kept or undone already, or changed since')
     end
-    if result.status == 'error' then return messages.error(require('fileops.manual').reason(result.error)) end
+    if result.status == 'error' then return messages.error(result.error.message) end
     for _, file in ipairs(not params.dry_run and result.details.files or {}) do
       if file.applied_to ~= 'buffer' then handlers.file_written(file.file_path) end
     end

@@ -1,5 +1,5 @@
 -- Once on this machine, when an agent edits a file without a question: how to keep or undo that, and where the help
--- says how to be asked before. A person who has chosen when they are asked knows it.
+-- says how to be asked before.
 local config = require('fileops.config')
 
 local M = {}
@@ -10,14 +10,13 @@ local function marker() return vim.fs.normalize(vim.fn.stdpath('state') .. '/fil
 --- An agent of another program edited a file.
 ---@param session_id string
 function M.edited(session_id)
-  local chosen = (config.user().server or {}).ask
-  if chosen or not require('fileops.unkept.changes').is_served() or vim.uv.fs_stat(marker()) then return end
+  if not require('fileops.unkept.changes').is_served() or vim.uv.fs_stat(marker()) then return end
   local keys = config.get().keys
   require('fileops.ui.messages').info(
     ('%s edited: %s keep, %s undo (:h fileops-keep)'):format(
       require('fileops.sessions').name(session_id),
-      keys.keep_change or ':Fileops keep',
-      keys.undo_change or ':Fileops undo change'
+      keys.keep or ':Fileops keep',
+      keys.undo or ':Fileops undo'
     )
   )
   vim.fn.mkdir(vim.fs.dirname(marker()), 'p')

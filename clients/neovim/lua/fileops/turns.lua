@@ -1,0 +1,87 @@
+-- What agents did, prompt by prompt, and the ways back: one turn undone, or the files as they were before it, which
+-- undoes all later turns of its agent too. The daemon plans it; only what was previewed is done.
+local decision = require('fileops.unkept.decision')
+local messages = require('fileops.ui.messages')
+local protocol = require('fileops.client.protocol')
+
+local counted = decision.counted
+
+local M = {}
+
+local N_TURNS = 50
+
+---@param turn fileops.wire.Turn
+---@return string such as "14:03  Codex  fix the login test  7 changes in 4 files"
+local function line_of(turn)
+  return ('%s  %s  %s  %s in %s'):format(
+    os.date('%H:%M', math.floor(turn.began)),
+    turn.label,
+    turn.title or 'without a title',
+    counted(turn.n_entries - turn.n_undone, 'change'),
+    counted(turn.n_files, 'file')
+  )
+end
+
+---@param details fileops.wire.RewindDetails of a preview
+---@return string such as "2 files, 1 place left as it is: a.py +3 −1, b.py +0 −2"
+local function size_of(details)
+  local names = vim.tbl_map(
+    function(file) return ('%s +%d −%d'):format(vim.fs.basename(file.file_path), file.added, file.removed) end,
+    details.files
+  )
+  local left = #details.conflicts > 0 and (', %s left as it is'):format(counted(#details.conflicts, 'place'))
+    or ''
+  return ('%s%s: %s'):format(counted(#names, 'file'), left, table.concat(names, ', '))
+end
+
+---@param target table of a rewind
+---@param details fileops.wire.RewindDetails of its preview
+local function undo(target, details)
+  local params = vim.tbl_extend('force', target, { plan = details.plan })
+  decision.rewind(params, 'the undo of ' .. counted(#details.files, 'file'), function(done)
+    require('fileops.unkept.changes').undone(done.rewind_id)
+    messages.info(('%s undone (:Fileops redo takes that back)'):format(counted(#done.files, 'file')))
+  end)
+end
+
+---@param turn fileops.wire.Turn
+local function choose_way(turn)
+  local only, since = { turn_id = turn.turn_id }, { since_turn = turn.turn_id }
+  local function preview(target, act)
+    decision.rewind(vim.tbl_extend('force', target, { dry_run = true }), 'the preview', act)
+  end
+  preview(only, function(of_turn)
+    preview(since, function(of_since)
+      local ways = {
+        { 'Undo this turn, ' .. size_of(of_turn), only, of_turn },
+        { ('Undo it and all later turns of %s, %s'):format(turn.label, size_of(of_since)), since, of_since },
+        { 'Leave them' },
+      }
+      vim.ui.select(ways, {
+        prompt = line_of(turn),
+        kind = 'fileops.restore',
+        format_item = function(way) return way[1] end,
+      }, function(way)
+        if way and way[2] then undo(way[2], way[3]) end
+      end)
+    end)
+  end)
+end
+
+--- Choose a turn, the newest first, and how to undo it.
+function M.open()
+  require('fileops').request(protocol.methods.turns, { limit = N_TURNS }, function(err, result)
+    if err then return messages.failure(err) end
+    local open = vim.tbl_filter(function(turn) return turn.n_entries > turn.n_undone end, result.turns)
+    if #open == 0 then return messages.info('no agent has changed a file in a turn') end
+    vim.ui.select(open, {
+      prompt = 'Undo which turn',
+      kind = 'fileops.turn',
+      format_item = line_of,
+    }, function(turn)
+      if turn then choose_way(turn) end
+    end)
+  end)
+end
+
+return M
