@@ -13,7 +13,6 @@ import pytest
 from fileops_client import FileOpsClient, Options, ResponseError
 from support.editor_client import EditorClient, Held, answer, editor_client, within
 from support.patience import PATIENCE_S
-from support.rawclient import raw_client
 
 APPLY, CONFIRM = "workspace/applyEdit", "fileops/confirmEdit"
 
@@ -354,19 +353,6 @@ async def test_edit_undone_by_another_daemon_is_not_undone_again(tmp_path: Path)
         second = await other.request("fileops/undo", {"edit_id": edit_id})
         assert (second["status"], second["details"]["edit_id"]) == ("success", None)
     assert file.read_text() == "x = f(a, b)\n"
-
-
-def test_fifo_in_the_history_folder_is_reported_and_blocks_nothing(tmp_path: Path):
-    """R-UNDO-7."""
-    folder = tmp_path / "state" / "fileops-server" / "history"
-    folder.mkdir(parents=True)
-    os.mkfifo(folder / "1.edits", 0o600)
-    with raw_client(env={"XDG_STATE_HOME": str(tmp_path / "state")}) as client:
-        assert "result" in client.initialize(initializationOptions={"history": "persistent"})
-        assert client.result("fileops/history", {}) == {"edits": []}
-        shown = client.notification("window/showMessage")
-        assert shown["type"] == 2
-        assert f"{folder}/1.edits is not read: it is not a regular file." in shown["message"]
 
 
 async def test_history_on_a_full_disk_continues_and_is_reported(tmp_path: Path):

@@ -33,7 +33,7 @@ MAX_STRAYS = 64  # sessions of hooks that wait for their client
 CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
 
 # Imported before the loop runs, where everything else would wait for them.
-OF_A_RECORD = ("fileops.record.recorder", "fileops.record.migration", "fileops.record.history")
+OF_A_RECORD = ("fileops.record.recorder", "fileops.record.history")
 
 
 class HookedSession(NamedTuple):

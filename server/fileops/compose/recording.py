@@ -130,15 +130,7 @@ class _Lazily:
 
 
 def open_record(warn: Callable[[str], None]) -> "RecordStore":
-    """Open the record, with the history of earlier versions moved into it. Blocks for the disk."""
-    from fileops.record import migration
-
-    store = _open_store(warn)
-    migration.migrate(migration.default_folder(), store, warn)
-    return store
-
-
-def _open_store(warn: Callable[[str], None]) -> "RecordStore":
+    """Open the record. Blocks for the disk."""
     import sqlite3
 
     from fileops.record.store import NewerRecord, RecordStore, default_folder, put_aside

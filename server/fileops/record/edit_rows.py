@@ -1,13 +1,10 @@
-"""Applied edits as bytes: rows of the record, and the files in which earlier versions kept the history.
+"""Applied edits as rows of the record.
 
 What is read here may come from a daemon of another version, or from another program. It is an edit only if every field
 has a value that an edit can have.
 """
 
 import math
-import struct
-import zlib
-from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -17,27 +14,12 @@ from fileops.model.history import AppliedEdit, EditKind
 from fileops.model.record import KeptEdit
 from fileops.model.sessions import SessionName
 
-MAX_RECORD_BYTES = 64 << 20
-_HEAD = struct.Struct("<II")  # length and crc32 of the payload
-MAX_CONTENT_BYTES = 8 << 20  # of the content that such a record has
 _DIGEST_BYTES = 16
 _KINDS: dict[str, EditKind] = {"create": "create", "modify": "modify", "delete": "delete"}
 
 
-class EarlierFile(Struct, frozen=True, kw_only=True):
-    """What could be read of a file of an earlier version: edits, oldest first, each with the content after it.
-
-    is_whole: nothing follows them. reason: the end of a sentence that begins with "it", if the rest is no edit, which
-    no crash produces.
-    """
-
-    edits: tuple[tuple[AppliedEdit, bytes | None], ...]
-    is_whole: bool
-    reason: str | None = None
-
-
 class _Record(Struct, frozen=True, array_like=True):
-    """The fields of AppliedEdit. Appended to only at its end. content: only in files of earlier versions."""
+    """The fields of AppliedEdit. Appended to only at its end."""
 
     edit_id: str
     session_id: SessionName
@@ -53,7 +35,6 @@ class _Record(Struct, frozen=True, array_like=True):
     n_added: int
     n_removed: int
     undoes: list[str]
-    content: bytes | None
     n_foreign_hunks: int = 0
     changed_by: str | None = None
     set_id: str | None = None
@@ -75,29 +56,6 @@ def unpacked_edit(body: bytes) -> AppliedEdit:
     return _edit_of(_DECODER.decode(body))
 
 
-def read_file(file: BinaryIO) -> EarlierFile:
-    """Read a file of an earlier version: records after their length and checksum. Raises: OSError."""
-    edits: list[tuple[AppliedEdit, bytes | None]] = []
-    while head := file.read(_HEAD.size):
-        length, checksum = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0)
-        payload = file.read(min(length, MAX_RECORD_BYTES))
-        if not length or len(payload) != length or zlib.crc32(payload) != checksum:
-            return EarlierFile(edits=tuple(edits), is_whole=False)
-        try:
-            record = _DECODER.decode(payload)
-            edits.append((_edit_of(record), _decompressed(record.content)))
-        except (msgspec.DecodeError, ValueError):  # a ValueError: a path that is no UTF-8
-            return EarlierFile(edits=tuple(edits), is_whole=False, reason="has a record that is no edit")
-    return EarlierFile(edits=tuple(edits), is_whole=True)
-
-
-def _decompressed(content: bytes | None) -> bytes | None:
-    try:
-        return None if content is None else zlib.decompressobj().decompress(content, MAX_CONTENT_BYTES)
-    except zlib.error:
-        return None
-
-
 def _record_of(edit: AppliedEdit) -> _Record:
     return _Record(
         edit_id=edit.edit_id,
@@ -114,7 +72,6 @@ def _record_of(edit: AppliedEdit) -> _Record:
         n_added=edit.n_added,
         n_removed=edit.n_removed,
         undoes=list(edit.undoes),
-        content=None,
         n_foreign_hunks=edit.n_foreign_hunks,
         changed_by=None if edit.changed_by is None else _kept(edit.changed_by),
         set_id=edit.set_id,

@@ -16,10 +16,8 @@ import sqlite3
 import threading
 import time
 import uuid
-from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -302,31 +300,6 @@ class RecordStore:
             seq = self._next_seq() if earlier_than is None else self._seq_before(earlier_than)
             self._write(seq, replace(entry, recorder=entry.recorder or self.recorder))
 
-    def append_by_time(self, additions: Sequence[tuple[Entry, Contents]]) -> None:
-        """Add earlier entries, oldest first, with contents as in `append`, each before the first that is newer."""
-        with self.transaction():
-            times = [time for (time,) in self._rows("SELECT time FROM entry ORDER BY seq")]
-            newest = list(accumulate(times, max))  # an entry that was extended is newer than those after it
-            places = [bisect_right(newest, entry.time) for entry, _ in additions]
-            first = self._next_seq()
-            if any(place < len(times) for place in places):
-                self._spread(places, first)
-            else:
-                first -= len(times)
-            for n, ((entry, contents), place) in enumerate(zip(additions, places, strict=True)):
-                self._put_contents(entry, contents)
-                self._write(first + n + place, entry)
-
-    def _spread(self, places: Sequence[int], first: float) -> None:
-        """Number all entries again from `first`, which is unused, with a gap before each of these ascending places."""
-        n_gaps = 0
-        rows: list[tuple[float, float]] = []
-        for n, (seq,) in enumerate(self._rows("SELECT seq FROM entry ORDER BY seq")):
-            while n_gaps < len(places) and places[n_gaps] <= n:
-                n_gaps += 1
-            rows.append((first + n + n_gaps, seq))
-        self._db.executemany("UPDATE entry SET seq = ? WHERE seq = ?", rows)
-
     def replace(self, entry: Entry, contents: Contents | None = None) -> None:
         """Change an entry. Raises: UnknownId. Args: contents: as in `append`, if they changed."""
         with self.transaction():
@@ -576,9 +549,6 @@ class RecordStore:
         row = (edit.edit_id, edit.time, os.fsencode(edit.path), edit.body)
         with self.transaction():
             self._db.execute("INSERT OR IGNORE INTO edit VALUES (?, ?, ?, ?)", row)
-
-    def has_edit(self, edit_id: str) -> bool:
-        return bool(self._rows("SELECT 1 FROM edit WHERE edit_id = ?", edit_id))
 
     def edits(self, since: float, *, max_bytes: int = MAX_EDITS_BYTES) -> list[KeptEdit]:
         """The newest edits since a time, oldest first, as many as are this large together."""

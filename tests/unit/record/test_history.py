@@ -2,10 +2,9 @@
 
 import os
 import resource
-import sqlite3
 import time
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from fileops.model.history import AppliedEdit
 from fileops.model.record import KeptEdit, LogQuery
 from fileops.model.sessions import SessionName
 from fileops.record.history import RecordedHistory
-from fileops.record.store import FILE_NAME, RecordStore
+from fileops.record.store import RecordStore
 
 
 def an_edit(number: int, path: str = "/w/\udce9", **fields: object) -> AppliedEdit:
@@ -121,20 +120,6 @@ def test_newest_edits_are_loaded_if_all_are_too_large(store: RecordStore) -> Non
         store.put_edit(KeptEdit(edit_id=str(number), time=float(number), path="/w/f", body=b"x" * 100))
     assert [edit.edit_id for edit in store.edits(0.0, max_bytes=250)] == ["2", "3"]
     assert [edit.edit_id for edit in store.edits(0.0, max_bytes=1)] == ["3"]
-
-
-def test_record_of_the_version_before_is_continued(store: RecordStore, folder: Path) -> None:
-    RecordedHistory(lambda: store).append(an_edit(1), None)
-    store.close()
-    with closing(sqlite3.connect(folder / FILE_NAME)) as db, db:
-        db.execute("DROP TABLE edit")
-        db.execute("PRAGMA user_version = 1")
-    again = RecordStore(str(folder))
-    assert [entry.edit_id for entry in again.entries(LogQuery())[0]] == ["e1"]
-    writer = RecordedHistory(lambda: again)
-    writer.append(an_edit(2), None)
-    assert [edit.edit_id for edit in writer.load()] == ["e2"]
-    again.close()
 
 
 # --- a disk that takes nothing --------------------------------------------------------------------------------------
