@@ -21,7 +21,7 @@ from bench.measure import Result, Row, cpu_s, interleaved, peak_memory_kb, resid
 from bench.pipes import LspPipe
 from bench.scale import s14_scale
 from fileops.rpc.decode import decode
-from fileops.rpc.messages import Request, parse
+from fileops.rpc.messages import RpcRequest, parse
 from fileops.wire.types import MultiEditParams
 from fileops_client._process import DEFAULT_COMMAND
 
@@ -336,7 +336,7 @@ def s9_pipelined(folder: Path, runs: Runs, peers: Peers) -> Result:
 
 
 def _params_of(body: bytes) -> object:
-    return cast("Request", parse(body)).params
+    return cast("RpcRequest", parse(body)).params
 
 
 def s10_decode(folder: Path, runs: Runs, peers: Peers) -> Result:

@@ -23,7 +23,7 @@ from fileops.model.settings import Limits
 from fileops.rpc.decode import InvalidParams
 from fileops.rpc.decode import decode as decode_params
 from fileops.rpc.json import MAX_DIGITS, dumps, loads
-from fileops.rpc.messages import Malformed, Notification, Reply, Request, parse
+from fileops.rpc.messages import Malformed, Notification, Reply, RpcRequest, parse
 from fileops.service.plugins.registry import register_plugins
 from fileops.wire import convert
 from fileops.wire import types as wire
@@ -109,7 +109,7 @@ def messages(data: bytes) -> None:
         case Reply(_, members):
             assert value is not _NOT_JSON
             assert "method" not in members
-        case Request(msg_id, method, params):
+        case RpcRequest(msg_id, method, params):
             dumps({"id": msg_id, "method": method})
             assert _same(cast("dict[str, object]", value).get("params"), params)
             for wanted in (method, *REQUEST_OF):

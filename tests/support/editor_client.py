@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from fileops.model.documents import Position
+from fileops.model.documents import DocumentPosition
 from fileops_client import FileOpsClient, Options, uri_of
 from support.fake_editor import line_starts, offset_of, position_of
 from support.patience import PATIENCE_S
@@ -159,8 +159,8 @@ def edited(text: str, edits: Any) -> str:
     def span(edit: Any) -> tuple[int, int]:
         start, end = edit["range"]["start"], edit["range"]["end"]
         return (
-            offset_of(text, starts, Position(start["line"], start["character"])),
-            offset_of(text, starts, Position(end["line"], end["character"])),
+            offset_of(text, starts, DocumentPosition(start["line"], start["character"])),
+            offset_of(text, starts, DocumentPosition(end["line"], end["character"])),
         )
 
     for edit in sorted(edits, key=span, reverse=True):
@@ -169,5 +169,5 @@ def edited(text: str, edits: Any) -> str:
     return text
 
 
-def as_json(position: Position) -> dict[str, int]:
+def as_json(position: DocumentPosition) -> dict[str, int]:
     return {"line": position.line, "character": position.character}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fileops.core.uris import uri_of
 from fileops.fs.overlay.filesystem import OverlayFileSystem
 from fileops.fs.overlay.text_document import n_units
-from fileops.model.documents import BufferEdit, Position
+from fileops.model.documents import BufferEdit, DocumentPosition
 from fileops.model.errors import ApplyRefused
 from fileops.ports import FileSystem
 
@@ -124,13 +124,13 @@ def line_starts(text: str) -> list[int]:
     return [0, *(found.end() for found in re.finditer(r"\r\n|\n|\r", text))]
 
 
-def position_of(text: str, offset: int) -> Position:
+def position_of(text: str, offset: int) -> DocumentPosition:
     starts = line_starts(text)
     line = max(at for at, start in enumerate(starts) if start <= offset)
-    return Position(line, n_units(text[starts[line] : offset], "utf-16"))
+    return DocumentPosition(line, n_units(text[starts[line] : offset], "utf-16"))
 
 
-def offset_of(text: str, starts: list[int], position: Position) -> int:
+def offset_of(text: str, starts: list[int], position: DocumentPosition) -> int:
     at = starts[position.line]
     while n_units(text[starts[position.line] : at], "utf-16") < position.character:
         at += 1

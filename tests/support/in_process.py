@@ -25,7 +25,7 @@ from fileops.service.client.unreadable import RuleBook
 from fileops.service.fileops import FileOps
 from fileops.service.hub.names import SessionNames
 from fileops.service.review.client import NoHost, PersonReviews, ReviewAsker
-from fileops.service.review.queue import HostApprover, Review, ReviewQueue
+from fileops.service.review.queue import HostApprover, ReviewQueue, WaitingReview
 from fileops.service.review.views import AskingView
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
@@ -69,7 +69,7 @@ def asker_of(approver: Approver) -> ReviewAsker:
         always_for=lambda _review: Always(),
     )
 
-    async def ask(review: Review) -> Decision | None:
+    async def ask(review: WaitingReview) -> Decision | None:
         return await approver.decide(review.asked)
 
     queue.connect("", AskingView(queue, "", reviews, 0.0, ask))

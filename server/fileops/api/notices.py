@@ -11,7 +11,7 @@ from fileops.model.results import Notice, Notices
 from fileops.wire.types import ToolResult
 
 if TYPE_CHECKING:
-    from fileops.api.tools import Answer
+    from fileops.api.tools import ToolAnswer
     from fileops.service.fileops import FileOps
     from fileops.wire.details import Notice as NoticeDetails
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOTICES_S = 5.0  # for a check of all files of a session, which may be on a mount that hangs
 
 
-async def notices_for(service: "FileOps", answer: "Answer", *, is_whole: bool = False) -> Notices:
+async def notices_for(service: "FileOps", answer: "ToolAnswer", *, is_whole: bool = False) -> Notices:
     """Return the notices for an answer, see FileOps.notices; none if it is cancelled or a disk does not answer.
 
     What the answer says has happened already, and neither a cancel nor a mount that hangs must hide it. The notices
@@ -37,7 +37,7 @@ async def notices_for(service: "FileOps", answer: "Answer", *, is_whole: bool = 
     return service.names.shown_notices(found)
 
 
-def with_notices(serve: "Callable[..., Awaitable[Answer]]") -> Callable[..., Awaitable[ToolResult]]:
+def with_notices(serve: "Callable[..., Awaitable[ToolAnswer]]") -> Callable[..., Awaitable[ToolResult]]:
     """Make a handler of the wire of one of `tools.py`.
 
     Its result has `details.notices` and `details.hints`. Under `notices: "output"` and `hints: "output"` it has their
@@ -54,7 +54,7 @@ def with_notices(serve: "Callable[..., Awaitable[Answer]]") -> Callable[..., Awa
     return handle
 
 
-def with_hints(service: "FileOps", answer: "Answer", texts: Sequence[str] = ()) -> ToolResult:
+def with_hints(service: "FileOps", answer: "ToolAnswer", texts: Sequence[str] = ()) -> ToolResult:
     """Return the result with the hints where the client wants them. texts: of notices, for its output."""
     result, hints = answer.result, answer.hints.texts(texts)
     if not hints or service.settings.hints == "output":
@@ -62,7 +62,7 @@ def with_hints(service: "FileOps", answer: "Answer", texts: Sequence[str] = ()) 
     return _with_texts(replace(result, details={**result.details, "hints": hints}), texts)
 
 
-async def _with_notices(service: "FileOps", answer: "Answer") -> tuple[ToolResult, list[str]]:
+async def _with_notices(service: "FileOps", answer: "ToolAnswer") -> tuple[ToolResult, list[str]]:
     """Return the result with the notices in its details, and the texts that belong into its output."""
     mode, result = service.settings.notices, answer.result
     notices = await notices_for(service, answer, is_whole=mode == "details")

@@ -22,7 +22,7 @@ from fileops.model.review import ClosedReview, Decider
 from fileops.rpc.decode import InvalidParams
 from fileops.service.hub.names import SessionNames
 from fileops.service.review.client import PersonReviews
-from fileops.service.review.queue import DecisionResult, Review
+from fileops.service.review.queue import DecisionResult, WaitingReview
 from fileops.wire import reviews as wire
 from fileops.wire.failures import rebased_details
 from fileops.wire.types import AskingSession, ErrorInfo
@@ -99,7 +99,7 @@ async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -
     )
 
 
-def _bulk_decision(params: wire.DecideReviewsParams, review: Review, reviews: PersonReviews) -> Decision:
+def _bulk_decision(params: wire.DecideReviewsParams, review: WaitingReview, reviews: PersonReviews) -> Decision:
     match params.outcome:
         case "reject":
             return Reject(cleaned_reason(params.reason))
@@ -109,18 +109,18 @@ def _bulk_decision(params: wire.DecideReviewsParams, review: Review, reviews: Pe
             return Once()
 
 
-def _not_approved(review: Review) -> DecisionResult:
+def _not_approved(review: WaitingReview) -> DecisionResult:
     return DecisionResult(review_id=review.review_id, state="waiting", reason="review_changed")
 
 
-def _matches(review: Review, params: wire.DecideReviewsParams, service: "FileOps") -> bool:
+def _matches(review: WaitingReview, params: wire.DecideReviewsParams, service: "FileOps") -> bool:
     if params.session_id is not None and review.session.session_id != service.names.resolve(params.session_id):
         return False
     given = {file.file_path for file in review.asked.files or (review.asked,)}
     return params.file_path is None or params.file_path in {*given, *review.asked.paths}
 
 
-def _decision(params: wire.DecideReviewParams, review: Review, reviews: PersonReviews) -> Decision:
+def _decision(params: wire.DecideReviewParams, review: WaitingReview, reviews: PersonReviews) -> Decision:
     """Raises: InvalidParams, if the decision does not fit the review."""
     text, change_ids = params.text, params.change_ids
     if review.asked.files:
@@ -152,7 +152,7 @@ def _decision(params: wire.DecideReviewParams, review: Review, reviews: PersonRe
     return SomeChanges(accepted, always, cleaned_reason(params.reason))
 
 
-def _decision_about_set(params: wire.DecideReviewParams, review: Review, reviews: PersonReviews) -> Decision:
+def _decision_about_set(params: wire.DecideReviewParams, review: WaitingReview, reviews: PersonReviews) -> Decision:
     """Raises: InvalidParams."""
     if params.text is not None or params.change_ids is not None:
         raise InvalidParams("does not fit a change set, whose files are decided in `files`")
@@ -198,7 +198,7 @@ def _file_decision(file: wire.DecidedFile, asked: ApprovalRequest, outcome: wire
 # --- shapes on the wire ------------------------------------------------------------------------------------------
 
 
-def reviews_of(reviews: Iterable[Review], names: SessionNames, *, with_texts: bool) -> list[wire.Review]:
+def reviews_of(reviews: Iterable[WaitingReview], names: SessionNames, *, with_texts: bool) -> list[wire.Review]:
     """The texts of later reviews are left out where those before them fill an answer."""
     left = MAX_TEXTS_CHARS if with_texts else 0
     listed: list[wire.Review] = []
@@ -211,7 +211,7 @@ def reviews_of(reviews: Iterable[Review], names: SessionNames, *, with_texts: bo
     return listed
 
 
-def review_of(review: Review, names: SessionNames, *, with_texts: bool = True) -> wire.Review:
+def review_of(review: WaitingReview, names: SessionNames, *, with_texts: bool = True) -> wire.Review:
     question = names.shown_question(review.asked)
     if question.files:
         return _review_of_set(review, question, names, with_texts=with_texts)
@@ -239,7 +239,9 @@ def review_of(review: Review, names: SessionNames, *, with_texts: bool = True) -
     )
 
 
-def _review_of_set(review: Review, question: ApprovalRequest, names: SessionNames, *, with_texts: bool) -> wire.Review:
+def _review_of_set(
+    review: WaitingReview, question: ApprovalRequest, names: SessionNames, *, with_texts: bool
+) -> wire.Review:
     return wire.Review(
         review_id=review.review_id,
         session=AskingSession(
@@ -271,7 +273,7 @@ def _file_of(question: ApprovalRequest, *, with_texts: bool) -> wire.ReviewFile:
 
 
 def did_change_params(
-    opened: Sequence[Review], closed: Sequence[ClosedReview], names: SessionNames
+    opened: Sequence[WaitingReview], closed: Sequence[ClosedReview], names: SessionNames
 ) -> wire.DidChangeReviewsParams:
     return wire.DidChangeReviewsParams(
         opened=[review_of(review, names) for review in opened],

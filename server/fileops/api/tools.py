@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fileops.wire.rewinds import RewindParams
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class ToolAnswer(Struct, frozen=True, kw_only=True):
     """A tool's result on the wire, and the outcome that it was made of. edited: the file of an edit, as given."""
 
     result: wire.ToolResult
@@ -66,89 +66,89 @@ class Answer(Struct, frozen=True, kw_only=True):
         return self.outcome.shown_path if isinstance(self.outcome, ReadResult | EditResult) else None
 
 
-def try_read(service: "FileOps", params: wire.ReadParams, max_output_bytes: int | None = None) -> Answer | None:
+def try_read(service: "FileOps", params: wire.ReadParams, max_output_bytes: int | None = None) -> ToolAnswer | None:
     """`read` if nothing has to be waited for; otherwise None, and nothing has happened."""
     session = service.names.full(params.session_id)
     outcome = service.read_at_once(convert.read_request(params, session, max_output_bytes))
     return None if outcome is None else read_answer(session, outcome)
 
 
-async def read(service: "FileOps", params: wire.ReadParams, max_output_bytes: int | None = None) -> Answer:
+async def read(service: "FileOps", params: wire.ReadParams, max_output_bytes: int | None = None) -> ToolAnswer:
     """Args: max_output_bytes: see model.requests.ReadRequest."""
     session = service.names.full(params.session_id)
     return read_answer(session, await service.read(convert.read_request(params, session, max_output_bytes)))
 
 
-async def edit(service: "FileOps", params: wire.EditParams) -> Answer:
+async def edit(service: "FileOps", params: wire.EditParams) -> ToolAnswer:
     return await _edited(service, convert.edit_request(params, service.names.full(params.session_id)))
 
 
-async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> Answer:
+async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> ToolAnswer:
     return await _edited(service, convert.multi_edit_request(params, service.names.full(params.session_id)))
 
 
-async def write(service: "FileOps", params: wire.WriteParams) -> Answer:
+async def write(service: "FileOps", params: wire.WriteParams) -> ToolAnswer:
     return await _edited(service, convert.write_request(params, service.names.full(params.session_id)))
 
 
-async def _edited(service: "FileOps", request: "EditRequest") -> Answer:
+async def _edited(service: "FileOps", request: "EditRequest") -> ToolAnswer:
     outcome = service.names.shown_result(await service.edit(request))
     return edit_answer(request.session_id, request.file_path, outcome)
 
 
-async def apply_changes(service: "FileOps", params: "ApplyChangesParams") -> Answer:
+async def apply_changes(service: "FileOps", params: "ApplyChangesParams") -> ToolAnswer:
     session = service.names.full(params.session_id)
     outcome = await service.apply_changes(change_set_request(params, session))
     return changes_answer(session, service.names.shown_set_result(outcome))
 
 
-async def apply_patch(service: "FileOps", params: "ApplyPatchParams") -> Answer:
+async def apply_patch(service: "FileOps", params: "ApplyPatchParams") -> ToolAnswer:
     session = service.names.full(params.session_id)
     outcome = await service.apply_patch(patch_request(params, session))
     return changes_answer(session, service.names.shown_set_result(outcome))
 
 
-async def undo(service: "FileOps", params: wire.UndoParams) -> Answer:
+async def undo(service: "FileOps", params: wire.UndoParams) -> ToolAnswer:
     session = service.names.full(params.session_id)
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     request = undo_request(params, of=of, by=session, has_user=not service.edits.is_agent)
     return undo_answer(session, await service.edits.undo(request))
 
 
-async def rewind(service: "FileOps", params: "RewindParams") -> Answer:
+async def rewind(service: "FileOps", params: "RewindParams") -> ToolAnswer:
     session = service.names.full(params.by_session)
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     request = rewind_request(params, of=of, by=session, has_user=not service.edits.is_agent)
     return rewind_answer(session, await service.rewinds.rewind(request))
 
 
-async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> Answer:
+async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> ToolAnswer:
     if service.bash is None:
         raise RuntimeError("commands are not served")
     session = service.names.full(params.session_id)
     outcome = await service.bash.run(commands.command_request(params, session), say)
-    return Answer(result=commands.command_result(outcome), outcome=outcome, session=session)
+    return ToolAnswer(result=commands.command_result(outcome), outcome=outcome, session=session)
 
 
 # --- answers -----------------------------------------------------------------------------------------------------
 
 
-def read_answer(session: SessionName, outcome: ReadResult) -> Answer:
-    return Answer(result=convert.read_result(outcome), outcome=outcome, session=session)
+def read_answer(session: SessionName, outcome: ReadResult) -> ToolAnswer:
+    return ToolAnswer(result=convert.read_result(outcome), outcome=outcome, session=session)
 
 
-def edit_answer(session: SessionName, file_path: str, outcome: EditResult) -> Answer:
+def edit_answer(session: SessionName, file_path: str, outcome: EditResult) -> ToolAnswer:
     result = convert.edit_result(outcome, file_path)
-    return Answer(result=result, outcome=outcome, session=session, edited=file_path)
+    return ToolAnswer(result=result, outcome=outcome, session=session, edited=file_path)
 
 
-def changes_answer(session: SessionName, outcome: ChangeSetResult) -> Answer:
-    return Answer(result=change_set_result(outcome), outcome=outcome, session=session)
+def changes_answer(session: SessionName, outcome: ChangeSetResult) -> ToolAnswer:
+    return ToolAnswer(result=change_set_result(outcome), outcome=outcome, session=session)
 
 
-def undo_answer(session: SessionName, outcome: UndoResult) -> Answer:
-    return Answer(result=undo_result(outcome), outcome=outcome, session=session)
+def undo_answer(session: SessionName, outcome: UndoResult) -> ToolAnswer:
+    return ToolAnswer(result=undo_result(outcome), outcome=outcome, session=session)
 
 
-def rewind_answer(session: SessionName, outcome: RewindResult) -> Answer:
-    return Answer(result=rewind_result(outcome), outcome=outcome, session=session)
+def rewind_answer(session: SessionName, outcome: RewindResult) -> ToolAnswer:
+    return ToolAnswer(result=rewind_result(outcome), outcome=outcome, session=session)

@@ -32,7 +32,7 @@ _N_LOOKED_AT = 512
 Attach = Callable[[], socket.socket]
 
 
-class _Piece(NamedTuple):
+class _PumpPiece(NamedTuple):
     """A line, or a part of a long one. head, tail: of a long line, once it has ended."""
 
     data: bytes
@@ -54,7 +54,7 @@ class LineSplitter:
     def is_inside_long_line(self) -> bool:
         return self._head is not None
 
-    def feed(self, chunk: bytes) -> Generator[_Piece]:
+    def feed(self, chunk: bytes) -> Generator[_PumpPiece]:
         *ended, rest = chunk.split(b"\n")
         for part in (*(line + b"\n" for line in ended), rest):
             if not part:
@@ -62,19 +62,19 @@ class LineSplitter:
             is_end = part.endswith(b"\n")
             if self._head is not None:
                 self._tail = (self._tail + part)[-_N_LOOKED_AT:]
-                yield _Piece(part, is_whole=False, is_end=is_end, head=self._head, tail=self._tail)
+                yield _PumpPiece(part, is_whole=False, is_end=is_end, head=self._head, tail=self._tail)
                 if is_end:
                     self._head = None
                 continue
             self._held += part
             if is_end:
                 line, self._held = bytes(self._held), bytearray()
-                yield _Piece(line, is_whole=True, is_end=True)
+                yield _PumpPiece(line, is_whole=True, is_end=True)
             elif len(self._held) > MAX_LINE_BYTES:
                 data, self._held = bytes(self._held), bytearray()
                 self._head = data[:_N_LOOKED_AT]
                 self._tail = data[-_N_LOOKED_AT:]
-                yield _Piece(data, is_whole=False, is_end=False)
+                yield _PumpPiece(data, is_whole=False, is_end=False)
 
     def forget(self) -> None:
         """Drop the line that has begun: its rest never comes."""
@@ -144,7 +144,7 @@ class McpTraffic:
             return b""
         return _dumped({**message, "id": json.loads(own_key)})
 
-    def _end_long_request(self, pump: Pump, piece: _Piece) -> None:
+    def _end_long_request(self, pump: Pump, piece: _PumpPiece) -> None:
         match = _ID_AT_THE_START.match(piece.head) or _ID_AT_THE_END.search(piece.tail)
         if match is not None:
             key = json.dumps(json.loads(match[1]))

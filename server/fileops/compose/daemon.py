@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fileops.attach.handshake import BadRequest
 from fileops.compose.lsp_connection import LspConnection
 from fileops.compose.mcp_connection import McpConnection
-from fileops.compose.state import Connection, DaemonState, Hub
+from fileops.compose.state import DaemonState, Hub, HubConnection
 from fileops.daemon import process
 from fileops.daemon.peer import ancestors_of, is_of_one_host, parent_of
 from fileops.fs.spelling import real_path
@@ -39,7 +39,7 @@ OF_A_RECORD = ("fileops.record.recorder", "fileops.record.history")
 class HookedSession(NamedTuple):
     """The session that a hook is about, and the connection that uses it."""
 
-    connection: Connection
+    connection: HubConnection
     session_id: "SessionName"
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from fileops.lsp.server import ClientContext
     from fileops.model.settings import Ask
     from fileops.rpc.session import StreamSession
-    from fileops.service.review.queue import Review
+    from fileops.service.review.queue import WaitingReview
 
 
 TERMINAL = "terminal"  # the host of `review`, `undo` and the like
@@ -223,17 +223,17 @@ class LspConnection(ClientConnection):
         """What this client's user decides about: edits of its sessions, and of others in its folders and documents."""
         hub, name = self._state.hub, self._name
 
-        def concerns(review: "Review") -> bool:
+        def concerns(review: "WaitingReview") -> bool:
             if view.is_own(review):
                 return view.can_ask(is_own=True)
             return hub is not None and any(hub.editors.is_asked(name, path) for path in review.asked.paths)
 
-        def is_listed(review: "Review") -> bool:
+        def is_listed(review: "WaitingReview") -> bool:
             if concerns(review) or view.can_ask(is_own=False):
                 return concerns(review)
             return hub is not None and any(hub.editors.has(name, path) for path in review.asked.paths)
 
-        def always_for(review: "Review") -> Always:
+        def always_for(review: "WaitingReview") -> Always:
             return Always() if hub is None or view.is_own(review) else hub.editors.always_at(name, *review.asked.paths)
 
         person = Decider(program_name(context.client_name or self._attachment.host) or "the client")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fileops.attach.handshake import Attachment
-    from fileops.rpc.standard_io import Session
+    from fileops.rpc.standard_io import ServedSession
 
 
 def serve(notice: str | None = None) -> int:
@@ -19,7 +19,7 @@ def serve(notice: str | None = None) -> int:
     gc.freeze()
     gc.enable()
 
-    def session(for_reading: int, for_writing: int) -> "Session":
+    def session(for_reading: int, for_writing: int) -> "ServedSession":
         return LspConnection(DaemonState(), attachment_of_only_client()).serve(for_reading, for_writing, notice=notice)
 
     return serve_standard_io(session)
@@ -35,7 +35,7 @@ def serve_mcp(attachment: "Attachment", notice: str | None = None) -> int:
     gc.freeze()
     gc.enable()
 
-    def session(for_reading: int, for_writing: int) -> "Session":
+    def session(for_reading: int, for_writing: int) -> "ServedSession":
         return McpConnection(DaemonState(), attachment).serve(for_reading, for_writing, notice=notice)
 
     return serve_standard_io(session)

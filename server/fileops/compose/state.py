@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 EXPIRE_EVERY_S = 60.0
 
 
-class Connection(Protocol):
+class HubConnection(Protocol):
     """One client, as the others see it."""
 
     @property
@@ -171,7 +171,7 @@ class Hub:
         self.editors = AskedEditors(AskSwitch(ask_file.read(ask_file.default_file())))
         self.editor_globs = EditorGlobs()
         self.sessions = SessionRegistry()
-        self.connections: dict[str, Connection] = {}
+        self.connections: dict[str, HubConnection] = {}
         self.recorded = RecordFeed()
         self.unkept = UnkeptFeed()
         self.sessions.on_change = Throttle(self._notify_sessions).request

@@ -43,7 +43,7 @@ FRESH: Literal["fresh"] = "fresh"
 NEEDS_CONTENT: Literal["needs_content"] = "needs_content"
 
 
-class Observation(Struct, frozen=True, kw_only=True):
+class FileObservation(Struct, frozen=True, kw_only=True):
     """What one check found at a path. taken_ns: wall clock just before.
 
     stamp: None if there is no file, for that `reason`. digest, snapshot: if the check has read the content.
@@ -56,14 +56,14 @@ class Observation(Struct, frozen=True, kw_only=True):
     snapshot: Snapshot | None = None
 
 
-def verdict_on(record: ReadRecord, observation: Observation, freshness: FreshnessMode) -> Verdict:
+def verdict_on(record: ReadRecord, observation: FileObservation, freshness: FreshnessMode) -> Verdict:
     """The verdict of the observed stamp, or of there being no file."""
     if observation.stamp is None:
         return "stale", observation.reason
     return assess(record, observation.stamp, freshness=freshness)
 
 
-def fault_of(record: ReadRecord, observation: Observation, freshness: FreshnessMode) -> StaleReason | None:
+def fault_of(record: ReadRecord, observation: FileObservation, freshness: FreshnessMode) -> StaleReason | None:
     """Why the record is stale by the observed stamp and digest; None if it is fresh, or if that is not known."""
     verdict = verdict_on(record, observation, freshness)
     if verdict == NEEDS_CONTENT:

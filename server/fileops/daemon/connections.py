@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from fileops.attach.handshake import Attachment
-from fileops.daemon.peer import Peer
-from fileops.rpc.standard_io import Session
+from fileops.daemon.peer import PeerProcess
+from fileops.rpc.standard_io import ServedSession
 
 MAX_CONNECTIONS = 64
 MAX_NAME_CHARS = 24
@@ -21,13 +21,13 @@ _MAX_PRIVATE = 64  # clients that were refused and serve themselves
 Describe = Callable[[], Sequence[Mapping[str, object]]]
 
 
-class Client(Struct):
+class AttachedClient(Struct):
     """One attached client. session: None until its first line was answered."""
 
     name: str
     attachment: Attachment
-    peer: Peer
-    session: Session | None = None
+    peer: PeerProcess
+    session: ServedSession | None = None
 
 
 class Refused(Struct, frozen=True):
@@ -44,7 +44,7 @@ class Connections:
     def __init__(self, describe: Describe) -> None:
         """Args: describe: what the service knows of each connection."""
         self._describe = describe
-        self._clients: dict[str, Client] = {}
+        self._clients: dict[str, AttachedClient] = {}
         self._numbers: Counter[str] = Counter()
         self._outcomes: OrderedDict[str, int] = OrderedDict()
         self._refused: OrderedDict[int, Refused] = OrderedDict()
@@ -52,23 +52,23 @@ class Connections:
     def __len__(self) -> int:
         return len(self._clients)
 
-    def __iter__(self) -> "itertools.chain[Client]":
+    def __iter__(self) -> "itertools.chain[AttachedClient]":
         return itertools.chain(self._clients.values())
 
     @property
     def is_full(self) -> bool:
         return len(self._clients) >= MAX_CONNECTIONS
 
-    def enter(self, attachment: Attachment, peer: Peer) -> Client:
+    def enter(self, attachment: Attachment, peer: PeerProcess) -> AttachedClient:
         """Name a new client. A name is not used twice: the history and other sessions may still mention it."""
         self._numbers[attachment.host] += 1
         suffix = f"-{self._numbers[attachment.host]}"
         name = attachment.host[: MAX_NAME_CHARS - len(suffix)].rstrip("-") + suffix
         attachment = attachment._replace(pid=peer.pid or attachment.pid)  # the kernel's, where it has one
-        self._clients[name] = client = Client(name, attachment, peer)
+        self._clients[name] = client = AttachedClient(name, attachment, peer)
         return client
 
-    def leave(self, client: Client, status: int) -> None:
+    def leave(self, client: AttachedClient, status: int) -> None:
         del self._clients[client.name]
         self._outcomes[client.name] = status
         while len(self._outcomes) > _MAX_ENDED:
@@ -78,7 +78,7 @@ class Connections:
         """The exit status that a connection ended with; None if it is not known."""
         return self._outcomes.get(name) if isinstance(name, str) else None
 
-    def note_refused(self, about: Mapping[str, str], peer: Peer, reason: str) -> None:
+    def note_refused(self, about: Mapping[str, str], peer: PeerProcess, reason: str) -> None:
         self._refused[peer.pid] = Refused(about, peer.pid, reason)
         while len(self._refused) > _MAX_PRIVATE:
             self._refused.popitem(last=False)

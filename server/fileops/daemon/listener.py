@@ -32,9 +32,9 @@ from fileops.attach.handshake import (
     views_of_request,
 )
 from fileops.concurrency.delivery import Delivery
-from fileops.daemon.connections import MAX_CONNECTIONS, Client, Connections, described
+from fileops.daemon.connections import MAX_CONNECTIONS, AttachedClient, Connections, described
 from fileops.daemon.lines import client_closed, has_hung_up, received_line, send
-from fileops.daemon.peer import Peer, is_exhaustion, peer_of, refusal_of
+from fileops.daemon.peer import PeerProcess, is_exhaustion, peer_of, refusal_of
 from fileops.daemon.shared_service import SharedService
 from fileops.rpc.standard_io import BROKEN
 
@@ -201,7 +201,7 @@ class Listener:
             with suppress(OSError):  # it is gone already
                 await self._answer(connection, peer, line, refusal)
 
-    async def _answer(self, connection: socket.socket, peer: Peer, line: bytes, refusal: Reason | None) -> None:
+    async def _answer(self, connection: socket.socket, peer: PeerProcess, line: bytes, refusal: Reason | None) -> None:
         """Answer the first line, and serve the client if it may attach. Raises: OSError, if it does not read."""
         try:
             request = parse_request(line)
@@ -226,7 +226,7 @@ class Listener:
             case _:
                 assert_never(request)
 
-    async def _serve_session(self, connection: socket.socket, client: Client) -> None:
+    async def _serve_session(self, connection: socket.socket, client: AttachedClient) -> None:
         log.info("%s attached: %s, process %d", client.name, client.attachment.protocol, client.peer.pid)
         self._is_outdated = self._is_outdated or is_newer(client.attachment.version, __version__)
         status = BROKEN
@@ -259,7 +259,7 @@ class Listener:
 
     # --- about the daemon --------------------------------------------------------------------------------------
 
-    async def _control(self, connection: socket.socket, request: ControlRequest, peer: Peer) -> None:
+    async def _control(self, connection: socket.socket, request: ControlRequest, peer: PeerProcess) -> None:
         """Raises: OSError, if the client does not take the answer; then nothing that is in it counts."""
         is_sent = False
         with Delivery() as delivery:
@@ -273,7 +273,7 @@ class Listener:
             finally:
                 delivery.settle(is_sent=is_sent)
 
-    async def _answer_of(self, request: ControlRequest, peer: Peer) -> bytes:
+    async def _answer_of(self, request: ControlRequest, peer: PeerProcess) -> bytes:
         """Raises: BadRequest."""
         match request.command:
             case "status":
@@ -302,7 +302,7 @@ class Listener:
             case _:
                 assert_never(request.command)
 
-    async def _notices(self, request: ControlRequest, peer: Peer) -> list[str]:
+    async def _notices(self, request: ControlRequest, peer: PeerProcess) -> list[str]:
         """Take the texts for a hook. They count as reported when the hook has been sent them: see _control."""
         hook = hook_of(request, peer.pid)
         with suppress(TimeoutError):
@@ -313,7 +313,7 @@ class Listener:
                 return list(await self._service.notices(hook))
         return []
 
-    async def _record(self, request: ControlRequest, peer: Peer) -> None:
+    async def _record(self, request: ControlRequest, peer: PeerProcess) -> None:
         """Note what a hook reports. What the hook cannot wait for is noted after the answer. Raises: BadRequest."""
         noting = asyncio.ensure_future(self._service.record(hook_of(request, peer.pid), request.params))
         self._noting.add(noting)

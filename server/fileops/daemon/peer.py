@@ -27,20 +27,20 @@ _STARTERS = frozenset({"sh", "bash", "dash", "zsh", "env", "uv", "uvx", "npx", "
 _FIELDS = (b"NoNewPrivs:", b"Seccomp:", b"Seccomp_filters:")
 
 
-class Peer(Struct, frozen=True):
+class PeerProcess(Struct, frozen=True):
     """The process that connected. pid: 0 if the kernel does not report it."""
 
     pid: int
     uid: int
 
 
-def peer_of(connection: socket.socket) -> Peer:
+def peer_of(connection: socket.socket) -> PeerProcess:
     """Return the process that connected. Raises: OSError."""
     if sys.platform == "darwin":
         _version, uid = struct.unpack("II", connection.getsockopt(0, _LOCAL_PEERCRED, 8))
-        return Peer(0, uid)
+        return PeerProcess(0, uid)
     pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    return Peer(pid, uid)
+    return PeerProcess(pid, uid)
 
 
 def parent_of(pid: int) -> int:
@@ -93,7 +93,7 @@ def variables_of(pid: int, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.encode() in is_set]
 
 
-def refusal_of(connection: socket.socket, peer: Peer) -> Literal["uid", "confined", "exhausted"] | None:
+def refusal_of(connection: socket.socket, peer: PeerProcess) -> Literal["uid", "confined", "exhausted"] | None:
     """Why the peer is not served; None if it is. Another user is refused even if it is root.
 
     Without a free descriptor nothing can be looked up, which says nothing about the peer.

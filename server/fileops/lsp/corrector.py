@@ -6,7 +6,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from fileops.lsp.client import Client, ClientGone, ClientRefused
-from fileops.model.approval import Correction, CorrectionRequest
+from fileops.model.approval import CorrectedStrings, CorrectionRequest
 from fileops.service.hub.names import SessionNames
 from fileops.wire.types import JsonObject
 
@@ -27,7 +27,7 @@ class LspCorrector:
     def can_ask(self) -> bool:
         return self._client.capability("experimental.fileops.correct_edit") is True
 
-    async def correct(self, request: CorrectionRequest) -> Correction | None:
+    async def correct(self, request: CorrectionRequest) -> CorrectedStrings | None:
         shown = replace(request, session_id=self._names.local(request.session_id))
         try:
             answer = await self._client.ask(CORRECT_EDIT, shown, timeout_s=self._timeout_s)
@@ -39,7 +39,7 @@ class LspCorrector:
         return correction_of(answer)
 
 
-def correction_of(answer: object) -> Correction | None:
+def correction_of(answer: object) -> CorrectedStrings | None:
     """Decode a proposal of two strings, the first of which is not empty. Any other answer is None."""
     if not isinstance(answer, dict):
         return None
@@ -47,4 +47,4 @@ def correction_of(answer: object) -> Correction | None:
     old, new = proposal.get("old_string"), proposal.get("new_string")
     if not isinstance(old, str) or not isinstance(new, str) or not old:
         return None
-    return Correction(old_string=old, new_string=new)
+    return CorrectedStrings(old_string=old, new_string=new)

@@ -28,7 +28,7 @@ from fileops.model.approval import (
 )
 from fileops.model.requests import CommandRequest
 from fileops.service.hub.names import SessionNames
-from fileops.service.review.queue import Review
+from fileops.service.review.queue import WaitingReview
 from fileops.wire.commands import ConfirmCommandParams
 from fileops.wire.convert import confirm_params
 from fileops.wire.types import AskingSession
@@ -108,7 +108,7 @@ class EditPrompt:
         """Whether the client handles `fileops/confirmEdit`."""
         return self._prompt.confirms
 
-    async def ask(self, review: Review) -> Decision | None:
+    async def ask(self, review: WaitingReview) -> Decision | None:
         """The user's decision; None if there is none. Cancelling the call withdraws the question."""
         question, session = self._names.shown_question(review.asked), review.session
         is_own = self._names.is_own(session.session_id)
@@ -127,7 +127,7 @@ class EditPrompt:
         return await self._prompt.ask(CONFIRM_EDIT, params, lambda answer: edit_decision_of(answer, question), None)
 
 
-def _message(review: Review, *, is_own: bool) -> str:
+def _message(review: WaitingReview, *, is_own: bool) -> str:
     question = review.asked
     diff = cut_diff(question.change.unified, max_lines=MAX_MESSAGE_DIFF_LINES, max_chars=MAX_MESSAGE_DIFF_CHARS)
     title = question.title if is_own else f"{review.session.label}: {question.title}"

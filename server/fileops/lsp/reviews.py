@@ -11,7 +11,7 @@ from fileops.model.review import ClosedReview
 from fileops.ports import Approver
 from fileops.service.hub.names import SessionNames
 from fileops.service.review.client import PersonReviews
-from fileops.service.review.queue import Review, ReviewQueue, ReviewView
+from fileops.service.review.queue import ReviewQueue, ReviewView, WaitingReview
 from fileops.service.review.views import AskingView, ListView
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class ReviewingClient:
         self._prompt = EditPrompt(client, names)
         self._fallback = options.approval_fallback
 
-    def is_own(self, review: Review) -> bool:
+    def is_own(self, review: WaitingReview) -> bool:
         """Whether the review is about an edit of this client."""
         return self._names.is_own(review.session.session_id)
 
@@ -50,10 +50,10 @@ class ReviewingClient:
     def _keeps_list(self) -> bool:
         return self._client.capability("experimental.fileops.reviews") is True
 
-    def _send(self, opened: Sequence[Review], closed: Sequence[ClosedReview]) -> None:
+    def _send(self, opened: Sequence[WaitingReview], closed: Sequence[ClosedReview]) -> None:
         self._client.notify(DID_CHANGE_REVIEWS, did_change_params(opened, closed, self._names))
 
-    async def _ask(self, review: Review) -> Decision | None:
+    async def _ask(self, review: WaitingReview) -> Decision | None:
         if self._own_approver is not None and self.is_own(review):
             question = self._names.shown_question(review.asked)
             if question.files:

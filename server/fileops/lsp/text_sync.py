@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from lsprotocol import types
 
 from fileops.core.uris import path_of
-from fileops.model.documents import DocumentChange, Position
+from fileops.model.documents import DocumentChange, DocumentPosition
 from fileops.ports import DocumentSink
 
 if TYPE_CHECKING:
@@ -158,4 +158,4 @@ def _change_of(change: types.TextDocumentContentChangeEvent) -> DocumentChange:
     if isinstance(change, types.TextDocumentContentChangeWholeDocument):
         return change.text
     start, end = change.range.start, change.range.end
-    return Position(start.line, start.character), Position(end.line, end.character), change.text
+    return DocumentPosition(start.line, start.character), DocumentPosition(end.line, end.character), change.text

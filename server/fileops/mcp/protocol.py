@@ -51,7 +51,7 @@ class Implementation(_Params, frozen=True, kw_only=True):
     name: str
 
 
-class InitializeParams(_Params, frozen=True, kw_only=True):
+class McpInitializeParams(_Params, frozen=True, kw_only=True):
     protocol_version: str
     capabilities: JsonObject = {}
     client_info: Implementation | None = None

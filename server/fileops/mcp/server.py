@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fileops.api.notices import notices_for
-from fileops.api.tools import Answer
+from fileops.api.tools import ToolAnswer
 from fileops.core.presentation.notices import notice_text, rebased_text
 from fileops.mcp import answers, protocol, results, texts
 from fileops.mcp.elicitation import (
@@ -165,7 +165,7 @@ class McpServer:
     def _initialize(self, params: object) -> JsonObject:
         if self._client is not None:
             raise RequestRefused(errors.invalid_request("already initialized"))
-        checked = decode({} if params is None else params, protocol.InitializeParams)
+        checked = decode({} if params is None else params, protocol.McpInitializeParams)
         host = None if checked.client_info is None else checked.client_info.name
         self.names.note_host(host)
         self._client = Peer(is_modern=False, capabilities=checked.capabilities, host=host)
@@ -234,7 +234,7 @@ class McpServer:
             answer = failed(arguments, error, session)
         return results.tool_result(answer.result, path, await self._more(answer))
 
-    async def _more(self, answer: Answer) -> list[str]:
+    async def _more(self, answer: ToolAnswer) -> list[str]:
         """The texts beside the output."""
         result, error = answer.result, answer.error
         has_notices = self._options.notices == "on"

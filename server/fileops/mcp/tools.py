@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from fileops.api import tools
-from fileops.api.tools import Answer
+from fileops.api.tools import ToolAnswer
 from fileops.core.presentation.failures import failure_text
 from fileops.mcp.protocol import JsonObject
 from fileops.model.changes import ChangeKind, ChangeSetResult
@@ -221,7 +221,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     method: str
     arguments: type[Arguments]
-    run: "Callable[[FileOps, ToolCall], Awaitable[Answer]]"
+    run: "Callable[[FileOps, ToolCall], Awaitable[ToolAnswer]]"
     is_read: bool = False
 
     def parse(self, given: object) -> Arguments:
@@ -229,7 +229,7 @@ class Tool(Struct, frozen=True, kw_only=True):
         return decode({} if given is None else given, self.arguments)
 
 
-async def _read(service: "FileOps", call: ToolCall) -> Answer:
+async def _read(service: "FileOps", call: ToolCall) -> ToolAnswer:
     arguments, limit = call.arguments, call.max_output_bytes
     assert isinstance(arguments, ReadArguments)
     params = ReadParams(
@@ -238,7 +238,7 @@ async def _read(service: "FileOps", call: ToolCall) -> Answer:
     return tools.try_read(service, params, limit) or await tools.read(service, params, limit)
 
 
-async def _edit(service: "FileOps", call: ToolCall) -> Answer:
+async def _edit(service: "FileOps", call: ToolCall) -> ToolAnswer:
     arguments = call.arguments
     assert isinstance(arguments, EditArguments)
     params = EditParams(
@@ -251,7 +251,7 @@ async def _edit(service: "FileOps", call: ToolCall) -> Answer:
     return await tools.edit(service, params)
 
 
-async def _multi_edit(service: "FileOps", call: ToolCall) -> Answer:
+async def _multi_edit(service: "FileOps", call: ToolCall) -> ToolAnswer:
     arguments = call.arguments
     assert isinstance(arguments, MultiEditArguments)
     steps = [_step_of(step) for step in arguments.edits]
@@ -259,14 +259,14 @@ async def _multi_edit(service: "FileOps", call: ToolCall) -> Answer:
     return await tools.multi_edit(service, params)
 
 
-async def _write(service: "FileOps", call: ToolCall) -> Answer:
+async def _write(service: "FileOps", call: ToolCall) -> ToolAnswer:
     arguments = call.arguments
     assert isinstance(arguments, WriteArguments)
     params = WriteParams(file_path=arguments.file_path, content=arguments.content, session_id=call.session)
     return await tools.write(service, params)
 
 
-async def _undo(service: "FileOps", call: ToolCall) -> Answer:
+async def _undo(service: "FileOps", call: ToolCall) -> ToolAnswer:
     arguments, session = call.arguments, call.session
     assert isinstance(arguments, UndoArguments)
     path = arguments.file_path
@@ -283,14 +283,14 @@ async def _undo(service: "FileOps", call: ToolCall) -> Answer:
     return await tools.undo(service, UndoParams(edit_id=edit_id, session_id=session))
 
 
-async def _undo_turn(service: "FileOps", session: SessionName, file_path: str | None) -> Answer:
+async def _undo_turn(service: "FileOps", session: SessionName, file_path: str | None) -> ToolAnswer:
     """Undo all that the session did since its last prompt, by tools and by commands."""
     turn_id = await service.rewinds.newest_turn(session)
     paths = None if file_path is None else [file_path]
     return await tools.rewind(service, RewindParams(turn_id=turn_id or "", paths=paths, by_session=session))
 
 
-async def _apply_changes(service: "FileOps", call: ToolCall) -> Answer:
+async def _apply_changes(service: "FileOps", call: ToolCall) -> ToolAnswer:
 
     arguments = call.arguments
     assert isinstance(arguments, ApplyChangesArguments)
@@ -307,7 +307,7 @@ async def _apply_changes(service: "FileOps", call: ToolCall) -> Answer:
     return await tools.apply_changes(service, ApplyChangesParams(changes=changes, session_id=call.session))
 
 
-async def _apply_patch(service: "FileOps", call: ToolCall) -> Answer:
+async def _apply_patch(service: "FileOps", call: ToolCall) -> ToolAnswer:
 
     arguments = call.arguments
     assert isinstance(arguments, ApplyPatchArguments)
@@ -323,7 +323,7 @@ def path_of(arguments: Arguments) -> str | None:
     return None if isinstance(arguments, ApplyChangesArguments | ApplyPatchArguments) else arguments.file_path
 
 
-def failed(arguments: Arguments, error: FileOpsError, session: SessionName) -> Answer:
+def failed(arguments: Arguments, error: FileOpsError, session: SessionName) -> ToolAnswer:
     """The answer to a call that the service did not come to, or did not end."""
     path = path_of(arguments) or ""
     output = failure_text(error, "read" if isinstance(arguments, ReadArguments) else "edit", path)

@@ -169,7 +169,7 @@ class CorrectionRequest(Struct, frozen=True, kw_only=True):
     """Where it was most likely meant. Null if nothing is similar."""
 
 
-class Correction(Struct, frozen=True, kw_only=True):
+class CorrectedStrings(Struct, frozen=True, kw_only=True):
     """The strings that the model proposes instead. `old_string` is not empty."""
 
     old_string: str

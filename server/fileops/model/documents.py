@@ -7,7 +7,7 @@ from msgspec import Struct
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
-class Position(Struct, frozen=True, order=True):
+class DocumentPosition(Struct, frozen=True, order=True):
     """An LSP position: 0-based, `character` in units of the position encoding."""
 
     line: int
@@ -15,14 +15,14 @@ class Position(Struct, frozen=True, order=True):
 
 
 # What an editor reports: a range and its new text, or a whole text. Each applies to the result of the one before.
-DocumentChange = tuple[Position, Position, str] | str
+DocumentChange = tuple[DocumentPosition, DocumentPosition, str] | str
 
 
 class DocumentEdit(Struct, frozen=True):
     """Replace the text between two positions of the document as it is before all edits of the list."""
 
-    start: Position
-    end: Position
+    start: DocumentPosition
+    end: DocumentPosition
     new_text: str
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fileops.model.approval import ApprovalRequest, Correction, CorrectionRequest, Decision
+from fileops.model.approval import ApprovalRequest, CorrectedStrings, CorrectionRequest, Decision
 from fileops.model.documents import BufferEdit, DocumentChange
 from fileops.model.events import Event
 from fileops.model.requests import CommandRequest
@@ -26,7 +26,7 @@ class Corrector(Protocol):
         """Whether the client proposes corrections."""
         ...
 
-    async def correct(self, request: CorrectionRequest) -> Correction | None:
+    async def correct(self, request: CorrectionRequest) -> CorrectedStrings | None:
         """Ask for a proposal; None if there is none in time. Cancelling the call withdraws the request."""
         ...
 

@@ -16,7 +16,7 @@ from fileops.concurrency.delivery import Delivery
 from fileops.rpc import errors, json, messages
 from fileops.rpc.decode import InvalidParams
 from fileops.rpc.errors import MessageId, RequestRefused, RpcError
-from fileops.rpc.messages import Malformed, Notification, Reply, Request
+from fileops.rpc.messages import Malformed, Notification, Reply, RpcRequest
 from fileops.rpc.outgoing import OutgoingRequests, Withdraw
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Connection:
         """Handle one message; raises nothing."""
         self.is_settled = False
         match messages.parse(body):
-            case Request(msg_id, method, params):
+            case RpcRequest(msg_id, method, params):
                 if msg_id in self._tasks:
                     self.refuse(msg_id, errors.invalid_request("a request with this id is in flight"))
                 else:

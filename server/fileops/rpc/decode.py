@@ -53,19 +53,19 @@ def decode(value: object, into: type[T]) -> T:
         raise _worded(str(fault), value, into) from None
 
 
-class _Place:
+class _ParamPlace:
     """A key or an index below another place. The path is joined only for an error, because it may be long."""
 
     __slots__ = ("below", "key")
 
-    def __init__(self, key: str | int, below: "_Place | None") -> None:
+    def __init__(self, key: str | int, below: "_ParamPlace | None") -> None:
         self.key = key
         self.below = below
 
 
 def require_in_range(params: object) -> None:
     """Raises: InvalidParams, if a number is out of range (see json.OUT_OF_RANGE)."""
-    waiting: list[tuple[object, _Place | None]] = [(params, None)]
+    waiting: list[tuple[object, _ParamPlace | None]] = [(params, None)]
     while waiting:
         value, place = waiting.pop()
         if value is OUT_OF_RANGE:
@@ -76,10 +76,10 @@ def require_in_range(params: object) -> None:
             raise fault
         if isinstance(value, dict):
             members = cast("dict[str, object]", value)
-            waiting += [(member, _Place(key, place)) for key, member in members.items()]
+            waiting += [(member, _ParamPlace(key, place)) for key, member in members.items()]
         elif isinstance(value, list):
             items = cast("list[object]", value)
-            waiting += [(item, _Place(index, place)) for index, item in enumerate(items)]
+            waiting += [(item, _ParamPlace(index, place)) for index, item in enumerate(items)]
 
 
 # --- what msgspec is given ------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from fileops.rpc.decode import InvalidParams, require_in_range
 from fileops.rpc.errors import MessageId, RpcError
 
 
-class Request(Struct, frozen=True):
+class RpcRequest(Struct, frozen=True):
     msg_id: MessageId
     method: str
     params: object
@@ -32,7 +32,7 @@ class Malformed(Struct, frozen=True):
     error: RpcError
 
 
-def parse(body: bytes) -> Request | Notification | Reply | Malformed:
+def parse(body: bytes) -> RpcRequest | Notification | Reply | Malformed:
     """Parse a message; raises nothing. Absent params and null are both None."""
     try:
         message = json.loads(body)
@@ -44,11 +44,11 @@ def parse(body: bytes) -> Request | Notification | Reply | Malformed:
 
 
 def _without_numbers_out_of_range(
-    parsed: Request | Notification | Reply | Malformed, reason: str
-) -> Request | Notification | Reply | Malformed:
+    parsed: RpcRequest | Notification | Reply | Malformed, reason: str
+) -> RpcRequest | Notification | Reply | Malformed:
     """Replace a message that contains such a number, so that it is answered and not handled."""
     match parsed:
-        case Request(msg_id, _, params):
+        case RpcRequest(msg_id, _, params):
             try:
                 require_in_range(params)
             except InvalidParams as fault:
@@ -65,7 +65,7 @@ def _without_numbers_out_of_range(
     return parsed
 
 
-def _classified(message: object) -> Request | Notification | Reply | Malformed:
+def _classified(message: object) -> RpcRequest | Notification | Reply | Malformed:
     if not isinstance(message, dict):
         what = "batches are not supported" if isinstance(message, list) else "a message is an object"
         return Malformed(None, errors.invalid_request(what))
@@ -77,7 +77,7 @@ def _classified(message: object) -> Request | Notification | Reply | Malformed:
     return Malformed(None, errors.invalid_request("neither a method nor a result"))
 
 
-def _call(message: dict[str, object]) -> Request | Notification | Malformed:
+def _call(message: dict[str, object]) -> RpcRequest | Notification | Malformed:
     method, raw_id = message["method"], message.get("id")
     msg_id = raw_id if isinstance(raw_id, str | int) and not isinstance(raw_id, bool) else None
     if message.get("jsonrpc") != "2.0":
@@ -88,4 +88,4 @@ def _call(message: dict[str, object]) -> Request | Notification | Malformed:
         return Notification(method, message.get("params"))
     if msg_id is None:
         return Malformed(None, errors.invalid_request("id must be a string or an integer"))
-    return Request(msg_id, method, message.get("params"))
+    return RpcRequest(msg_id, method, message.get("params"))

@@ -27,7 +27,7 @@ class Ended(Struct, frozen=True):
     is_closed: bool = True  # whether the service's threads have ended
 
 
-class Session(Protocol):
+class ServedSession(Protocol):
     """One client, served from its first message to its last."""
 
     async def serve(self) -> Ended:
@@ -39,7 +39,7 @@ class Session(Protocol):
         ...
 
 
-def serve_standard_io(session: Callable[[int, int], Session]) -> int:
+def serve_standard_io(session: Callable[[int, int], ServedSession]) -> int:
     """Serve one client on stdin and stdout; returns the exit status.
 
     Args: session: makes the session on the event loop, from the descriptors to read and to write.
@@ -52,7 +52,7 @@ def serve_standard_io(session: Callable[[int, int], Session]) -> int:
     return asyncio.run(_serve(session, for_reading, for_writing))
 
 
-async def _serve(make_session: Callable[[int, int], Session], for_reading: int, for_writing: int) -> int:
+async def _serve(make_session: Callable[[int, int], ServedSession], for_reading: int, for_writing: int) -> int:
     session = make_session(for_reading, for_writing)
     signals = Signals(asyncio.get_running_loop(), lambda number: session.end(128 + number, f"signal {number}"))
     ended = await session.serve()

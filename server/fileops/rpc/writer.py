@@ -74,9 +74,9 @@ class FrameWriter:
         self._n_held_bytes += len(frame)
         return self._n_held_bytes <= _MAX_HELD_BYTES or self._put_held()
 
-    def batch(self) -> "_Batch":
+    def batch(self) -> "_WriteBatch":
         """Join what is written inside; it is written at the end, or when it exceeds a limit."""
-        return _Batch(self)
+        return _WriteBatch(self)
 
     def hold(self) -> bool:
         """Begin to join what is written, until `put_all`. False if that has begun already."""
@@ -185,7 +185,7 @@ class FrameWriter:
                 select.select([], [self._fd], [])
 
 
-class _Batch:
+class _WriteBatch:
     """See FrameWriter.batch. A class, because it is faster than a generator, and each notification takes one."""
 
     __slots__ = ("_is_outermost", "_writer")

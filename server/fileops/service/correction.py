@@ -1,4 +1,4 @@
-"""Correction of an edit by its client, whose own model may propose other strings.
+"""CorrectedStrings of an edit by its client, whose own model may propose other strings.
 
 The proposed text has to occur in the file exactly, like any other; if it does not, the edit fails as it would have
 without a question. Nothing is locked during the question.
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fileops.core.matching.exact import EXACT
 from fileops.core.presentation.failures import failure_message
-from fileops.model.approval import Correction, CorrectionRequest
+from fileops.model.approval import CorrectedStrings, CorrectionRequest
 from fileops.model.errors import FileOpsError, NoMatch
 from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
@@ -45,7 +45,7 @@ def unmatched(request: EditRequest, error: NoMatch, failed: EditResult) -> Needs
     return NeedsCorrection(error=error, question=question, failed=failed)
 
 
-def with_proposal(request: EditRequest, error: NoMatch, proposal: Correction) -> EditRequest:
+def with_proposal(request: EditRequest, error: NoMatch, proposal: CorrectedStrings) -> EditRequest:
     """The request with the proposed strings; it keeps the failure of the caller's."""
     edits = list(request.edits)
     edits[error.edit_index] = replace(

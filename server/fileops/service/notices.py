@@ -26,7 +26,7 @@ _Report = tuple[bytes | None, Stamp | None]  # digest and stamp of the content r
 _Reported = dict[str, _Report]  # by canonical path
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class FoundNotices(Struct, frozen=True, kw_only=True):
     """What there is to report with one result. waiting: canonical paths of all files that changed."""
 
     about: ForeignChange | None
@@ -34,7 +34,7 @@ class Found(Struct, frozen=True, kw_only=True):
     waiting: frozenset[str]
 
 
-_NOTHING = Found(about=None, others=(), waiting=frozenset())
+_NOTHING = FoundNotices(about=None, others=(), waiting=frozenset())
 
 
 class NoticeBoard:
@@ -49,13 +49,13 @@ class NoticeBoard:
         self._moves_base = moves_base
         self._reported: dict[SessionName, _Reported] = {}
 
-    def find_at_once(self, session_id: SessionName) -> Found | None:
+    def find_at_once(self, session_id: SessionName) -> FoundNotices | None:
         """As `find`, without a worker thread: nothing, if it is known at once that there is nothing to report."""
         return _NOTHING if self._freshness.is_known_current(session_id) else None
 
     def find(
         self, session_id: SessionName, about: str | None, may_read: Callable[[str], bool], without: str | None = None
-    ) -> Found:
+    ) -> FoundNotices:
         """Look at the files. Call it in a worker thread.
 
         about: a path as the session gave it; what changed there is found even if it was reported before. may_read:
@@ -75,7 +75,7 @@ class NoticeBoard:
                 if change is not None and (path not in reported or reported[path][0] != change.digest):
                     yield change
 
-        return Found(
+        return FoundNotices(
             about=None if path_about is None else changes.at(session_id, path_about),
             others=tuple(islice(unreported(), MAX_FILES)),
             waiting=frozenset(waiting),
@@ -88,7 +88,9 @@ class NoticeBoard:
         stamp = reported[path][1]
         return stamp is not None and stamp == self._freshness.foreign_changes.stamp_at(path)
 
-    def report(self, session_id: SessionName, found: Found, *, is_whole: bool = False, n_used: int = 0) -> Notices:
+    def report(
+        self, session_id: SessionName, found: FoundNotices, *, is_whole: bool = False, n_used: int = 0
+    ) -> Notices:
         """Return the notices of a result that is sent next. is_whole: it has the whole diff of `about` anyway.
 
         n_used: characters of the result that are not its own output; the notices have what is left of MAX_CHARS.

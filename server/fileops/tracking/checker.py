@@ -13,8 +13,8 @@ from fileops.core.stamps import same_stamp
 from fileops.core.tracker import (
     FRESH,
     NEEDS_CONTENT,
+    FileObservation,
     FreshnessMode,
-    Observation,
     ReadRecord,
     assess,
     fault_of,
@@ -91,7 +91,7 @@ class FreshnessChecker:
     def _is_by_content(self, path: str, records: dict[SessionName, ReadRecord]) -> bool:
         return self._is_open(path) or any(record.source == "buffer" for record in records.values())
 
-    def _publish(self, path: str, records: dict[SessionName, ReadRecord], observation: Observation) -> Checked:
+    def _publish(self, path: str, records: dict[SessionName, ReadRecord], observation: FileObservation) -> Checked:
         """Judge the records by what was observed, and enter the verdicts."""
         snapshot = observation.snapshot
         source = "buffer" if snapshot is not None and snapshot.is_typed else "external"
@@ -104,7 +104,7 @@ class FreshnessChecker:
         is_overtaken = self._registry.apply_verdicts(path, verdicts, stamp, observation.taken_ns, source)
         return Checked(is_observed=True, stamp=stamp, is_due_again=is_overtaken)
 
-    def _fault(self, record: ReadRecord, observation: Observation) -> StaleReason | None:
+    def _fault(self, record: ReadRecord, observation: FileObservation) -> StaleReason | None:
         """Why the record is stale; None if it is fresh."""
         if observation.snapshot is None:
             return fault_of(record, observation, self._mode)
@@ -112,7 +112,7 @@ class FreshnessChecker:
 
     # --- observing -------------------------------------------------------------------------------------------
 
-    def _observe(self, path: str, records: dict[SessionName, ReadRecord]) -> Observation | None:
+    def _observe(self, path: str, records: dict[SessionName, ReadRecord]) -> FileObservation | None:
         """What is at the path now, with as much of it as the records need; None if the system does not let us see."""
         if self._is_by_content(path, records):
             return self._observe_content(path)
@@ -121,38 +121,38 @@ class FreshnessChecker:
             return self._observe_digest(path)
         return observation
 
-    def _is_worth_reading(self, record: ReadRecord, observation: Observation) -> bool:
+    def _is_worth_reading(self, record: ReadRecord, observation: FileObservation) -> bool:
         is_small = record.stamp.size_bytes <= MAX_RACY_BYTES
         return verdict_on(record, observation, self._mode) == NEEDS_CONTENT and (
             record.stamp != observation.stamp or is_small
         )
 
-    def _observe_stamp(self, path: str) -> Observation | None:
+    def _observe_stamp(self, path: str) -> FileObservation | None:
         taken_ns = self._clock.time_ns()
         try:
-            return Observation(stamp=self._fs.stat(path), taken_ns=taken_ns)
+            return FileObservation(stamp=self._fs.stat(path), taken_ns=taken_ns)
         except _NO_FILE:
-            return Observation(stamp=None, taken_ns=taken_ns, reason="replaced")
+            return FileObservation(stamp=None, taken_ns=taken_ns, reason="replaced")
         except FileOpsError:
             return None
 
-    def _observe_digest(self, path: str) -> Observation | None:
+    def _observe_digest(self, path: str) -> FileObservation | None:
         digest = Hasher()
         try:
             with self._fs.open(path) as stream:
                 digest.update_from(stream.read)
-                return Observation(stamp=stream.stamp, taken_ns=stream.taken_ns, digest=digest.digest())
+                return FileObservation(stamp=stream.stamp, taken_ns=stream.taken_ns, digest=digest.digest())
         except (FileOpsError, PathMoved):
             return self._observe_absence(path)
 
-    def _observe_content(self, path: str) -> Observation | None:
+    def _observe_content(self, path: str) -> FileObservation | None:
         try:
             snapshot = self._fs.read(path)
         except (FileOpsError, PathMoved):
             return self._observe_absence(path)
-        return Observation(stamp=snapshot.stamp, taken_ns=snapshot.taken_ns, snapshot=snapshot)
+        return FileObservation(stamp=snapshot.stamp, taken_ns=snapshot.taken_ns, snapshot=snapshot)
 
-    def _observe_absence(self, path: str) -> Observation | None:
+    def _observe_absence(self, path: str) -> FileObservation | None:
         """After a failed read: an observation if there is no file, None if there is one."""
         observation = self._observe_stamp(path)
         return observation if observation is not None and observation.stamp is None else None

@@ -106,7 +106,7 @@ class ObserverStreams:
         return observer is not None and observer.is_alive()
 
 
-class _Subscription:
+class _ObserverSubscription:
     """The watches of one who is notified. `add` and `remove` may wait for the Observer's threads."""
 
     def __init__(self, streams: ObserverStreams) -> None:
@@ -178,7 +178,7 @@ class _Subscription:
         raise NotImplementedError
 
 
-class ObserverWatch(_Subscription):
+class ObserverWatch(_ObserverSubscription):
     """The watches of a monitor, see ports.DirectoryWatch."""
 
     def __init__(self, streams: ObserverStreams, on_hint: OnHint, on_lost: OnLost) -> None:
@@ -196,7 +196,7 @@ class ObserverWatch(_Subscription):
         self._on_lost(folder)
 
 
-class ObserverEvents(_Subscription):
+class ObserverEvents(_ObserverSubscription):
     """The watches of the recorder, see ports.EventStream."""
 
     has_barrier = False

@@ -10,10 +10,12 @@ from contract.recording import RecordingHooks
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.lsp.converter import to_json
 from fileops.lsp.workspace_edit import LspEditor
-from fileops.model.documents import BufferEdit, DocumentEdit, Position
+from fileops.model.documents import BufferEdit, DocumentEdit, DocumentPosition
 from fileops.model.errors import ApplyRefused
 
-EDIT = BufferEdit(uri="file:///w/f", version=7, edits=(DocumentEdit(Position(0, 1), Position(0, 2), "x"),))
+EDIT = BufferEdit(
+    uri="file:///w/f", version=7, edits=(DocumentEdit(DocumentPosition(0, 1), DocumentPosition(0, 2), "x"),)
+)
 CAN_APPLY = {"workspace.applyEdit": True, "workspace.workspaceEdit.documentChanges": True}
 
 

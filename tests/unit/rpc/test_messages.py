@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fileops.rpc.messages import Malformed, Notification, Reply, Request, parse
+from fileops.rpc.messages import Malformed, Notification, Reply, RpcRequest, parse
 
 Values = st.SearchStrategy[object]
 scalars: Values = (
@@ -27,7 +27,7 @@ members: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries(
 
 @given(st.binary())
 def test_any_bytes_are_classified(body: bytes) -> None:
-    assert isinstance(parse(body), Request | Notification | Reply | Malformed)
+    assert isinstance(parse(body), RpcRequest | Notification | Reply | Malformed)
 
 
 # R-RPC-1, R-RPC-2
@@ -37,7 +37,7 @@ def test_any_object_is_classified_by_its_members(message: dict[str, object]) -> 
     msg_id = message.get("id")
     good_id = isinstance(msg_id, str | int) and not isinstance(msg_id, bool)
     match parsed:
-        case Request():
+        case RpcRequest():
             assert good_id
             assert (parsed.msg_id, parsed.method) == (msg_id, message["method"])
         case Notification():

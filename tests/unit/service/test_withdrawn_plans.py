@@ -9,7 +9,7 @@ import pytest
 from fileops.core import plan as core_edit
 from fileops.core.matching.exact import STRATEGIES
 from fileops.core.matching.normalized import NormalizedText
-from fileops.core.matching.strategies import MAX_PLACES, FinderStrategy, Place
+from fileops.core.matching.strategies import MAX_PLACES, FinderStrategy, MatchPlace
 from fileops.core.pausing import N_BETWEEN
 from fileops.core.text import detect_format
 from fileops.model.edits import Edit
@@ -77,14 +77,14 @@ async def test_cancel_of_an_edit_stops_the_planning_thread(monkeypatch: pytest.M
     has_begun, is_cancelled = threading.Event(), threading.Event()
     n_found = 0
 
-    def find(body: NormalizedText, edit: Edit) -> Iterator[Place]:
+    def find(body: NormalizedText, edit: Edit) -> Iterator[MatchPlace]:
         nonlocal n_found
         for at in range(len(body.data)):
             n_found += 1
             if n_found == 100:
                 has_begun.set()
                 assert is_cancelled.wait(PATIENCE_S)
-            yield Place(at, at, edit.new_string)
+            yield MatchPlace(at, at, edit.new_string)
 
     monkeypatch.setitem(STRATEGIES, "watched", FinderStrategy("watched", find))
     bench = Workbench()

@@ -42,7 +42,7 @@ _PLAIN = str.maketrans({char: group[0] for group in _LOOKALIKES for char in grou
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "`": "`", "\\": "\\", "\n": "\n"}
 
 
-class _Found(Struct, frozen=True, kw_only=True):
+class _FoundText(Struct, frozen=True, kw_only=True):
     """Characters [start, end) of the decoded content, and their replacement."""
 
     start: int
@@ -75,16 +75,16 @@ def correct(content: Text, edit: Edit) -> Step | None:
 # A regular expression made from the caller's text would be tried at every place, with the interpreter's lock held.
 
 
-def _by_line_ends(content: str, edit: Edit) -> _Found | None:
+def _by_line_ends(content: str, edit: Edit) -> _FoundText | None:
     seen, wanted = _NEWLINES.sub("\n", content), _NEWLINES.sub("\n", edit.old_string)
     start = _only(f"{seen}\n" if wanted.endswith("\n") else seen, wanted)  # the last line may lack a newline
     if start < 0:
         return None
     found = _in_original(content, start, min(start + len(wanted), len(seen)))
-    return _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
+    return _FoundText(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
 
 
-def _by_escapes(content: str, edit: Edit) -> _Found | None:
+def _by_escapes(content: str, edit: Edit) -> _FoundText | None:
     old, new = to_lf(_unescaped(edit.old_string)), _unescaped(edit.new_string)
     if old in {to_lf(edit.old_string), to_lf(new)}:
         return None
@@ -92,10 +92,10 @@ def _by_escapes(content: str, edit: Edit) -> _Found | None:
     if start < 0:
         return None
     found = _in_original(content, start, start + len(old))
-    return _Found(start=found[0], end=found[1], new=new)
+    return _FoundText(start=found[0], end=found[1], new=new)
 
 
-def _by_trailing_blanks(content: str, edit: Edit) -> _Found | None:
+def _by_trailing_blanks(content: str, edit: Edit) -> _FoundText | None:
     lines = _Lines(content)
     seen = "\n".join(line.rstrip(" \t") for line in lines.bodies)
     wanted = "\n".join(line.rstrip(" \t\r") for line in edit.old_string.split("\n"))
@@ -109,10 +109,10 @@ def _by_trailing_blanks(content: str, edit: Edit) -> _Found | None:
     found_start = lines.begin(first) + start - seen.rfind("\n", 0, start) - 1
     in_last = len(lines.bodies[last]) if to_line_end else end - seen.rfind("\n", 0, end) - 1
     found = found_start, lines.begin(last) + in_last
-    return _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
+    return _FoundText(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
 
 
-def _by_indentation(content: str, edit: Edit) -> _Found | None:
+def _by_indentation(content: str, edit: Edit) -> _FoundText | None:
     """Match whole lines only."""
     lines, old_lines = _Lines(content), to_lf(edit.old_string).split("\n")
     seen = "\n" + "\n".join(line.lstrip(" \t") for line in lines.bodies)
@@ -128,20 +128,20 @@ def _by_indentation(content: str, edit: Edit) -> _Found | None:
         if all(change(old) == present for old, present in zip(old_lines, file_lines, strict=True) if old.strip()):
             new = "\n".join(change(line) if line.strip() else line for line in edit.new_string.split("\n"))
             end = lines.begin(last) + (0 if has_end else len(lines.bodies[last]))
-            return _Found(start=lines.begin(first), end=end, new=new)
+            return _FoundText(start=lines.begin(first), end=end, new=new)
     return None
 
 
-def _by_lookalikes(content: str, edit: Edit) -> _Found | None:
+def _by_lookalikes(content: str, edit: Edit) -> _FoundText | None:
     wanted = to_plain(to_lf(edit.old_string))
     start = _only(to_plain(to_lf(content)), wanted)
     if start < 0:
         return None
     found = _in_original(content, start, start + len(wanted))
-    return _Found(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
+    return _FoundText(start=found[0], end=found[1], new=_as_it_was(content, found, edit))
 
 
-_TIERS: dict[Tier, Callable[[str, Edit], _Found | None]] = {
+_TIERS: dict[Tier, Callable[[str, Edit], _FoundText | None]] = {
     "line_ends": _by_line_ends,
     "escapes": _by_escapes,
     "trailing_blanks": _by_trailing_blanks,
@@ -235,7 +235,7 @@ def _errors(fmt: TextFormat) -> str:
     return "surrogateescape" if fmt.encoding == "utf-8" else "surrogatepass"
 
 
-def _step(content: Text, decoded: str, found: _Found, tier: Tier) -> Step:
+def _step(content: Text, decoded: str, found: _FoundText, tier: Tier) -> Step:
     fmt = content.format
 
     def encoded(part: str) -> bytes:

@@ -29,7 +29,7 @@ _TOO_MANY = f"it finds {MAX_PLACES:,} places or more"
 _ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)  # text quoted by \Q has no escapes
 
 
-class Place(Struct, frozen=True):
+class MatchPlace(Struct, frozen=True):
     """Bytes [start, end) of the body, and the text that replaces them."""
 
     start: int
@@ -37,7 +37,7 @@ class Place(Struct, frozen=True):
     new: str
 
 
-Finder = Callable[[NormalizedText, Edit], Iterable[Place]]
+Finder = Callable[[NormalizedText, Edit], Iterable[MatchPlace]]
 
 
 class FinderStrategy(Struct, frozen=True):
@@ -69,7 +69,7 @@ class FinderStrategy(Struct, frozen=True):
         together = coalesced(text.data, splices, check)
         return Step(splices=together, n_replacements=len(places), match=self.name, match_lines=lines)
 
-    def _bounded(self, body: NormalizedText, edit: Edit) -> Iterator[Place]:
+    def _bounded(self, body: NormalizedText, edit: Edit) -> Iterator[MatchPlace]:
         """Yield the places. Raises: StrategyFailed if they are too many or too long, and the errors of the finder."""
         n_grown = 0
         for number, place in enumerate(self.find(body, edit), 1):
@@ -100,7 +100,7 @@ def _lines_at(text: Text, offsets: Sequence[int]) -> tuple[int, ...]:
 # --- regex ------------------------------------------------------------------------------------------------------
 
 
-def find_regex(body: NormalizedText, edit: Edit) -> Iterable[Place]:
+def find_regex(body: NormalizedText, edit: Edit) -> Iterable[MatchPlace]:
     r"""Find an RE2 pattern. `new_string` may refer to groups: `\1`, `\g<name>`; `\\` is a backslash."""
     import re2  # a compiled extension, loaded at the first use
 
@@ -131,7 +131,7 @@ def find_regex(body: NormalizedText, edit: Edit) -> Iterable[Place]:
         n_referred = sum(stop - begin for begin, stop in map(found.span, referred))
         require_bounded_growth(REGEX, n_literal + n_referred - end + start)  # before it is made
         groups = {number: _shown(found.group(number)) for number in set(referred)}
-        yield Place(start, end, "".join(groups[part] if isinstance(part, int) else part for part in template))
+        yield MatchPlace(start, end, "".join(groups[part] if isinstance(part, int) else part for part in template))
 
 
 def _shown(group: bytes | None) -> str:
@@ -163,7 +163,7 @@ def _text_of(words: object) -> str:
 # --- block ------------------------------------------------------------------------------------------------------
 
 
-def find_block(body: NormalizedText, edit: Edit) -> Iterable[Place]:
+def find_block(body: NormalizedText, edit: Edit) -> Iterable[MatchPlace]:
     """Find blocks: from a line equal to the first of `old_string` to the next one equal to its last, both included.
 
     Blanks around a line do not count. The other lines of `old_string` are ignored. The newline of the last line
@@ -186,7 +186,7 @@ def find_block(body: NormalizedText, edit: Edit) -> Iterable[Place]:
                 continue
         if opened is not None and read == last:
             block_end = min(at + len(line) + has_newline, len(body.data))
-            yield Place(opened, block_end, edit.new_string)
+            yield MatchPlace(opened, block_end, edit.new_string)
             opened = None
         at += len(line) + 1
 
@@ -205,7 +205,7 @@ class StrategyPlugin(Protocol):
 def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStrategy:
     """Return the strategy of a plugin. `load` is called at the first use; any error becomes StrategyFailed."""
 
-    def find(body: NormalizedText, edit: Edit) -> Iterable[Place]:
+    def find(body: NormalizedText, edit: Edit) -> Iterable[MatchPlace]:
         errors = "surrogateescape" if body.source.format.encoding == "utf-8" else "surrogatepass"
         text = body.data.decode("utf-8", errors)
         try:
@@ -225,7 +225,7 @@ def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStra
                 raise StrategyFailed(strategy=name, reason="its places overlap or lie outside the text")
             start_byte = at_byte + len(text[at_char:start].encode("utf-8", errors))
             at_char, at_byte = end, start_byte + len(text[start:end].encode("utf-8", errors))
-            yield Place(start_byte, at_byte, new)
+            yield MatchPlace(start_byte, at_byte, new)
 
     return FinderStrategy(name, find)
 

@@ -28,7 +28,7 @@ from fileops.model.edits import Span, Splice
 from fileops.model.files import TextFormat
 
 
-class Rebased(Struct, frozen=True, kw_only=True):
+class RebasedSplices(Struct, frozen=True, kw_only=True):
     """The rebased splices, over the present content.
 
     conflicts: places in that content that both sides changed, in order; if there are any, do not apply the splices.
@@ -40,17 +40,17 @@ class Rebased(Struct, frozen=True, kw_only=True):
     later: tuple[Splice, ...] = ()
 
 
-def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> Rebased:
+def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> RebasedSplices:
     """Translate splices over `base` to splices over `present`."""
     fmt = detect_format(base)
     wanted = minimal(splices, base, fmt)
     if base == present:
-        return Rebased(splices=wanted)
+        return RebasedSplices(splices=wanted)
     target = splicing.apply(base, wanted)
     if present == target:
-        return Rebased(splices=())
+        return RebasedSplices(splices=())
     if detect_format(present).encoding != fmt.encoding:
-        return Rebased(splices=(), conflicts=(Span(0, len(present)),))
+        return RebasedSplices(splices=(), conflicts=(Span(0, len(present)),))
     wanted = _settled(wanted, base, fmt)
     since = _settled(splices_between(base, present, fmt), base, fmt)
     return _merged(wanted, since, base, target, present, fmt)
@@ -190,7 +190,7 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 
 def _merged(
     wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
-) -> Rebased:
+) -> RebasedSplices:
     """Merge `wanted`, which leads from base to target, and `since`, from base to present. Both are settled."""
     # growth[n]: by how much a place after their first n changes is further down in present than in base.
     growth = list(accumulate((len(change.new) - change.end + change.start for change in since), initial=0))
@@ -248,7 +248,9 @@ def _merged(
 
     # Case 5.
     conflicts = sorted(conflicts, key=lambda place: place.start) or _glued(result, present, fmt)
-    return Rebased(splices=tuple(result), conflicts=tuple(conflicts), later=tuple(change for change, _ in unmade))
+    return RebasedSplices(
+        splices=tuple(result), conflicts=tuple(conflicts), later=tuple(change for change, _ in unmade)
+    )
 
 
 def _typed_words(since: Sequence[Splice], made: set[int], base: bytes, fmt: TextFormat) -> list[set[bytes]]:

@@ -29,10 +29,10 @@ def parse(source: Source, first: int) -> tuple[FilePatch, ...]:
     last = next(index for index in range(len(source.lines) - 1, first - 1, -1) if source.lines[index].strip())
     if source.lines[last].strip() == END:
         source.lines[last] = END  # else an indented one would be a line of the last hunk
-    return _Parser(source, first + 1).files()
+    return _DialectParser(source, first + 1).files()
 
 
-class _Parser:
+class _DialectParser:
     """Reads the lines of one patch from top to bottom. `_at` is the index of the next one."""
 
     def __init__(self, source: Source, at: int) -> None:

@@ -40,7 +40,7 @@ _OTHER = "\0"  # the character of a line that no hunk has
 _CLOSING = tuple("()[]{}")  # a line that begins with one continues the part of the file above it
 
 
-class _Place(Struct, frozen=True):
+class _HunkPlace(Struct, frozen=True):
     """Lines [start, end) of the file, 0-based, which a hunk keeps and removes, and how they matched."""
 
     start: int
@@ -64,10 +64,10 @@ def plan_hunks(
     """
     text = Text(data=snapshot.data, format=fmt)
     hunks = _without_foreign_returns(hunks, text)
-    lines = _Lines(text, hunks)
+    lines = _HunkLines(text, hunks)
     finder = _Finder(lines, hunks)
     splices: list[Splice] = []
-    places: list[_Place] = []
+    places: list[_HunkPlace] = []
     reached = 0
     for index, hunk in enumerate(hunks):
         check()
@@ -130,7 +130,7 @@ def _without_foreign_returns(hunks: Sequence[PatchHunk], text: Text) -> Sequence
     ]
 
 
-class _Lines:
+class _HunkLines:
     """The lines of a file, and how the lines of hunks are written in it.
 
     bodies: the decoded lines without their ends. starts: the offset of each line, and that of the end. has_returns:
@@ -204,7 +204,7 @@ def _decoded(body: bytes, fmt: TextFormat) -> str:
 class _Finder:
     """Finds the places of all hunks of a file. In each tier the file's lines are one text with a character for each."""
 
-    def __init__(self, lines: _Lines, hunks: Sequence[PatchHunk]) -> None:
+    def __init__(self, lines: _HunkLines, hunks: Sequence[PatchHunk]) -> None:
         self._lines = lines
         self._hunks = hunks
         self._work = 0
@@ -215,7 +215,7 @@ class _Finder:
             ("lookalikes", lambda: self._plain),
         )
 
-    def place(self, index: int, reached: int) -> _Place:
+    def place(self, index: int, reached: int) -> _HunkPlace:
         """The only place of a hunk from line `reached` on.
 
         Raises: HunkNotFound, HunkAmbiguous, InvalidPatch.
@@ -233,11 +233,11 @@ class _Finder:
             anchors_found = max(anchors_found, n_found)
             starts = self._starts(coded, index, hunk, regions)
             if len(starts) == 1:
-                place = _Place(starts[0], starts[0] + n_lines, match)
+                place = _HunkPlace(starts[0], starts[0] + n_lines, match)
                 return (
                     place
                     if match != EXACT or not self._differs_in_ends(place)
-                    else _Place(place.start, place.end, "newline")
+                    else _HunkPlace(place.start, place.end, "newline")
                 )
             if starts:
                 raise HunkAmbiguous(
@@ -251,14 +251,14 @@ class _Finder:
 
     # --- places ------------------------------------------------------------------------------------------------
 
-    def _place_of_addition(self, hunk: PatchHunk) -> _Place:
+    def _place_of_addition(self, hunk: PatchHunk) -> _HunkPlace:
         """The end of the file, where the dialect puts lines without context. A unified diff does not say it so."""
         n_lines = len(self._lines)
         if hunk.old_start is not None and n_lines:
             raise InvalidPatch(
                 line=hunk.at, reason="the hunk only adds lines and has no context; make the diff with context lines"
             )
-        return _Place(n_lines, n_lines, EXACT)
+        return _HunkPlace(n_lines, n_lines, EXACT)
 
     def _starts(
         self, coded: "_Coded", index: int, hunk: PatchHunk, regions: Sequence[tuple[int, int]]
@@ -318,7 +318,7 @@ class _Finder:
         self._scope_ends[at] = end
         return end
 
-    def _differs_in_ends(self, place: _Place) -> bool:
+    def _differs_in_ends(self, place: _HunkPlace) -> bool:
         """Whether the file has CRLF at the place, and the patch does not say so."""
         return not self._lines.has_returns and any(self._lines.has_crlf[place.start : place.end])
 
@@ -358,7 +358,7 @@ class _Coded:
     of the file, 0-based, that read like an anchor of a hunk, blanks at both ends aside.
     """
 
-    def __init__(self, lines: _Lines, hunks: Sequence[PatchHunk], normalized: Callable[[str], str]) -> None:
+    def __init__(self, lines: _HunkLines, hunks: Sequence[PatchHunk], normalized: Callable[[str], str]) -> None:
         self.normalized = normalized
         codes: dict[str, str] = {}
         self.patterns: list[str] = []

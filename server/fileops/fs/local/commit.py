@@ -18,7 +18,7 @@ from fileops.fs.local.commit_checks import CommitChecks, Written, own_status
 from fileops.fs.local.directories import NO_PLACE, require_room_for_temp
 from fileops.fs.local.metadata import MODE_REFUSED, carry_flags, copy_metadata
 from fileops.fs.local.own_files import new_name, release
-from fileops.fs.local.write_target import Target, inode_of
+from fileops.fs.local.write_target import WriteTarget, inode_of
 from fileops.model.errors import AlreadyExists
 from fileops.model.files import CommitReport
 from fileops.model.internal_errors import Stale
@@ -36,7 +36,9 @@ class CannotReplaceError(Exception):
     """A rename would lose metadata or is impossible. Nothing changed. `args` has the reason."""
 
 
-def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChecks, *, is_contested: bool) -> Written:
+def replace_by_rename(
+    target: WriteTarget, old: bytes, new: bytes, checks: CommitChecks, *, is_contested: bool
+) -> Written:
     """Write a temp file and rename it over the target.
 
     is_contested: another process is writing this file. Then the two files are exchanged and the old one is compared
@@ -78,7 +80,7 @@ def replace_by_rename(target: Target, old: bytes, new: bytes, checks: CommitChec
         return Written(status, report)
 
 
-def fill_replacement(temp: "TempFile", target: Target, new: bytes, mode: int) -> tuple[os.stat_result, bool]:
+def fill_replacement(temp: "TempFile", target: WriteTarget, new: bytes, mode: int) -> tuple[os.stat_result, bool]:
     """Make the temp file what the target is to become: its content and this mode, and the target's other metadata.
 
     Returns its status, and whether it was synced. Raises: CannotReplaceError, OSError.
@@ -95,7 +97,7 @@ def fill_replacement(temp: "TempFile", target: Target, new: bytes, mode: int) ->
     return written, is_synced
 
 
-def _rename_over(target: Target, temp: "TempFile") -> None:
+def _rename_over(target: WriteTarget, temp: "TempFile") -> None:
     current = os.stat(target.name, dir_fd=target.dir_fd, follow_symlinks=False)
     if not os.path.samestat(current, target.status):  # as late as possible after the compare
         raise Stale(path=target.path)
@@ -125,7 +127,7 @@ def create(dir_fd: int, name: str, data: bytes, checks: CommitChecks) -> Written
         return Written(status, _report("create", dir_fd, is_synced=is_synced))
 
 
-def remove(target: Target, checks: CommitChecks) -> CommitReport:
+def remove(target: WriteTarget, checks: CommitChecks) -> CommitReport:
     checks.require_unchanged()
     checks.before()
     os.unlink(target.name, dir_fd=target.dir_fd)
@@ -181,7 +183,7 @@ def _status_by_name(name: str, dir_fd: int, data: bytes) -> os.stat_result | Non
         descriptors.close(fd)
 
 
-def _knows_links(target: Target) -> bool:
+def _knows_links(target: WriteTarget) -> bool:
     """Return whether the filesystem counts links. One in user space that does not reports 1 even for folders."""
     is_counted = target.status.st_nlink != 1 or os.fstat(target.dir_fd).st_nlink != 1
     return is_counted or syscalls.kind_of_filesystem(target.fd) != "other"
@@ -223,7 +225,7 @@ def _report(method: Literal["swap", "create"], dir_fd: int, *, is_synced: bool) 
 # unchanged.
 
 
-def _try_exchange(target: Target, name: str, fd: int, old: bytes) -> bool:
+def _try_exchange(target: WriteTarget, name: str, fd: int, old: bytes) -> bool:
     """Put the new file (`name`, open as `fd`) in place; `name` then names the old one.
 
     Returns False if the filesystem cannot; then nothing happened. Raises: Stale, after a foreign write was restored;
@@ -240,7 +242,7 @@ def _try_exchange(target: Target, name: str, fd: int, old: bytes) -> bool:
     return True
 
 
-def _verify_after_sync(target: Target, name: str, fd: int, old: bytes, new: bytes) -> None:
+def _verify_after_sync(target: WriteTarget, name: str, fd: int, old: bytes, new: bytes) -> None:
     """Restore the old file if a process that had it open wrote into it after the exchange. Raises: Stale.
 
     If a process has also written into the new file, that write is the later one, and the new file stays.
@@ -250,7 +252,7 @@ def _verify_after_sync(target: Target, name: str, fd: int, old: bytes, new: byte
             _restore(target, name, fd)
 
 
-def _restore(target: Target, name: str, fd: int) -> None:
+def _restore(target: WriteTarget, name: str, fd: int) -> None:
     """Exchange again, so that our file has the temporary name. Raises: Stale after that; OSError."""
     # `put_in` is what the next exchange puts at the path, `expected` what it should take out: first our file. If it
     # takes out another one, a third program has renamed that over ours in the meantime. Its file is the latest, so it
@@ -267,7 +269,7 @@ def _restore(target: Target, name: str, fd: int) -> None:
     raise Stale(path=target.path)
 
 
-def is_untouched(target: Target, name: str, old: bytes, dir_fd: int | None = None) -> bool:
+def is_untouched(target: WriteTarget, name: str, old: bytes, dir_fd: int | None = None) -> bool:
     """Return whether the old file, now under another name, is unchanged since it was compared.
 
     dir_fd: the folder of that name, if it is not that of the target.

@@ -50,7 +50,7 @@ def own_status(fd: int, written: os.stat_result) -> os.stat_result:
 # --- the caller's hooks -----------------------------------------------------------------------------------------
 
 
-class Once:
+class CalledOnce:
     """Calls the caller's hook only once, although several ways to commit may be tried."""
 
     def __init__(self, call: Callable[[], None]) -> None:

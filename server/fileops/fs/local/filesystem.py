@@ -16,17 +16,17 @@ from fileops.core.roots import folder_of
 from fileops.core.stamps import same_stamp
 from fileops.fs.local import commit, in_place, nofollow
 from fileops.fs.local.commit import CannotReplaceError
-from fileops.fs.local.commit_checks import CommitChecks, Once, Written, committing
+from fileops.fs.local.commit_checks import CalledOnce, CommitChecks, Written, committing
 from fileops.fs.local.directories import ensure_directory
 from fileops.fs.local.in_place import AnotherFileError, JournalLocation
-from fileops.fs.local.journal import Region, default_state_folder
+from fileops.fs.local.journal import JournalRegion, default_state_folder
 from fileops.fs.local.nofollow import Opener, is_unwritten
 from fileops.fs.local.page_cache import MAX_BYTES, PageCacheReader
 from fileops.fs.local.recent_writes import RecentWrites, may_be_written_now
 from fileops.fs.local.recovery import Recovery
 from fileops.fs.local.set_commit import SetCommit
 from fileops.fs.local.stream import LocalStream
-from fileops.fs.local.write_target import Target, WriteTargets, inode_of, require_writable
+from fileops.fs.local.write_target import WriteTarget, WriteTargets, inode_of, require_writable
 from fileops.fs.os_errors import translate
 from fileops.fs.single_files import commit_with_singles
 from fileops.fs.streams import BytesStream
@@ -237,7 +237,9 @@ class LocalFileSystem:
         """The number of locks in use."""
         return self._targets.n_locks
 
-    def _change(self, target: Target, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
+    def _change(
+        self, target: WriteTarget, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks
+    ) -> Committed:
         assert snapshot.stamp is not None
         if not same_stamp(snapshot.stamp, nofollow.stamp_of(target.status)):
             _require_content(target, snapshot.data)  # early; checked again before the commit
@@ -257,7 +259,9 @@ class LocalFileSystem:
                 written = Written(written.status, with_changes(written.report, reason=_PARTED))
             return self._finished(target.path, written, new, hooks)
 
-    def _commit(self, target: Target, old: bytes, new: bytes, region: Region, checks: CommitChecks) -> Written:
+    def _commit(
+        self, target: WriteTarget, old: bytes, new: bytes, region: JournalRegion, checks: CommitChecks
+    ) -> Written:
         try:
             return commit.replace_by_rename(target, old, new, checks, is_contested=self._writes.is_contested(target))
         except CannotReplaceError as refusal:
@@ -266,7 +270,7 @@ class LocalFileSystem:
         written = in_place.write_in_place(target, old, new, region, checks, location)
         return Written(written.status, with_changes(written.report, reason=reason))
 
-    def _checks(self, target: Target, data: bytes, hooks: CommitHooks, held: ExitStack) -> CommitChecks:
+    def _checks(self, target: WriteTarget, data: bytes, hooks: CommitHooks, held: ExitStack) -> CommitChecks:
         def require_unchanged() -> None:
             """Compare the content and not the stamp: a store through mmap need not change it, and a sync costs more."""
             if self._targets.inode_at(target.path) != inode_of(target.status):
@@ -276,7 +280,7 @@ class LocalFileSystem:
         return CommitChecks(
             require_unchanged,
             hooks.prepare,
-            Once(hooks.before),
+            CalledOnce(hooks.before),
             lambda new: held.enter_context(self._targets.hold_new(new)),
             lambda: self._recovery.forget(folder_of(target.path)),
         )
@@ -288,14 +292,14 @@ class LocalFileSystem:
         return committed
 
     def _create(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
-        before = Once(hooks.before)
+        before = CalledOnce(hooks.before)
         with self._targets.hold_name(snapshot.path):
             for _ in range(_MAX_TRIES):
                 with suppress(FileNotFoundError):  # the folder was just removed; make it again
                     return self._create_once(snapshot.path, core_splices.apply(b"", splices), before, hooks)
             return self._create_once(snapshot.path, core_splices.apply(b"", splices), before, hooks)
 
-    def _create_once(self, path: str, data: bytes, before: Once, hooks: CommitHooks) -> Committed:
+    def _create_once(self, path: str, data: bytes, before: CalledOnce, hooks: CommitHooks) -> Committed:
         folder, name = folder_of(path), path.rpartition("/")[2]
         with ensure_directory(folder, self._opener, hooks.prepare) as dir_fd, ExitStack() as held:
 
@@ -346,6 +350,6 @@ def _read_whole(fd: int, expected_bytes: int) -> bytes:
     return b"".join(pieces)
 
 
-def _require_content(target: Target, data: bytes) -> None:
+def _require_content(target: WriteTarget, data: bytes) -> None:
     if not sync.is_content(target.fd, data):
         raise Stale(path=target.path)

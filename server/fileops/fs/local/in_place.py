@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from fileops.fs.local.commit_checks import CommitChecks, Written, own_status
 from fileops.fs.local.directories import NO_PLACE, require_room_for_temp
-from fileops.fs.local.journal import Journal, Region, restore
-from fileops.fs.local.write_target import Target
+from fileops.fs.local.journal import Journal, JournalRegion, restore
+from fileops.fs.local.write_target import WriteTarget
 from fileops.model.edits import Splice
 from fileops.model.errors import IoFailure
 from fileops.model.files import CommitReport
@@ -32,7 +32,7 @@ class JournalLocation(Struct, frozen=True):
     on_kept: Callable[[], None]
 
     @contextmanager
-    def journal(self, target: Target) -> Generator[tuple[Journal, str]]:
+    def journal(self, target: WriteTarget) -> Generator[tuple[Journal, str]]:
         """Yield a journal and the target's name for it. The journal is removed at the end unless it is still needed."""
         dir_fd, named = target.dir_fd, target.name
         own_dir_fd = None
@@ -69,7 +69,7 @@ class JournalLocation(Struct, frozen=True):
 
 
 def write_in_place(
-    target: Target, old: bytes, new: bytes, region: Region, checks: CommitChecks, location: JournalLocation
+    target: WriteTarget, old: bytes, new: bytes, region: JournalRegion, checks: CommitChecks, location: JournalLocation
 ) -> Written:
     """Overwrite the file, protected by a journal. The inode stays.
 
@@ -98,20 +98,22 @@ def write_in_place(
         descriptors.close(fd)
 
 
-def region_of(splices: Sequence[Splice], old: bytes, new: bytes) -> Region:
+def region_of(splices: Sequence[Splice], old: bytes, new: bytes) -> JournalRegion:
     """Return the region that a write in place changes: up to the last splice if the size stays the same."""
     start = splices[0].start
     if len(old) == len(new):
         end = splices[-1].end
-        return Region(start, end, end, len(old), len(new))
-    return Region(start, len(old), len(new), len(old), len(new))
+        return JournalRegion(start, end, end, len(old), len(new))
+    return JournalRegion(start, len(old), len(new), len(old), len(new))
 
 
 class _TornError(Exception):
     """The write could be neither finished nor undone, so the journal has to stay."""
 
 
-def _overwrite(fd: int, region: Region, old: bytes, new: bytes, status: os.stat_result) -> tuple[os.stat_result, bool]:
+def _overwrite(
+    fd: int, region: JournalRegion, old: bytes, new: bytes, status: os.stat_result
+) -> tuple[os.stat_result, bool]:
     """Write the region. Return the status directly after the write, and whether it was synced."""
     try:
         sync.reserve(fd, region.size_old, region.size_new - region.size_old)

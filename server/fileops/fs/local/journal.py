@@ -33,7 +33,7 @@ _MAX_HEADER_BYTES = 65536
 _MAX_NUMBER = (1 << 63) - 1  # of the system's sizes and times
 
 
-class Region(Struct, frozen=True):
+class JournalRegion(Struct, frozen=True):
     """Bytes [start, end_old) of the old file that become [start, end_new) of the new one.
 
     Nothing else changes: the region extends to the end of the file unless both ends are equal.
@@ -85,7 +85,9 @@ class Journal:
         try_lock(fd)
         return journal
 
-    def write(self, target: str, status: os.stat_result, region: Region, old: memoryview, new: memoryview) -> None:
+    def write(
+        self, target: str, status: os.stat_result, region: JournalRegion, old: memoryview, new: memoryview
+    ) -> None:
         """Write and sync the journal. `old` and `new` are the whole contents; only the region is copied."""
         header = _Header(
             magic=_MAGIC,
@@ -124,7 +126,7 @@ class Journal:
         descriptors.close(self.fd)
 
 
-def restore(fd: int, region: Region, old: memoryview, mtime_ns: int) -> None:
+def restore(fd: int, region: JournalRegion, old: memoryview, mtime_ns: int) -> None:
     """Restore and sync the old bytes, size and time. `old` is the region's bytes. Raises: OSError."""
     sync.write_at(fd, old, region.start)
     if os.fstat(fd).st_size != region.size_old:
@@ -197,7 +199,7 @@ def _is_sane(header: _Header) -> bool:
 
 def _settle(entry: tuple[_Header, bytes], dir_fd: int, open_target: Callable[[str, int], int]) -> bool:
     header, body = entry
-    region = Region(header.start, header.end_old, header.end_new, header.size_old, header.size_new)
+    region = JournalRegion(header.start, header.end_old, header.end_new, header.size_old, header.size_new)
     old, new = memoryview(body)[: region.end_old - region.start], memoryview(body)[region.end_old - region.start :]
     try:
         fd = open_target(os.fsdecode(header.target.encode("latin-1")), dir_fd)
@@ -216,7 +218,7 @@ def _settle(entry: tuple[_Header, bytes], dir_fd: int, open_target: Callable[[st
     return True
 
 
-def _is_torn(fd: int, size: int, region: Region, old: memoryview, new: memoryview) -> bool:
+def _is_torn(fd: int, size: int, region: JournalRegion, old: memoryview, new: memoryview) -> bool:
     """Return whether the file is neither old nor new, but a mix that our interrupted write explains."""
     if not min(region.size_old, region.size_new) <= size <= max(region.size_old, region.size_new):
         return False

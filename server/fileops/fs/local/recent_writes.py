@@ -4,7 +4,7 @@ import math
 import os
 import time
 
-from fileops.fs.local.write_target import Target
+from fileops.fs.local.write_target import WriteTarget
 
 _LATELY_NS = 2_000_000_000  # a formatter after a save, or an agent's next turn
 _CONTESTED_S = 60.0  # a process that wrote once is likely to write again
@@ -22,7 +22,7 @@ class RecentWrites:
         self._own_writes: dict[str, tuple[int, int, int]] = {}
         self._foreign_writes: dict[str, float] = {}  # when last seen, monotonic
 
-    def is_contested(self, target: Target) -> bool:
+    def is_contested(self, target: WriteTarget) -> bool:
         """Return whether another process has changed the file so recently that it may still be writing."""
         status = target.status
         age_ns = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns)

@@ -47,7 +47,7 @@ from fileops.fs.local.own_files import new_name, release
 from fileops.fs.local.recent_writes import RecentWrites
 from fileops.fs.local.set_journal import SetJournal, SetStep, StepKind, new_record, to_latin
 from fileops.fs.local.set_recovery import RollBack, clear, remove_folders
-from fileops.fs.local.write_target import Target, WriteTargets, inode_of, require_writable
+from fileops.fs.local.write_target import WriteTarget, WriteTargets, inode_of, require_writable
 from fileops.fs.os_errors import at_path
 from fileops.model.changes import PlannedFile
 from fileops.model.digest import content_digest
@@ -69,7 +69,7 @@ class _Step(Struct, kw_only=True):
     path: str
     dir_fd: int
     data: bytes = b""
-    target: Target | None = None
+    target: WriteTarget | None = None
     temp: TempFile | None = None
     new_dir_fd: int = -1
     is_synced: bool = True
@@ -137,7 +137,7 @@ class SetCommit(Struct, kw_only=True):
                 with at_path(path):
                     raise SetUnsupported(reason="the files belong to different users")
 
-    def _steps_of(self, file: PlannedFile, target: Target | None) -> list[_Step]:
+    def _steps_of(self, file: PlannedFile, target: WriteTarget | None) -> list[_Step]:
         """What a file needs: a rename with another text is a new file, and the old one goes."""
         path, new_path = file.snapshot.path, file.new_path
         if target is None:
@@ -157,7 +157,7 @@ class SetCommit(Struct, kw_only=True):
         make = _Step(file=file, record=_record("make", new_path), path=new_path, dir_fd=-1, target=target, data=data)
         return [make, _Step(file=file, record=old, path=path, dir_fd=target.dir_fd, target=target)]
 
-    def _require_replaceable(self, file: PlannedFile, target: Target) -> None:
+    def _require_replaceable(self, file: PlannedFile, target: WriteTarget) -> None:
         """Raises: Stale, SetUnsupported, OSError."""
         assert file.snapshot.stamp is not None
         if not same_stamp(file.snapshot.stamp, nofollow.stamp_of(target.status)):
@@ -463,7 +463,7 @@ def _report(step: _Step) -> CommitReport:
 
 
 def _record(
-    kind: StepKind, path: str, target: Target | None = None, snapshot: Snapshot | None = None, new_path: str = ""
+    kind: StepKind, path: str, target: WriteTarget | None = None, snapshot: Snapshot | None = None, new_path: str = ""
 ) -> SetStep:
     if target is None or snapshot is None:
         return SetStep(kind=kind, path=to_latin(path), new_path=to_latin(new_path))
@@ -478,7 +478,7 @@ def _record(
     )
 
 
-def _require_content(target: Target, data: bytes) -> None:
+def _require_content(target: WriteTarget, data: bytes) -> None:
     if not sync.is_content(target.fd, data):
         raise Stale(path=target.path)
 

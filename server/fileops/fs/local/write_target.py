@@ -21,7 +21,7 @@ _FOLLOWS_ANYWAY = os.access not in os.supports_follow_symlinks
 Inode = tuple[int, int]
 
 
-class Target(Struct, frozen=True):
+class WriteTarget(Struct, frozen=True):
     """A locked file. `fd` is for reading; `status` is from the time of locking."""
 
     path: str
@@ -35,7 +35,7 @@ def inode_of(status: os.stat_result) -> Inode:
     return status.st_dev, status.st_ino
 
 
-def require_writable(target: Target) -> None:
+def require_writable(target: WriteTarget) -> None:
     """Raise OSError if the file is not writable. A rename would not need that permission, so it is checked here."""
     if os.access(
         target.name,
@@ -128,7 +128,7 @@ class WriteTargets:
         return self._locks.of(inode_of(status))
 
     @contextmanager
-    def locked(self, path: str) -> Generator[Target]:
+    def locked(self, path: str) -> Generator[WriteTarget]:
         """Yield the file at the path, locked. The commit has to check that it is still there.
 
         Raises: OSError, PathMoved; Stale, if there is no file.
@@ -150,13 +150,13 @@ class WriteTargets:
                                 continue  # it was replaced before it was opened, so another lock is held
                             if status.st_nlink == 0 and self.inode_at(path) != inode_of(status):
                                 continue  # it was replaced while we waited for its lock
-                            yield Target(path, name, dir_fd, fd, status)
+                            yield WriteTarget(path, name, dir_fd, fd, status)
                             return
                     finally:
                         descriptors.unlock_and_close_later(fd)
 
     @contextmanager
-    def locked_all(self, paths: Sequence[str], free_paths: Sequence[str]) -> Generator[dict[str, Target]]:
+    def locked_all(self, paths: Sequence[str], free_paths: Sequence[str]) -> Generator[dict[str, WriteTarget]]:
         """Yield the files at the paths, all locked; `free_paths`, at which there is to be none, are locked too.
 
         Raises: as `locked`.
@@ -187,7 +187,8 @@ class WriteTargets:
             for _, _, _, fd in opened:
                 lock_between_processes(fd)
             yield {
-                path: Target(path, path.rpartition("/")[2], dir_fd, fd, os.fstat(fd)) for _, path, dir_fd, fd in opened
+                path: WriteTarget(path, path.rpartition("/")[2], dir_fd, fd, os.fstat(fd))
+                for _, path, dir_fd, fd in opened
             }
 
     @contextmanager

@@ -28,7 +28,7 @@ from fileops.model.internal_errors import Cancelled, Stale
 from fileops.ports import CommitHooks, Editor
 
 
-class _Write(Struct, frozen=True, kw_only=True):
+class _EditorWrite(Struct, frozen=True, kw_only=True):
     """A write of a document that is as the write expects it. new_text: comparable."""
 
     snapshot: Snapshot
@@ -58,9 +58,9 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         hooks.after(committed)
         return committed
 
-    def planned(self, wanted: Sequence[PlannedFile]) -> "tuple[_Write, ...]":
+    def planned(self, wanted: Sequence[PlannedFile]) -> "tuple[_EditorWrite, ...]":
         """What `commit` takes. The caller holds the files' locks until then. Raises: Stale, ApplyRefused."""
-        writes: list[_Write] = []
+        writes: list[_EditorWrite] = []
         for file in wanted:
             with at_path(file.snapshot.path):
                 writes.append(self._planned(file))
@@ -70,7 +70,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         return tuple(writes)
 
     def commit(
-        self, writes: "Sequence[_Write]", on_cancel: Callable[[Callable[[], None]], None]
+        self, writes: "Sequence[_EditorWrite]", on_cancel: Callable[[Callable[[], None]], None]
     ) -> tuple[Committed, ...]:
         """Have the editors make all edits, or none: each editor is asked once for all of its documents.
 
@@ -82,7 +82,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
             )
             for write in writes
         }
-        made: list[tuple[_Write, Committed]] = []
+        made: list[tuple[_EditorWrite, Committed]] = []
         asked = sorted((write for write in writes if write.has_effect), key=lambda write: write.document.editor)
         for _, batch in groupby(asked, key=lambda write: write.document.editor):
             made += self._made(list(batch), made, on_cancel)
@@ -106,7 +106,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
     # --- before the editor is asked --------------------------------------------------------------------------------
 
-    def _planned(self, wanted: PlannedFile) -> _Write:
+    def _planned(self, wanted: PlannedFile) -> _EditorWrite:
         """Raises: Stale, ApplyRefused."""
         snapshot = wanted.snapshot
         document, state = self._require_left(snapshot) if snapshot.is_left else self._require_current(snapshot)
@@ -114,7 +114,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         new_data = splice_lists.apply(snapshot.data, wanted.splices)
         _, encoding = self._editor_of(document)
         edits = document_edits(document.text, snapshot.data, fmt, wanted.splices, encoding)
-        return _Write(
+        return _EditorWrite(
             snapshot=snapshot,
             document=document,
             state=state,
@@ -159,10 +159,10 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
 
     def _made(
         self,
-        batch: Sequence[_Write],
-        made_before: Sequence[tuple[_Write, Committed]],
+        batch: Sequence[_EditorWrite],
+        made_before: Sequence[tuple[_EditorWrite, Committed]],
         on_cancel: Callable[[Callable[[], None]], None],
-    ) -> list[tuple[_Write, Committed]]:
+    ) -> list[tuple[_EditorWrite, Committed]]:
         """Have one editor make these edits. If it does not make all, what was made is reverted, in other editors too.
 
         Raises: as `commit`.
@@ -176,8 +176,8 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         raise fault
 
     def _asked(
-        self, batch: Sequence[_Write], on_cancel: Callable[[Callable[[], None]], None]
-    ) -> tuple[list[tuple[_Write, Committed]], FileOpsError | Cancelled | None]:
+        self, batch: Sequence[_EditorWrite], on_cancel: Callable[[Callable[[], None]], None]
+    ) -> tuple[list[tuple[_EditorWrite, Committed]], FileOpsError | Cancelled | None]:
         """Return the edits that were made, and why others were not."""
         # The editor's answer and its reports of the changed texts are several messages. LSP does not order them, and
         # any may be missing. A report counts more than the answer. For each document:
@@ -214,7 +214,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
                     self.documents.pending.wait_for(write.document.key, edit, max(0.0, deadline - time.monotonic()))
             except (ApplyRefused, Cancelled, DocumentUnknown) as failure:
                 answer = failure
-        made: list[tuple[_Write, Committed]] = []
+        made: list[tuple[_EditorWrite, Committed]] = []
         fault: FileOpsError | Cancelled | None = None
         for write, edit in zip(batch, pending, strict=True):
             try:
@@ -226,12 +226,12 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
                 fault = fault or failure
         return made, fault
 
-    def _are_at(self, batch: Sequence[_Write]) -> bool:
+    def _are_at(self, batch: Sequence[_EditorWrite]) -> bool:
         return all(self.documents.is_at(write.document.key, write.document.serial) for write in batch)
 
     def _outcome(
         self,
-        write: _Write,
+        write: _EditorWrite,
         pending: PendingEdit,
         answer: ApplyRefused | Cancelled | DocumentUnknown | None,
         *,
@@ -254,7 +254,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
             raise DocumentUnknown(reason=reason)
         return self._committed(write, unconfirmed, write.new_data, reason)
 
-    def _committed(self, write: _Write, after: OpenDocument, data: bytes, reason: str | None) -> Committed:
+    def _committed(self, write: _EditorWrite, after: OpenDocument, data: bytes, reason: str | None) -> Committed:
         snapshot = snapshot_of(write.snapshot.path, after, replace(write.state, serial=after.serial, data=data))
         report = CommitReport(method="buffer", durability="editor", reason=reason)
         return Committed(snapshot=with_changes(snapshot, is_left=True), report=report)

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from fileops.model.documents import Position, PositionEncoding
+from fileops.model.documents import DocumentPosition, PositionEncoding
 from fileops.model.files import TextFormat
 
 CHUNK_CHARS = 4096  # a keystroke rebuilds one; 1 MB is 256 of them
@@ -59,18 +59,20 @@ class TextDocument:
     def n_chars(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    def has_range(self, start: Position, end: Position) -> bool:
+    def has_range(self, start: DocumentPosition, end: DocumentPosition) -> bool:
         """Whether an editor that shows this text may send such a range.
 
         The line after the last one is allowed, because Neovim ends every text with a line feed. A range from the first
         character may end anywhere, because some clients replace a whole text in this way.
         """
         n_lines = (self._breaks[-1] if self._breaks else 0) + 1
-        if start == Position(0, 0):
+        if start == DocumentPosition(0, 0):
             return start <= end
         return 0 <= start.line <= end.line <= n_lines and start <= end and min(start.character, end.character) >= 0
 
-    def replaced(self, start: Position, end: Position, new: str, encoding: PositionEncoding) -> "TextDocument":
+    def replaced(
+        self, start: DocumentPosition, end: DocumentPosition, new: str, encoding: PositionEncoding
+    ) -> "TextDocument":
         """Replace a range, also a swapped one. A position past the end of its line or of the text means that end."""
         if end < start:
             start, end = end, start
@@ -95,7 +97,7 @@ class TextDocument:
         result._take((*self._chunks[:first], *_chunks_of(middle), *self._chunks[last:]))
         return result
 
-    def offset_at(self, position: Position, encoding: PositionEncoding) -> int:
+    def offset_at(self, position: DocumentPosition, encoding: PositionEncoding) -> int:
         """Return the offset of a position, rounded down to a whole character; below zero is zero."""
         at, offset = self._line_start(position.line)
         if at == len(self._chunks):
@@ -147,13 +149,13 @@ def without_bom(text: str, fmt: TextFormat) -> str:
     return text[1:] if fmt.bom and text.startswith("\ufeff") else text
 
 
-def advanced(position: Position, text: str, encoding: PositionEncoding) -> Position:
+def advanced(position: DocumentPosition, text: str, encoding: PositionEncoding) -> DocumentPosition:
     """Return the position after a text at `position` that neither begins nor ends inside a CRLF."""
     n_breaks = _Chunk(text).n_breaks
     if not n_breaks:
-        return Position(position.line, position.character + n_units(text, encoding))
+        return DocumentPosition(position.line, position.character + n_units(text, encoding))
     last = text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
-    return Position(position.line + n_breaks, n_units(last, encoding))
+    return DocumentPosition(position.line + n_breaks, n_units(last, encoding))
 
 
 def n_units(text: str, encoding: PositionEncoding) -> int:

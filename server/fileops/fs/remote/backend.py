@@ -15,7 +15,7 @@ MAX_REMOVALS = 20  # attempts to remove our file while its folder and a link kee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class RemoteEntry:
     """The object at a path; a link is not followed. `etag` changes with the content, 0 if the remote side has none."""
 
     kind: Literal["file", "folder", "link", "other"]
@@ -27,10 +27,10 @@ class Entry:
     gid: int = 0
 
 
-class Reader(Protocol):
+class RemoteReader(Protocol):
     """One open file. `entry` is what was opened, by its handle if the remote side has handles."""
 
-    entry: Entry
+    entry: RemoteEntry
 
     def read(self, max_bytes: int) -> bytes: ...
 
@@ -47,7 +47,7 @@ class Staged(Protocol):
         ...
 
 
-InPlace = Callable[[str, Entry], None]
+InPlace = Callable[[str, RemoteEntry], None]
 """Raises PathMoved if a file that is open for writing is not the one at the path, or if a link leads there."""
 
 
@@ -71,20 +71,20 @@ class Backend(Protocol):
         """Whether a name can be replaced by a link between a stat and the opening."""
         ...
 
-    def stat_many(self, paths: Sequence[str]) -> list[Entry | None]:
+    def stat_many(self, paths: Sequence[str]) -> list[RemoteEntry | None]:
         """Stat all paths, in one round trip if possible. Without links, all but the last may count as folders."""
         ...
 
     def link_target(self, path: str) -> str: ...
 
-    def open(self, path: str) -> Reader: ...
+    def open(self, path: str) -> RemoteReader: ...
 
-    def read(self, path: str) -> tuple[bytes, Entry]:
+    def read(self, path: str) -> tuple[bytes, RemoteEntry]:
         """Return the whole content, and what was opened."""
         ...
 
     def stage(
-        self, path: str, data: bytes, like: Entry | None, require_in_place: InPlace
+        self, path: str, data: bytes, like: RemoteEntry | None, require_in_place: InPlace
     ) -> AbstractContextManager[Staged]:
         """Upload new content. `like` is the file to replace, None for a new one.
 

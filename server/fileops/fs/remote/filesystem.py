@@ -19,7 +19,7 @@ from stat import S_IFREG
 from fileops.core import splices as core_splices
 from fileops.fs.names import require_possible
 from fileops.fs.os_errors import translating
-from fileops.fs.remote.backend import MAX_REMOVALS, Backend, Entry, Reader, Staged
+from fileops.fs.remote.backend import MAX_REMOVALS, Backend, RemoteEntry, RemoteReader, Staged
 from fileops.fs.remote.paths import PathCheck, RemotePaths
 from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
@@ -121,13 +121,13 @@ class RemoteFileSystem:
             stamp = self._stamp(entry)
             return Snapshot(path=path, stamp=stamp, data=self._content(path, entry), taken_ns=stamp.mtime_ns)
 
-    def _content(self, path: str, before: Entry) -> bytes:
+    def _content(self, path: str, before: RemoteEntry) -> bytes:
         """Read the whole content. Raises: FileNotFoundError, PathMoved."""
         data, opened = self._backend.read(self._paths.far(path))
         self._check.require_in_place(self._paths.far(path), opened, before)
         return data
 
-    def _stamp(self, entry: Entry) -> Stamp:
+    def _stamp(self, entry: RemoteEntry) -> Stamp:
         return Stamp(
             dev=self._dev,
             ino=0,
@@ -191,15 +191,15 @@ class RemoteFileSystem:
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         return self._locks.of(path, waits=waits)
 
-    def _stage(self, path: str, data: bytes, like: Entry | None) -> AbstractContextManager[Staged]:
+    def _stage(self, path: str, data: bytes, like: RemoteEntry | None) -> AbstractContextManager[Staged]:
         target = self._paths.far(path)
 
-        def require_in_place(far: str, opened: Entry) -> None:
+        def require_in_place(far: str, opened: RemoteEntry) -> None:
             self._check.require_in_place(far, opened, like if like is not None and far == target else opened)
 
         return self._backend.stage(target, data, like, require_in_place)
 
-    def _require_same(self, snapshot: Snapshot) -> Entry:
+    def _require_same(self, snapshot: Snapshot) -> RemoteEntry:
         """Return the entry if the file has the snapshot's content. Checks for links last. Raises: Stale, PathMoved."""
         entry = self._check.entry_before_opening(snapshot.path)
         if entry is None or entry.size_bytes != len(snapshot.data):
@@ -242,14 +242,14 @@ class RemoteFileSystem:
                 raise  # the mapped folder itself is missing
             raise PathMoved(path=path) from error
 
-    def _written(self, path: str, size_bytes: int) -> Entry:
+    def _written(self, path: str, size_bytes: int) -> RemoteEntry:
         """Return the entry after a commit, or a substitute if it cannot be read: the commit is made in any case."""
         with suppress(OSError, FileOpsError, PathMoved):
             if (entry := self._check.entry(path)) is not None:
                 return entry
-        return Entry(kind="file", size_bytes=size_bytes)
+        return RemoteEntry(kind="file", size_bytes=size_bytes)
 
-    def _committed(self, path: str, data: bytes, entry: Entry, report: CommitReport) -> Committed:
+    def _committed(self, path: str, data: bytes, entry: RemoteEntry, report: CommitReport) -> Committed:
         stamp = self._stamp(entry)
         return Committed(snapshot=Snapshot(path=path, stamp=stamp, data=data, taken_ns=stamp.mtime_ns), report=report)
 
@@ -261,7 +261,7 @@ class RemoteStream:
     version: int | None = None
     encoding: str | None = None
 
-    def __init__(self, path: str, reader: Reader, stamp: Stamp) -> None:
+    def __init__(self, path: str, reader: RemoteReader, stamp: Stamp) -> None:
         self._path = path
         self._reader = reader
         self.stamp = stamp

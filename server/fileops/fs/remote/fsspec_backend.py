@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, Literal, TypeVar, cast
 
-from fileops.fs.remote.backend import Entry, InPlace
+from fileops.fs.remote.backend import InPlace, RemoteEntry
 from fileops.fs.remote.paths import label_of
 from fileops.model.files import CommitReport
 
@@ -47,20 +47,20 @@ class FsspecBackend:
     def ssh_command(self) -> list[str] | None:
         return None
 
-    def stat_many(self, paths: Sequence[str]) -> list[Entry | None]:
+    def stat_many(self, paths: Sequence[str]) -> list[RemoteEntry | None]:
         """Stat all paths, or only the last one: object stores have no folders, and few filesystems report links."""
         if self.has_links:
             return [self._stat(path) for path in paths]
-        folder = Entry(kind="folder")
+        folder = RemoteEntry(kind="folder")
         return [*(folder for _ in paths[:-1]), *(self._stat(path) for path in paths[-1:])]
 
-    def _stat(self, path: str) -> Entry | None:
-        def stat(fs: Any) -> Entry | None:
+    def _stat(self, path: str) -> RemoteEntry | None:
+        def stat(fs: Any) -> RemoteEntry | None:
             info = cast("dict[str, Any]", fs.info(path))
             kind = {"file": "file", "directory": "folder"}.get(info["type"], "other")
             if info.get("islink"):
                 kind = "link"
-            return Entry(
+            return RemoteEntry(
                 kind=cast("Literal['file', 'folder', 'link', 'other']", kind),
                 size_bytes=int(info.get("size") or 0),
                 mtime_ns=_mtime_ns(info, fs, path) if kind == "file" else 0,
@@ -86,12 +86,12 @@ class FsspecBackend:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         return RangeReader(entry, lambda start, end: self._call(lambda fs: fs.cat_file(path, start=start, end=end)))
 
-    def read(self, path: str) -> tuple[bytes, Entry]:
+    def read(self, path: str) -> tuple[bytes, RemoteEntry]:
         opened = self._stat(path) if self.has_links else None
         data = self._call(lambda fs: bytes(fs.cat_file(path)))
-        return data, opened or Entry(kind="file", size_bytes=len(data))
+        return data, opened or RemoteEntry(kind="file", size_bytes=len(data))
 
-    def stage(self, path: str, data: bytes, like: Entry | None, require_in_place: InPlace) -> "_Put":
+    def stage(self, path: str, data: bytes, like: RemoteEntry | None, require_in_place: InPlace) -> "_Put":
         mode = "create" if like is None else "overwrite"
         return _Put(self, path, data, mode)
 
@@ -157,7 +157,7 @@ class _Put:
 class RangeReader:
     """See backend.Reader. `fetch(start, end)` returns bytes of the file; it may ignore the range."""
 
-    def __init__(self, entry: Entry, fetch: Callable[[int, int], bytes]) -> None:
+    def __init__(self, entry: RemoteEntry, fetch: Callable[[int, int], bytes]) -> None:
         self.entry = entry
         self._fetch = fetch
         self._at = 0

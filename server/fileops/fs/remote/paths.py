@@ -3,7 +3,7 @@
 import posixpath
 import random
 
-from fileops.fs.remote.backend import Backend, Entry
+from fileops.fs.remote.backend import Backend, RemoteEntry
 from fileops.model.errors import IsDirectory, NotRegularFile, OutsideRoots
 from fileops.model.internal_errors import PathMoved
 
@@ -68,11 +68,11 @@ class PathCheck:
         self._paths = paths
         self._backend = backend
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> RemoteEntry | None:
         """Return the entry of a file, None if there is none. Raises: PathMoved, IsDirectory, NotRegularFile."""
         return self._youngest(path, 1)
 
-    def entry_before_opening(self, path: str) -> Entry | None:
+    def entry_before_opening(self, path: str) -> RemoteEntry | None:
         """Return the youngest entry that many looks find, None if there is none.
 
         A single look can find a file elsewhere, when a folder and a link change places within it. If that one were then
@@ -82,7 +82,7 @@ class PathCheck:
         """
         return self._youngest(path, self._n_looks)
 
-    def require_in_place(self, far: str, opened: Entry, before: Entry) -> None:
+    def require_in_place(self, far: str, opened: RemoteEntry, before: RemoteEntry) -> None:
         """Raise PathMoved unless the open file is the one at the path. `before` is its entry before it was opened.
 
         Owner, mode, time and size are compared. A file that grows while it is read is between its two entries.
@@ -99,7 +99,7 @@ class PathCheck:
     def _n_looks(self) -> int:
         return _N_LOOKS if self._backend.has_links else 1
 
-    def _youngest(self, path: str, n_looks: int) -> Entry | None:
+    def _youngest(self, path: str, n_looks: int) -> RemoteEntry | None:
         far = self._paths.far(path)
         looks = self._look(far, n_looks)
         if any(entry is not None and entry.kind == "link" for _, entry in looks):
@@ -113,7 +113,7 @@ class PathCheck:
             raise NotRegularFile(kind="device, pipe or socket")
         return max(found, key=_age, default=None)
 
-    def _look(self, far: str, n_times: int) -> list[tuple[str, Entry | None]]:
+    def _look(self, far: str, n_times: int) -> list[tuple[str, RemoteEntry | None]]:
         """Return the steps of the path with what is there: once and topmost first, or several times in random order.
 
         Of several looks the first is at the file. So it takes two exchanges to show the folder first and then another
@@ -126,13 +126,13 @@ class PathCheck:
         return list(zip(steps, self._backend.stat_many(steps), strict=True))
 
 
-def _is_one_file(before: Entry, opened: Entry, after: Entry) -> bool:
+def _is_one_file(before: RemoteEntry, opened: RemoteEntry, after: RemoteEntry) -> bool:
     return _rights(opened) == _rights(after) and _age(before) <= _age(opened) <= _age(after)
 
 
-def _rights(entry: Entry) -> tuple[int, int, int]:
+def _rights(entry: RemoteEntry) -> tuple[int, int, int]:
     return entry.mode, entry.uid, entry.gid
 
 
-def _age(entry: Entry) -> tuple[int, int]:
+def _age(entry: RemoteEntry) -> tuple[int, int]:
     return entry.mtime_ns, entry.size_bytes

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Literal, cast
 
-from fileops.fs.remote.backend import MAX_REMOVALS, Entry, InPlace
+from fileops.fs.remote.backend import MAX_REMOVALS, InPlace, RemoteEntry
 from fileops.fs.remote.ssh import SshChannels, SshConnection
 from fileops.model.errors import ConnectionFailed
 from fileops.model.files import CommitReport
@@ -49,8 +49,8 @@ class SftpBackend:
 
     # --- stat and reading -------------------------------------------------------------------------------------
 
-    def stat_many(self, paths: Sequence[str]) -> list[Entry | None]:
-        async def stat_all(sftp: "SFTPClient") -> list[Entry | None]:
+    def stat_many(self, paths: Sequence[str]) -> list[RemoteEntry | None]:
+        async def stat_all(sftp: "SFTPClient") -> list[RemoteEntry | None]:
             return list(await asyncio.gather(*(_stat_entry(sftp, path) for path in paths)))
 
         return self._ssh.run(stat_all, is_idempotent=True)
@@ -62,7 +62,7 @@ class SftpBackend:
         return self._ssh.run(read, is_idempotent=True)
 
     def open(self, path: str) -> "SftpReader":
-        async def begin(sftp: "SFTPClient") -> "tuple[SFTPClientFile, Entry]":
+        async def begin(sftp: "SFTPClient") -> "tuple[SFTPClientFile, RemoteEntry]":
             file = await sftp.open(os.fsencode(path), "rb")
             return file, _entry_of(await file.stat())
 
@@ -71,8 +71,8 @@ class SftpBackend:
         file, entry = self._ssh.run_on(connection, begin)
         return SftpReader(self._ssh, connection, file, entry)
 
-    def read(self, path: str) -> tuple[bytes, Entry]:
-        async def read(sftp: "SFTPClient") -> tuple[bytes, Entry]:
+    def read(self, path: str) -> tuple[bytes, RemoteEntry]:
+        async def read(sftp: "SFTPClient") -> tuple[bytes, RemoteEntry]:
             async with sftp.open(os.fsencode(path), "rb") as file:
                 opened = _entry_of(await file.stat())
                 return cast("bytes", await file.read()), opened
@@ -81,7 +81,7 @@ class SftpBackend:
 
     # --- writing ----------------------------------------------------------------------------------------------
 
-    def stage(self, path: str, data: bytes, like: Entry | None, require_in_place: InPlace) -> "SftpUpload":
+    def stage(self, path: str, data: bytes, like: RemoteEntry | None, require_in_place: InPlace) -> "SftpUpload":
         temp = f"{path.rpartition('/')[0]}/{TEMP_PREFIX}{secrets.token_hex(8)}{TEMP_SUFFIX}"
         upload = SftpUpload(self, self._ssh, path, temp, data, like, require_in_place)
         try:
@@ -143,7 +143,7 @@ class SftpBackend:
 class SftpReader:
     """See backend.Reader. It is bound to the connection on which it was opened."""
 
-    def __init__(self, ssh: SshConnection, connection: SshChannels, file: "SFTPClientFile", entry: Entry) -> None:
+    def __init__(self, ssh: SshConnection, connection: SshChannels, file: "SFTPClientFile", entry: RemoteEntry) -> None:
         self._ssh = ssh
         self._connection = connection
         self._file = file
@@ -179,7 +179,7 @@ class SftpUpload:
         path: str,
         temp: str,
         data: bytes,
-        like: Entry | None,
+        like: RemoteEntry | None,
         require_in_place: InPlace,
     ) -> None:
         self._backend = backend
@@ -203,7 +203,7 @@ class SftpUpload:
             self._require_in_place(self._temp, entry)
             self._ssh.run_on(connection, lambda _sftp: self._fill(file), len(self._data))
 
-    async def _make(self, sftp: "SFTPClient") -> "tuple[SFTPClientFile, Entry]":
+    async def _make(self, sftp: "SFTPClient") -> "tuple[SFTPClientFile, RemoteEntry]":
         from asyncssh import SFTPAttrs
         from asyncssh.constants import FXF_CREAT, FXF_EXCL, FXF_WRITE
 
@@ -235,7 +235,7 @@ class SftpUpload:
                     self._ssh.run_on(connection, close)
             raise
 
-    async def _make_alike(self, file: "SFTPClientFile", like: Entry) -> None:
+    async def _make_alike(self, file: "SFTPClientFile", like: RemoteEntry) -> None:
         from asyncssh import SFTPError
 
         own = await file.stat()
@@ -277,7 +277,7 @@ class SftpUpload:
             self._cannot_rename_over = True
 
     def _write_in_place(self) -> None:
-        async def begin(sftp: "SFTPClient") -> "tuple[SFTPClientFile, Entry]":
+        async def begin(sftp: "SFTPClient") -> "tuple[SFTPClientFile, RemoteEntry]":
             from asyncssh.constants import FXF_WRITE
 
             file = await sftp.open(os.fsencode(self._path), FXF_WRITE, encoding=None)
@@ -311,7 +311,7 @@ class SftpUpload:
 # --- what SFTP says of files, and what not every server can do --------------------------------------------------
 
 
-async def _stat_entry(sftp: "SFTPClient", path: str) -> Entry | None:
+async def _stat_entry(sftp: "SFTPClient", path: str) -> RemoteEntry | None:
     from asyncssh import SFTPNoSuchFile, SFTPNoSuchPath
 
     try:
@@ -332,9 +332,9 @@ async def _try_sync(file: "SFTPClientFile") -> bool:
     return True
 
 
-def _entry_of(attrs: "SFTPAttrs") -> Entry:
+def _entry_of(attrs: "SFTPAttrs") -> RemoteEntry:
     mode = attrs.permissions or 0
-    return Entry(
+    return RemoteEntry(
         kind=_kind_of(mode),
         size_bytes=attrs.size or 0,
         mtime_ns=int(attrs.mtime or 0) * 1_000_000_000 + (attrs.mtime_ns or 0),

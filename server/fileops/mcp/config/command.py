@@ -23,7 +23,7 @@ from fileops.mcp.config.settings_file import SettingsFile, UnusableFile
 
 
 @dataclass(frozen=True)
-class Plan:
+class ConfigPlan:
     """One file, and the text that it gets; None: it is removed. added: what of it is ours, None for a script."""
 
     file: SettingsFile
@@ -65,7 +65,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _write(documents: list[Document], options: argparse.Namespace, folder: str) -> int:
-    plans: list[Plan] = []
+    plans: list[ConfigPlan] = []
     for document in documents:
         path = _path_of(document, folder)
         if path is None:
@@ -93,7 +93,7 @@ def _write(documents: list[Document], options: argparse.Namespace, folder: str) 
     return 0
 
 
-def _remove(plan: Plan) -> None:
+def _remove(plan: ConfigPlan) -> None:
     if plan.text is None:
         settings_file.remove(plan.file)
     else:
@@ -153,16 +153,16 @@ def _list_of_ignored_files(top: str) -> str | None:
     return os.path.join(git, "info", "exclude") if os.path.isdir(git) else None
 
 
-def _plan(document: Document, file: SettingsFile, *, may_replace: bool) -> Plan | None:
+def _plan(document: Document, file: SettingsFile, *, may_replace: bool) -> ConfigPlan | None:
     """Return what is to be written, or None if the file has everything."""
     if isinstance(document, IgnoredFile):
         lines = file.text.splitlines()
         end = "" if not file.text or file.text.endswith("\n") else "\n"
-        return None if document.pattern in lines else Plan(file, f"{file.text}{end}{document.pattern}\n")
+        return None if document.pattern in lines else ConfigPlan(file, f"{file.text}{end}{document.pattern}\n")
     if isinstance(document, Script):
         return _plan_of_script(document, file, may_replace=may_replace)
     if not file.text.strip():
-        return Plan(file, document.text, document.content)
+        return ConfigPlan(file, document.text, document.content)
     present = _present(document, file)
     changes: list[Change] = list(changes_to(present, document.content))
     conflicts = [".".join(change.path) for change in changes if isinstance(change, Replace)]
@@ -171,17 +171,17 @@ def _plan(document: Document, file: SettingsFile, *, may_replace: bool) -> Plan 
         raise UnusableFile(f"{file.path} has another value for {names}. Change it by hand, or add --replace.")
     if not changes:
         return None
-    return Plan(file, _applied(document, file, present, changes), added_by(changes))
+    return ConfigPlan(file, _applied(document, file, present, changes), added_by(changes))
 
 
-def _removal(document: Document, file: SettingsFile) -> Plan | None:
+def _removal(document: Document, file: SettingsFile) -> ConfigPlan | None:
     """Return what is left of a file without what was added to it, or None if nothing of that is there."""
     if isinstance(document, IgnoredFile):
         lines = file.text.splitlines(keepends=True)
         kept = [line for line in lines if line.rstrip("\r\n") != document.pattern]
-        return None if kept == lines else Plan(file, "".join(kept))
+        return None if kept == lines else ConfigPlan(file, "".join(kept))
     if isinstance(document, Script):
-        return Plan(file, None) if file.text.startswith(document.mark) else None
+        return ConfigPlan(file, None) if file.text.startswith(document.mark) else None
     if not file.text.strip():
         return None
     present = _present(document, file)
@@ -189,7 +189,7 @@ def _removal(document: Document, file: SettingsFile) -> Plan | None:
     if not changes:
         return None
     text = _applied(document, file, present, changes)
-    return Plan(file, None if text.strip() in {"", "{}"} else text)
+    return ConfigPlan(file, None if text.strip() in {"", "{}"} else text)
 
 
 def _present(document: JsonDocument | TomlDocument, file: SettingsFile) -> dict[str, Any]:
@@ -209,12 +209,12 @@ def _applied(
     return text
 
 
-def _plan_of_script(document: Script, file: SettingsFile, *, may_replace: bool) -> Plan | None:
+def _plan_of_script(document: Script, file: SettingsFile, *, may_replace: bool) -> ConfigPlan | None:
     if file.text == document.text:
         return None
     if file.text.strip() and not may_replace and not file.text.startswith(document.mark):
         raise UnusableFile(f"{file.path} is another program. Move it away, or add --replace.")
-    return Plan(file, document.text)
+    return ConfigPlan(file, document.text)
 
 
 def _parsed(document: JsonDocument | TomlDocument, text: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Node:
 
 def parse(text: str) -> Node:
     """Return the root of a document."""
-    parser = _Parser(text)
+    parser = _JsoncParser(text)
     root = parser.value(parser.skip(0), 0)
     if parser.skip(root.end) != len(text):
         raise parser.error("extra text", root.end)
@@ -189,7 +189,7 @@ def _indent_at(text: str, position: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-class _Parser:
+class _JsoncParser:
     def __init__(self, text: str) -> None:
         self.text = text
         self._decoder = json.JSONDecoder()

@@ -23,7 +23,7 @@ from fileops.service.hub.ask import DEFAULT_ASK, MODE_OF
 from fileops.service.hub.modes import STRICTNESS, SessionModes, strictest
 from fileops.service.policy import Policy
 from fileops.service.review.client import ReviewAsker
-from fileops.service.review.queue import Review
+from fileops.service.review.queue import WaitingReview
 from fileops.service.sessions import OpenSession
 from fileops.telemetry.calls import excluded
 
@@ -152,7 +152,7 @@ class Asking:
         self._asker = asker
         self._full_name = full_name
         self._session = session
-        self._review: Review | None = None
+        self._review: WaitingReview | None = None
         self._error: FileOpsError | None = None
 
     async def decide(self, question: ApprovalRequest) -> Decision:

@@ -17,7 +17,7 @@ MAX_PATHS = 20  # of one moment; of more, one notification is sent for all files
 Send = Callable[[str | None], None]
 
 
-class _Editor(Struct, frozen=True):
+class _UnkeptEditor(Struct, frozen=True):
     """An editor. send: gets a path, or None for all files. concerns: whether a path is open or in a folder."""
 
     send: Send
@@ -29,7 +29,7 @@ class UnkeptFeed:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._editors: dict[str, _Editor] = {}
+        self._editors: dict[str, _UnkeptEditor] = {}
         self._paths: set[str] = set()  # with changes to keep, or places that were undone
         self._waiting: dict[str, None] = {}  # in the order of their changes
         self._is_all = False
@@ -43,7 +43,7 @@ class UnkeptFeed:
 
     def connect(self, name: str, send: Send, concerns: Callable[[str], bool]) -> None:
         with self._lock:
-            self._editors[name] = _Editor(send, concerns)
+            self._editors[name] = _UnkeptEditor(send, concerns)
 
     def disconnect(self, name: str) -> None:
         with self._lock:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fileops.model.approval import Always, ApprovalRequest, Decision, Undecided
 from fileops.model.review import Decider, SessionInfo
 from fileops.model.sessions import SessionName
-from fileops.service.review.queue import HostApprover, Review, ReviewQueue
+from fileops.service.review.queue import HostApprover, ReviewQueue, WaitingReview
 
 
 class ReviewAsker(Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class ReviewAsker(Struct, frozen=True, kw_only=True):
     can_ask: Callable[[], bool]
     timeout_s: float
 
-    def open(self, full_name: SessionName) -> Review:
+    def open(self, full_name: SessionName) -> WaitingReview:
         """A review of one edit of this session. It is listed with its first question."""
         return self.queue.open(self.info_of(full_name), self.host, self.timeout_s)
 
@@ -40,11 +40,11 @@ class PersonReviews(Struct, frozen=True, kw_only=True):
 
     queue: ReviewQueue
     person: Decider
-    concerns: Callable[[Review], bool]
-    is_listed: Callable[[Review], bool]
-    always_for: Callable[[Review], Always]
+    concerns: Callable[[WaitingReview], bool]
+    is_listed: Callable[[WaitingReview], bool]
+    always_for: Callable[[WaitingReview], Always]
 
-    def listed(self) -> Sequence[Review]:
+    def listed(self) -> Sequence[WaitingReview]:
         """The reviews that this user sees in a list, the oldest first."""
         return [review for review in self.queue.waiting() if self.is_listed(review)]
 

@@ -80,11 +80,11 @@ class ReviewView(Protocol):
         """How long a review that this view had waits for another one after the last view has left, in seconds."""
         ...
 
-    def concerns(self, review: "Review", /) -> bool:
+    def concerns(self, review: "WaitingReview", /) -> bool:
         """Whether it shows this review: a folder of it contains the file, or the file is open there."""
         ...
 
-    def show(self, opened: "Sequence[Review]", closed: Sequence[ClosedReview], /) -> None:
+    def show(self, opened: "Sequence[WaitingReview]", closed: Sequence[ClosedReview], /) -> None:
         """Show the opened ones, in place of what was shown under their ids, and the closed ones no longer."""
         ...
 
@@ -114,7 +114,7 @@ class HostApprover(Protocol):
         ...
 
 
-class Review:
+class WaitingReview:
     """One question, from the first time that it is asked until its edit is written or not.
 
     If the file changes before the write, the review is asked again with another question: `revision` counts these.
@@ -315,14 +315,14 @@ class ReviewQueue:
         self._ids = count(1)
         self._salt = os.urandom(2).hex()  # ids of another daemon's life are unknown, not mistaken for these
         self._views: dict[str, ReviewView] = {}
-        self._reviews: dict[str, Review] = {}  # waiting and deciding ones, the oldest first
+        self._reviews: dict[str, WaitingReview] = {}  # waiting and deciding ones, the oldest first
         self._closed: OrderedDict[str, ClosedReview] = OrderedDict()
         self._shown: dict[str, dict[str, int]] = {}  # view -> review -> revision
         self._blind: set[tuple[str, str]] = set()  # (view, review) of views that cannot show a review
 
-    def open(self, session: SessionInfo, host: HostApprover, timeout_s: float) -> Review:
+    def open(self, session: SessionInfo, host: HostApprover, timeout_s: float) -> WaitingReview:
         """A review that has not been asked yet, and is not listed until then."""
-        return Review(self, f"r-{self._salt}{next(self._ids):x}", session, host, timeout_s)
+        return WaitingReview(self, f"r-{self._salt}{next(self._ids):x}", session, host, timeout_s)
 
     # --- views -----------------------------------------------------------------------------------------------------
 
@@ -346,8 +346,8 @@ class ReviewQueue:
         view, shown = self._views.get(name), self._shown.get(name, {})
         if view is None:
             return
-        opened: list[Review] = []
-        gone: list[Review] = []
+        opened: list[WaitingReview] = []
+        gone: list[WaitingReview] = []
         for review in self.waiting():
             is_shown = review.review_id in shown
             if self._is_concerned(name, view, review) != is_shown:
@@ -374,31 +374,31 @@ class ReviewQueue:
             self._shown[name].pop(review_id, None)
             self.look(review)
 
-    def n_views(self, review: Review) -> int:
+    def n_views(self, review: WaitingReview) -> int:
         return sum(review.review_id in shown for shown in self._shown.values())
 
-    def persons(self, review: Review) -> list[Decider]:
+    def persons(self, review: WaitingReview) -> list[Decider]:
         """Where it is shown."""
         return [self._views[name].person for name, shown in self._shown.items() if review.review_id in shown]
 
     def n_waiting(self, session_id: SessionName) -> int:
         return sum(review.session.session_id == session_id for review in self._reviews.values())
 
-    def waiting(self) -> tuple[Review, ...]:
+    def waiting(self) -> tuple[WaitingReview, ...]:
         """The reviews that wait for a decision, the oldest first."""
         return tuple(review for review in self._reviews.values() if review.state == "waiting")
 
-    def _is_concerned(self, name: str, view: ReviewView, review: Review) -> bool:
+    def _is_concerned(self, name: str, view: ReviewView, review: WaitingReview) -> bool:
         return (name, review.review_id) not in self._blind and view.concerns(review)
 
-    def look(self, review: Review) -> None:
+    def look(self, review: WaitingReview) -> None:
         """Let a review know which views it has."""
         if review.state == "waiting":
             review.seen_by(self._views[name] for name, shown in self._shown.items() if review.review_id in shown)
 
     # --- the life of a review --------------------------------------------------------------------------------------
 
-    def begin(self, review: Review) -> None:
+    def begin(self, review: WaitingReview) -> None:
         """List a review, or list it again with another question."""
         self._reviews[review.review_id] = review
         for name, view in self._views.items():
@@ -409,7 +409,7 @@ class ReviewQueue:
                 view.show((), (review.as_closed(),))
         self.look(review)
 
-    def take(self, review: Review, decision: Decision, by: Decider, *, is_of_host: bool = False) -> None:
+    def take(self, review: WaitingReview, decision: Decision, by: Decider, *, is_of_host: bool = False) -> None:
         """Let a decision count: the first one. Its edit is written next, by the request that asked.
 
         An approval of all that follows decides what waits already, where the same person is asked: protected files
@@ -432,7 +432,7 @@ class ReviewQueue:
             if holds and other.session == review.session and not other.asked.is_protected:
                 self.take(other, Once(), by)
 
-    def end(self, review: Review, state: ReviewState, error: FileOpsError | None = None) -> None:
+    def end(self, review: WaitingReview, state: ReviewState, error: FileOpsError | None = None) -> None:
         """Close a review everywhere, and remember how it ended."""
         if self._reviews.pop(review.review_id, None) is None:
             return
@@ -448,7 +448,7 @@ class ReviewQueue:
 
     # --- deciding --------------------------------------------------------------------------------------------------
 
-    def get(self, review_id: str) -> Review | None:
+    def get(self, review_id: str) -> WaitingReview | None:
         """The review if it waits."""
         review = self._reviews.get(review_id)
         return review if review is not None and review.state == "waiting" else None
@@ -468,7 +468,9 @@ class ReviewQueue:
         self.take(review, decision, by)
         return _result_of(review_id, await review.end_of_round())
 
-    async def decide_all(self, decisions: Iterable[tuple[Review, Decision]], by: Decider) -> list[DecisionResult]:
+    async def decide_all(
+        self, decisions: Iterable[tuple[WaitingReview, Decision]], by: Decider
+    ) -> list[DecisionResult]:
         """Hand in decisions, in order; returns after all have been written or not."""
         taken: list[tuple[str, Awaitable[ReviewEnd | None]]] = []
         for review, decision in decisions:
@@ -477,7 +479,7 @@ class ReviewQueue:
             taken.append((review.review_id, review.end_of_round()))
         return [_result_of(review_id, await end) for review_id, end in taken]
 
-    async def _too_late(self, review_id: str, review: Review | None) -> DecisionResult:
+    async def _too_late(self, review_id: str, review: WaitingReview | None) -> DecisionResult:
         if review is not None:
             result = _result_of(review_id, await review.end_of_round())
             return result if result.reason is not None else replace(result, reason="already_decided", error=None)

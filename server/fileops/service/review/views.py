@@ -7,7 +7,7 @@ from fileops.core.decision import with_always
 from fileops.model.approval import Decision
 from fileops.model.review import ClosedReview, Decider
 from fileops.service.review.client import PersonReviews
-from fileops.service.review.queue import Review, ReviewQueue
+from fileops.service.review.queue import ReviewQueue, WaitingReview
 
 
 class ListView:
@@ -20,8 +20,8 @@ class ListView:
         self,
         person: Decider,
         grace_s: float,
-        concerns: Callable[[Review], bool],
-        send: Callable[[Sequence[Review], Sequence[ClosedReview]], None],
+        concerns: Callable[[WaitingReview], bool],
+        send: Callable[[Sequence[WaitingReview], Sequence[ClosedReview]], None],
     ) -> None:
         self.person = person
         self.grace_s = grace_s
@@ -42,7 +42,7 @@ class AskingView:
         name: str,
         reviews: PersonReviews,
         grace_s: float,
-        ask: Callable[[Review], Awaitable[Decision | None]],
+        ask: Callable[[WaitingReview], Awaitable[Decision | None]],
     ) -> None:
         self.person = reviews.person
         self.grace_s = grace_s
@@ -53,14 +53,14 @@ class AskingView:
         self._ask = ask
         self._asking: dict[str, asyncio.Task[None]] = {}
 
-    def show(self, opened: Sequence[Review], closed: Sequence[ClosedReview]) -> None:
+    def show(self, opened: Sequence[WaitingReview], closed: Sequence[ClosedReview]) -> None:
         for review_id in (*(end.review_id for end in closed), *(review.review_id for review in opened)):
             if (task := self._asking.pop(review_id, None)) is not None and task is not asyncio.current_task():
                 task.cancel()
         for review in opened:
             self._asking[review.review_id] = asyncio.get_running_loop().create_task(self._decide(review))
 
-    async def _decide(self, review: Review) -> None:
+    async def _decide(self, review: WaitingReview) -> None:
         revision, always = review.revision, self._reviews.always_for(review)
         decision = await self._ask(review)
         if decision is None:

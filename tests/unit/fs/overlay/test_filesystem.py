@@ -9,7 +9,7 @@ from contract.recording import RecordingHooks
 from fileops.core.splices import apply
 from fileops.fs.memory import MemoryFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
-from fileops.model.documents import Position
+from fileops.model.documents import DocumentPosition
 from fileops.model.edits import Splice
 from fileops.model.errors import AlreadyExists, ApplyRefused, DocumentUnknown
 from fileops.model.files import Committed, Snapshot
@@ -720,16 +720,16 @@ def test_watcher_is_notified_of_every_change_of_a_document(bench: Workbench):
 
 # --- a text that is not known -----------------------------------------------------------------------------------
 
-NOWHERE = [(Position(9, 0), Position(9, 0), "x")]
-BAD_CHANGES: dict[str, tuple[int, list[tuple[Position, Position, str]]]] = {
+NOWHERE = [(DocumentPosition(9, 0), DocumentPosition(9, 0), "x")]
+BAD_CHANGES: dict[str, tuple[int, list[tuple[DocumentPosition, DocumentPosition, str]]]] = {
     "begins behind the text": (3, NOWHERE),
-    "ends behind the text": (3, [(Position(0, 1), Position(9, 0), "x")]),
-    "ends before it begins": (3, [(Position(1, 0), Position(0, 0), "x")]),
-    "has a negative line": (3, [(Position(-1, 0), Position(0, 0), "x")]),
-    "has a negative character": (3, [(Position(0, -1), Position(0, 1), "x")]),
-    "has the version of before": (2, [(Position(0, 0), Position(0, 0), "x")]),
-    "has an older version": (1, [(Position(0, 0), Position(0, 0), "x")]),
-    "is bad behind a good one": (3, [(Position(0, 0), Position(0, 0), "x"), *NOWHERE]),
+    "ends behind the text": (3, [(DocumentPosition(0, 1), DocumentPosition(9, 0), "x")]),
+    "ends before it begins": (3, [(DocumentPosition(1, 0), DocumentPosition(0, 0), "x")]),
+    "has a negative line": (3, [(DocumentPosition(-1, 0), DocumentPosition(0, 0), "x")]),
+    "has a negative character": (3, [(DocumentPosition(0, -1), DocumentPosition(0, 1), "x")]),
+    "has the version of before": (2, [(DocumentPosition(0, 0), DocumentPosition(0, 0), "x")]),
+    "has an older version": (1, [(DocumentPosition(0, 0), DocumentPosition(0, 0), "x")]),
+    "is bad behind a good one": (3, [(DocumentPosition(0, 0), DocumentPosition(0, 0), "x"), *NOWHERE]),
 }
 
 
@@ -757,24 +757,24 @@ def test_change_that_cannot_be_applied_makes_the_document_unusable(bench: Workbe
     bench.editor.said.changed(uri, version, changes)
     require_unknown(bench, before)
     bench.editor.said.changed(
-        uri, version + 5, [(Position(0, 0), Position(0, 0), "y")]
+        uri, version + 5, [(DocumentPosition(0, 0), DocumentPosition(0, 0), "y")]
     )  # a change of what is not known
     require_unknown(bench, before)
-    bench.editor.said.changed(uri, version + 6, ["whole\n", (Position(0, 0), Position(0, 0), "the ")])
+    bench.editor.said.changed(uri, version + 6, ["whole\n", (DocumentPosition(0, 0), DocumentPosition(0, 0), "the ")])
     assert bench.seen() == (b"the whole\n", "buffer")
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ((Position(0, 0), Position(2**31, 0), "all\n"), b"all\n"),
-        ((Position(2, 0), Position(2, 0), "three\n"), b"one\ntwo\nthree\n"),
-        ((Position(1, 0), Position(3, 0), "2\n"), b"one\n2\n"),
-        ((Position(0, 0), Position(0, 99), "1"), b"1\ntwo\n"),
+        ((DocumentPosition(0, 0), DocumentPosition(2**31, 0), "all\n"), b"all\n"),
+        ((DocumentPosition(2, 0), DocumentPosition(2, 0), "three\n"), b"one\ntwo\nthree\n"),
+        ((DocumentPosition(1, 0), DocumentPosition(3, 0), "2\n"), b"one\n2\n"),
+        ((DocumentPosition(0, 0), DocumentPosition(0, 99), "1"), b"1\ntwo\n"),
     ],
 )
 def test_range_past_the_end_as_sent_by_editors_is_accepted(
-    bench: Workbench, change: tuple[Position, Position, str], expected: bytes
+    bench: Workbench, change: tuple[DocumentPosition, DocumentPosition, str], expected: bytes
 ):
     uri = bench.editor.open(PATH)
     bench.editor.said.changed(uri, 7, [change])

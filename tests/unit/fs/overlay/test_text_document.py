@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fileops.fs.overlay import text_document
 from fileops.fs.overlay.text_document import TextDocument, advanced, n_units
-from fileops.model.documents import Position, PositionEncoding
+from fileops.model.documents import DocumentPosition, PositionEncoding
 
 ENCODINGS: tuple[PositionEncoding, ...] = ("utf-8", "utf-16", "utf-32")
 # \x0b \x0c \x1c \x85 U+2028 U+2029 are line ends for str.splitlines and not for LSP.
@@ -26,7 +26,7 @@ def naive_lines(text: str) -> list[tuple[int, int]]:
     return [*lines, (start, len(text))]
 
 
-def naive_offset(text: str, position: Position, encoding: PositionEncoding) -> int:
+def naive_offset(text: str, position: DocumentPosition, encoding: PositionEncoding) -> int:
     lines = naive_lines(text)
     if position.line >= len(lines):
         return len(text)
@@ -46,34 +46,36 @@ def chunk_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("text", "position", "encoding", "offset"),
     [
-        ("a\u2028b\nc", Position(1, 0), "utf-16", 4),
-        ("a\x0cb\x85c\x1d\x0b\nd", Position(1, 1), "utf-16", 9),
-        ("a\r\nb\rc\nd", Position(3, 0), "utf-16", 7),
-        ("a\r\nb", Position(0, 9), "utf-16", 1),
-        ("a\nb", Position(7, 0), "utf-16", 3),
-        ("", Position(0, 3), "utf-16", 0),
-        ("ab\nc", Position(-1, 1), "utf-16", 1),
-        ("ab\nc", Position(1, -9), "utf-16", 3),
-        ("😀x", Position(0, 2), "utf-16", 1),
-        ("😀x", Position(0, 1), "utf-16", 0),
-        ("😀x", Position(0, 4), "utf-8", 1),
-        ("😀x", Position(0, 3), "utf-8", 0),
-        ("😀x", Position(0, 1), "utf-32", 1),
+        ("a\u2028b\nc", DocumentPosition(1, 0), "utf-16", 4),
+        ("a\x0cb\x85c\x1d\x0b\nd", DocumentPosition(1, 1), "utf-16", 9),
+        ("a\r\nb\rc\nd", DocumentPosition(3, 0), "utf-16", 7),
+        ("a\r\nb", DocumentPosition(0, 9), "utf-16", 1),
+        ("a\nb", DocumentPosition(7, 0), "utf-16", 3),
+        ("", DocumentPosition(0, 3), "utf-16", 0),
+        ("ab\nc", DocumentPosition(-1, 1), "utf-16", 1),
+        ("ab\nc", DocumentPosition(1, -9), "utf-16", 3),
+        ("😀x", DocumentPosition(0, 2), "utf-16", 1),
+        ("😀x", DocumentPosition(0, 1), "utf-16", 0),
+        ("😀x", DocumentPosition(0, 4), "utf-8", 1),
+        ("😀x", DocumentPosition(0, 3), "utf-8", 0),
+        ("😀x", DocumentPosition(0, 1), "utf-32", 1),
     ],
 )
-def test_position_is_converted_to_an_offset(text: str, position: Position, encoding: PositionEncoding, offset: int):
+def test_position_is_converted_to_an_offset(
+    text: str, position: DocumentPosition, encoding: PositionEncoding, offset: int
+):
     assert TextDocument(text).offset_at(position, encoding) == offset
 
 
 def test_typing_at_a_carriage_return_keeps_the_line_count():
-    text = TextDocument("a\rb").replaced(Position(1, 0), Position(1, 0), "\n", "utf-16")
+    text = TextDocument("a\rb").replaced(DocumentPosition(1, 0), DocumentPosition(1, 0), "\n", "utf-16")
     assert text.text == "a\r\nb"
-    assert text.offset_at(Position(1, 0), "utf-16") == 3
+    assert text.offset_at(DocumentPosition(1, 0), "utf-16") == 3
 
 
 def test_adjacent_surrogates_become_one_character():
-    text = TextDocument("x").replaced(Position(0, 1), Position(0, 1), "\ud83d", "utf-16")
-    text = text.replaced(Position(0, 2), Position(0, 2), "\ude00", "utf-16")
+    text = TextDocument("x").replaced(DocumentPosition(0, 1), DocumentPosition(0, 1), "\ud83d", "utf-16")
+    text = text.replaced(DocumentPosition(0, 2), DocumentPosition(0, 2), "\ude00", "utf-16")
     assert text.text == "x😀"
 
 
@@ -83,7 +85,7 @@ def test_earlier_text_is_immutable():
     assert (first.text, second.text) == ("one\ntwo\n", "ONE\ntwo\n")
 
 
-POSITIONS = st.builds(Position, st.integers(0, 12), st.integers(0, 12))
+POSITIONS = st.builds(DocumentPosition, st.integers(0, 12), st.integers(0, 12))
 
 
 @given(
@@ -92,7 +94,7 @@ POSITIONS = st.builds(Position, st.integers(0, 12), st.integers(0, 12))
     st.sampled_from(ENCODINGS),
 )
 def test_changes_match_the_naive_mirror(
-    text: str, changes: list[tuple[Position, Position, str]], encoding: PositionEncoding
+    text: str, changes: list[tuple[DocumentPosition, DocumentPosition, str]], encoding: PositionEncoding
 ):
     mirror = TextDocument(text)
     for one, other, new in changes:
@@ -106,8 +108,8 @@ def test_changes_match_the_naive_mirror(
 @given(st.text(alphabet=ALPHABET, max_size=60), st.sampled_from(ENCODINGS))
 def test_position_and_offset_are_inverse(text: str, encoding: PositionEncoding):
     mirror = TextDocument(text)
-    position, reached = Position(0, 0), 0
-    positions: dict[int, Position] = {}
+    position, reached = DocumentPosition(0, 0), 0
+    positions: dict[int, DocumentPosition] = {}
     for offset in range(len(text) + 1):
         if text[offset - 1 : offset + 1] != "\r\n":
             position, reached = advanced(position, text[reached:offset], encoding), offset

@@ -27,7 +27,7 @@ from fileops.model.approval import (
 )
 from fileops.model.review import ClosedReview, Decider, SessionInfo
 from fileops.model.sessions import SessionName
-from fileops.service.review.queue import MAX_WAITING, DecisionResult, Review, ReviewQueue
+from fileops.service.review.queue import MAX_WAITING, DecisionResult, ReviewQueue, WaitingReview
 from support.virtual_time import VirtualTimeLoop
 from unit.core.review.plans import plan_from
 
@@ -69,10 +69,10 @@ class View:
 
     person: Decider = Decider("view")  # noqa: RUF009 - frozen
 
-    def concerns(self, review: Review) -> bool:
+    def concerns(self, review: WaitingReview) -> bool:
         return any(review.asked.path.startswith(folder) for folder in self.folders)
 
-    def show(self, opened: Sequence[Review], closed: Sequence[ClosedReview]) -> None:
+    def show(self, opened: Sequence[WaitingReview], closed: Sequence[ClosedReview]) -> None:
         for review in opened:
             assert review.review_id not in self.ends
             self.shown[review.review_id] = review.revision
@@ -87,7 +87,7 @@ class View:
 class Asked:
     """What the model knows of one review."""
 
-    review: Review
+    review: WaitingReview
     path: str
     host: Host
     deciding: asyncio.Task[Decision]
@@ -181,7 +181,7 @@ class QueueMachine(RuleBasedStateMachine):
     def ask(self, session: str, folder: str, can_ask: bool, is_protected: bool) -> None:
         host, path = Host(can_ask), f"{folder}/a.py"
 
-        async def begin() -> tuple[Review, asyncio.Task[Decision]]:
+        async def begin() -> tuple[WaitingReview, asyncio.Task[Decision]]:
             review = self.queue.open(SessionInfo(session_id=SessionName(session), host="h", label="H"), host, TIMEOUT_S)
             return review, asyncio.ensure_future(review.decide(question(path, is_protected=is_protected)))
 
