@@ -69,7 +69,7 @@ def test_undo_by_the_editors_own_command_refreshes_the_lenses(client: RawClient,
     start(client, REFRESHES)
     edit_id = edit(client, file, "two", "TWO")
     client.reply(client.question(REFRESH)["id"], None)
-    client.result("workspace/executeCommand", {"command": "fileops.undoEdit", "arguments": [edit_id]})
+    client.result("workspace/executeCommand", {"command": "fileops.undo", "arguments": [{"edit_id": edit_id}]})
     client.reply(client.question(REFRESH)["id"], None)
     assert lenses(client, file) == []
 

@@ -273,3 +273,37 @@ async def test_undo_since_a_turn_is_of_its_session_or_of_all_agents(daemon: Shar
     for target, n_files in (("since_turn", 1), ("all_since_turn", 2)):
         preview = await editor.call("fileops/rewind", {target: turns[0], "dry_run": True})
         assert len(preview["details"]["files"]) == n_files
+
+
+async def test_code_actions_keep_and_undo_what_is_at_the_lines(daemon: SharedDaemon, folder: Path) -> None:
+    """R-UNDO-8, R-UNDO-9: for any editor, by the daemon."""
+    literals = {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["refactor"]}}}
+    editor = await daemon.lsp("editor", "helix")
+    await editor.initialize(folder, capabilities={"textDocument": {"codeAction": literals}})
+    await until_recorded(editor, folder)
+    path = folder / "a.txt"
+    path.write_text("".join(f"{n}\n" for n in range(1, 10)))
+    agent = await daemon.agent(folder, host="bot")
+    await agent.read(path)
+    for old, new in (("2\n", "two\n"), ("5\n6\n", ""), ("8\n", "eight\n")):
+        assert code_of(await agent.edit(path, old, new)) is None
+
+    async def titles(first: int, last: int) -> dict[str, Any]:
+        place = {"start": {"line": first - 1, "character": 0}, "end": {"line": last - 1, "character": 0}}
+        params: Any = {"textDocument": {"uri": path.as_uri()}, "range": place, "context": {"diagnostics": []}}
+        actions = await editor.call("textDocument/codeAction", params)
+        return {action["title"]: action["command"] for action in actions}
+
+    async def run(command: Any) -> Any:
+        params = {"command": command["command"], "arguments": command["arguments"]}
+        return await editor.call("workspace/executeCommand", params)
+
+    assert await titles(3, 3) == {}
+    assert list(await titles(2, 2)) == list(await titles(5, 5)) == ["Keep (bot)", "Undo (bot)"]
+    assert list(await titles(1, 7)) == ["Keep (3 changes: bot)", "Undo (3 changes: bot)"]
+    kept = await run((await titles(2, 2))["Keep (bot)"])
+    assert (kept["n_changes"], bool(kept["keep_id"])) == (1, True)
+    assert await titles(2, 2) == {}
+    undone = await run((await titles(1, 7))["Undo (2 changes: bot)"])
+    assert undone["status"] == "success"
+    assert path.read_text() == "".join(f"{n}\n" for n in (1, "two", *range(3, 10)))

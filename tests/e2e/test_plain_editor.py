@@ -34,7 +34,7 @@ def editor(here: Place, file: Path) -> Iterator[RawClient]:
             CAPABILITIES,
             workspaceFolders=[folder],
             clientInfo={"name": "helix"},
-            initializationOptions={"review_grace_s": 0},
+            initializationOptions={"review_grace_s": 0, "ask": "each_edit"},
         )
         yield client
 
@@ -91,16 +91,16 @@ def test_editor_is_notified_of_edits_and_of_what_it_has_read(editor: RawClient, 
 
 
 def test_agents_edit_is_undone_by_a_code_action(editor: RawClient, agent: McpClient, file: Path) -> None:
-    call = start_edit(agent, file, "two", "2")
-    decide(editor, "Apply")
-    agent.answer(call)
+    editor.result("fileops/setAsk", {"ask": "protected"})
+    assert not agent.answer(start_edit(agent, file, "two", "2"))["result"]["isError"]
     open_document(editor, file)
     start, end = {"line": 1, "character": 0}, {"line": 1, "character": 0}
     params: dict[str, Any] = {
         "textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "context": {"diagnostics": []},
     }  # fmt: skip
     actions = editor.result("textDocument/codeAction", params)
-    (command,) = [action["command"] for action in actions]
+    assert [action["title"] for action in actions] == ["Keep (Codex)", "Undo (Codex)"]
+    command = actions[1]["command"]
     undone = editor.result(
         "workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]}
     )

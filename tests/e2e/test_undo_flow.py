@@ -206,16 +206,12 @@ async def command(editor: EditorClient, name: str, *arguments: Any) -> Any:
 async def test_commands_undo_edits(editor: EditorClient, file: Path):
     """R-UNDO-8."""
     provided = editor.client.capabilities["executeCommandProvider"]["commands"]
-    assert {"fileops.undoEdit", "fileops.undoSession"} <= set(provided)
+    assert {"fileops.keep", "fileops.undo"} <= set(provided)
     first = await applied(editor.client, file, "two", "TWO", "a")
-    second = await applied(editor.client, file, "one", "ONE", "a")
-    assert (await command(editor, "fileops.undoEdit", first))["status"] == "success"
-    assert (await command(editor, "fileops.undoEdit", {"edit_id": second}))["status"] == "success"
+    assert (await command(editor, "fileops.undo", {"edit_id": first}))["status"] == "success"
     assert file.read_text() == "one\ntwo\nthree\n"
-    await applied(editor.client, file, "two", "TWO", "a")
-    assert (await command(editor, "fileops.undoSession", {"session_id": "a"}))["status"] == "success"
     with editor.client.events("window/showMessage") as events:
-        assert (await command(editor, "fileops.undoSession", "a"))["status"] == "error"
+        assert (await command(editor, "fileops.undo", {"edit_id": first}))["status"] == "error"
         assert "fileops" in (await events.next(timeout_s=PATIENCE_S)).params["message"]
 
 
@@ -223,10 +219,8 @@ async def test_commands_run_by_the_user_require_no_approval(tmp_path: Path, file
     """R-UNDO-8."""
     async with editor_client(tmp_path, APPLY, CONFIRM) as editor:
         edit_id = await applied(editor.client, file, "two", "TWO", "a")
-        await applied(editor.client, file, "one", "ONE", "a")
         editor.confirm = answer({"outcome": "cancel"})
-        for name, argument in (("fileops.undoEdit", edit_id), ("fileops.undoSession", {"session_id": "a"})):
-            assert (await command(editor, name, argument))["status"] == "success"
+        assert (await command(editor, "fileops.undo", {"edit_id": edit_id}))["status"] == "success"
         assert file.read_text() == "one\ntwo\nthree\n"
 
 
@@ -238,7 +232,7 @@ async def test_long_command_reports_progress(editor: EditorClient, file: Path):
     held = Held(editor.oblige)
     editor.apply = held
     with editor.client.events("$/progress") as progress:
-        params = {"command": "fileops.undoEdit", "arguments": [edit_id], "workDoneToken": "t"}
+        params = {"command": "fileops.undo", "arguments": [{"edit_id": edit_id}], "workDoneToken": "t"}
         undoing = editor.client.begin("workspace/executeCommand", params)
         begun = (await progress.next(timeout_s=PATIENCE_S)).params
         assert begun == {"token": "t", "value": {"kind": "begin", "title": "Undoing edits", "cancellable": True}}
@@ -247,9 +241,9 @@ async def test_long_command_reports_progress(editor: EditorClient, file: Path):
         assert (await progress.next(timeout_s=PATIENCE_S)).params == {"token": "t", "value": {"kind": "end"}}
 
 
-@pytest.mark.parametrize("arguments", [[], [{"edit_id": 3}], ["a", "b"]])
+@pytest.mark.parametrize("arguments", [[], [{}], [{"edit_id": 3}], [{"edit_id": "e", "change_ids": []}], ["a", "b"]])
 async def test_bad_commands_are_refused(editor: EditorClient, arguments: list[Any]):
-    for name in ("fileops.undoEdit", "fileops.other"):
+    for name in ("fileops.undo", "fileops.other"):
         with pytest.raises(ResponseError) as refusal:
             await command(editor, name, *arguments)
         assert refusal.value.code == -32602
@@ -273,7 +267,7 @@ async def test_code_actions_follow_the_lines(editor: EditorClient, file: Path):
     editor.open(file)
     assert await actions_at(editor, file, 0) == []
     (action,) = await actions_at(editor, file, 1)
-    assert action["title"].startswith("Undo agent edit")
+    assert action["title"].startswith("Undo (")
     editor.type(file, "one", "zero\nhalf\none")
     assert await actions_at(editor, file, 1) == []
     (action,) = await actions_at(editor, file, 3, only=["refactor"])
@@ -284,15 +278,6 @@ async def test_code_actions_follow_the_lines(editor: EditorClient, file: Path):
     assert await actions_at(editor, file, 3) == []
 
 
-async def test_several_edits_of_a_session_can_be_undone_at_once(editor: EditorClient, file: Path):
-    await applied(editor.client, file, "two", "TWO")
-    await applied(editor.client, file, "three", "THREE")
-    one, all_of_session = await actions_at(editor, file, 1)
-    assert one["command"]["command"] == "fileops.undoEdit"
-    await command(editor, all_of_session["command"]["command"], *all_of_session["command"]["arguments"])
-    assert file.read_text() == "one\ntwo\nthree\n"
-
-
 async def test_code_lenses_are_off_by_default(tmp_path: Path, file: Path):
     async with editor_client(tmp_path) as editor:
         assert "codeLensProvider" not in editor.client.capabilities
@@ -301,7 +286,7 @@ async def test_code_lenses_are_off_by_default(tmp_path: Path, file: Path):
         params = {"textDocument": {"uri": file.as_uri()}}
         (lens,) = await editor.client.request("textDocument/codeLens", params)
         assert (lens["range"]["start"]["line"], lens["range"]["end"]["line"]) == (1, 2)
-        assert lens["command"]["command"] == "fileops.undoEdit"
+        assert lens["command"]["command"] == "fileops.undo"
 
 
 # --- kept on disk -----------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ export function commandSuite(): void {
         const session = agent();
         await session.setApprovalMode('yolo');
         const lenses = async () => (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', editor.document.uri, 20))
-          .filter(lens => lens.command?.command === 'fileops.undoEdit');
+          .filter(lens => lens.command?.command === 'fileops.undo');
         await session.read({ file_path: path });
         await session.edit({ file_path: path, old_string: 'two', new_string: 'TWO' });
         const found = await until(async () => { const all = await lenses(); return all.length > 0 ? all : undefined; }, 'the lens');

@@ -83,9 +83,9 @@ export function historySuite(): void {
       const line = new vscode.Range(2, 0, 2, 0);
       const actions = await until(async () => {
         const found = await vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', uri, line);
-        return found.filter(action => /Undo agent edit/.test(action.title)).length > 0 ? found : undefined;
+        return found.filter(action => /^Undo \(/.test(action.title)).length > 0 ? found : undefined;
       }, 'a code action');
-      const { command } = actions.find(action => /Undo agent edit/.test(action.title))!;
+      const { command } = actions.find(action => /^Undo \(/.test(action.title))!;
       await unasked(vscode.commands.executeCommand(command!.command, ...command!.arguments!));
       await until(() => editor.document.getText() === LINES, 'it is undone');
       await until(() => marks(uri).length === 0, 'the mark is gone');

@@ -18,11 +18,11 @@ from fileops.compose.recording import record_folders
 from fileops.compose.state import DaemonState, Hub, SharedParts
 from fileops.core.roots import is_inside
 from fileops.daemon.peer import MAX_ANCESTORS_OF_COMMANDS, ancestors_of, parent_of, variables_of
+from fileops.lsp.change_actions import ChangeActions, LensRefresh
 from fileops.lsp.reviews import ReviewingClient
 from fileops.lsp.server import LspServer
 from fileops.lsp.stdio import LspSession
 from fileops.lsp.text_sync import DocumentSync, ignore_documents
-from fileops.lsp.undo_actions import LensRefresh, UndoActions
 from fileops.lsp.workspace_edit import LspEditor
 from fileops.model.approval import Always
 from fileops.model.review import Decider
@@ -130,7 +130,7 @@ class LspConnection(ClientConnection):
         service.when_work_waits(context.on_request_done)
         state.recover(service.folders)
         if self.is_editor:
-            self._add_undo_actions(service, context)
+            self._add_change_actions(service, context)
         if self._view is not None and self._agent_above() is None:
             grace_s = 0.0 if hub is None else settings.review_grace_s  # in a private daemon no other view can come
             self._show_reviews(service, self._view, grace_s)
@@ -289,10 +289,10 @@ class LspConnection(ClientConnection):
 
         return concerns
 
-    def _add_undo_actions(self, service: "FileOps", context: "ClientContext") -> None:
+    def _add_change_actions(self, service: "FileOps", context: "ClientContext") -> None:
 
         has_lenses = context.options.code_lens or False
-        UndoActions(service, context.client).register(context.server, code_lens=has_lenses)
+        ChangeActions(service, context.client).register(context.server, code_lens=has_lenses)
         if has_lenses:
             context.listen(LensRefresh(context.client).on_event)
 

@@ -205,9 +205,9 @@ class ExecuteCommandParams(_Lsp, frozen=True, kw_only=True):
     """Runs a command."""
 
     command: str
-    """`fileops.undoEdit` or `fileops.undoSession`."""
+    """`fileops.keep` or `fileops.undo`."""
     arguments: list[object] | None = None
-    """One: an id, UndoEditArgument or UndoSessionArgument."""
+    """One: KeepArgument or UndoArgument."""
     work_done_token: str | int | None = None
     """The server reports progress under it."""
 

@@ -1,7 +1,7 @@
 """LspServer: a language server of pygls for one client, with a feature for each message that it serves.
 
 The features of `fileops/*` requests come from the table in `api/requests.py`; those of standard messages are here, in
-`text_sync.py` and in `undo_actions.py`. Handlers translate and delegate; they decide nothing. This module knows no
+`text_sync.py` and in `change_actions.py`. Handlers translate and delegate; they decide nothing. This module knows no
 adapters: `build`, from the composition root, builds the service when `initialize` has brought the client's options.
 """
 

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REF = "#/$defs/{name}"
 
-_ARGUMENTS = (wire.UndoEditArgument, wire.UndoSessionArgument)  # of commands, in an array that holds anything
+_ARGUMENTS = (wire.KeepArgument, wire.UndoArgument)  # of commands, in an array that holds anything
 
 # What a type is called in the protocol, if the server calls it otherwise.
 PUBLIC_NAMES = {

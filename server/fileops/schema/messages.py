@@ -78,7 +78,7 @@ def _served(request: Request[Any]) -> Message:
 
 
 _RESULTS: dict[str, Shape] = {
-    types.WORKSPACE_EXECUTE_COMMAND: wire.ToolResult,
+    types.WORKSPACE_EXECUTE_COMMAND: OneOf((rewinds.KeepResult, wire.ToolResult)),
     types.TEXT_DOCUMENT_CODE_ACTION: OneOf((list[standard.CodeAction], list[standard.Command])),
     types.TEXT_DOCUMENT_CODE_LENS: list[standard.CodeLens],
 }  # of the standard requests beyond the lifecycle
@@ -94,9 +94,8 @@ def _standard_of_client() -> list[Message]:
     ]
     for method, params in STANDARD_PARAMS.items():
         if method in _RESULTS:
-            undo = details.UndoDetails if method == types.WORKSPACE_EXECUTE_COMMAND else None
             needs = "the option `code_lens`" if method == types.TEXT_DOCUMENT_CODE_LENS else ""
-            listed.append(_request(method, params, _RESULTS[method], details=undo, needs=needs))
+            listed.append(_request(method, params, _RESULTS[method], needs=needs))
         else:
             listed.append(_notification(method, params))
     return listed

@@ -32,7 +32,7 @@ class ServerCapabilities(TypedDict):
     workspace: Json
     """What is served for workspace folders."""
     codeActionProvider: NotRequired[Json | bool]
-    """Whether agents' edits can be undone by code actions."""
+    """Whether agents' changes can be kept and undone by code actions."""
     codeLensProvider: NotRequired[Json | bool]
     """With the option `code_lens`."""
     experimental: ExperimentalCapabilities
@@ -78,7 +78,7 @@ class CodeAction(TypedDict):
     title: str
     """For people."""
     kind: str
-    """`refactor.fileops.undo`."""
+    """`refactor.fileops.keep` or `refactor.fileops.undo`."""
     command: Command
     """What it runs."""
 

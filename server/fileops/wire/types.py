@@ -156,20 +156,20 @@ class UndoParams(SessionParams, frozen=True, kw_only=True):
     """The user asked for it or has confirmed it: no further question is asked."""
 
 
-class UndoEditArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Argument of the command `fileops.undoEdit`."""
+class KeepArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Argument of the command `fileops.keep`."""
 
-    edit_id: str
+    change_ids: list[str]
+    """The changes to keep, as `fileops/unkept` lists them."""
+
+
+class UndoArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Argument of the command `fileops.undo`: exactly one of the keys."""
+
+    change_ids: list[str] | None = None
+    """The changes to undo, as `fileops/unkept` lists them."""
+    edit_id: str | None = None
     """The edit to undo."""
-
-
-class UndoSessionArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Argument of the command `fileops.undoSession`."""
-
-    session_id: SessionId
-    """The session whose edits are undone."""
-    file_path: str | None = None
-    """Absolute. Only edits of this file."""
 
 
 # --- initializationOptions -----------------------------------------------------------------------------------------

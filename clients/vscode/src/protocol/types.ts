@@ -421,7 +421,7 @@ export interface ClosedReview {
 export interface CodeAction {
   /** What it runs. */
   command: Command;
-  /** `refactor.fileops.undo`. */
+  /** `refactor.fileops.keep` or `refactor.fileops.undo`. */
   kind: string;
   /** For people. */
   title: string;
@@ -1039,9 +1039,9 @@ export interface ErrorStats {
 }
 /** Runs a command. */
 export interface ExecuteCommandParams {
-  /** `fileops.undoEdit` or `fileops.undoSession`. */
+  /** `fileops.keep` or `fileops.undo`. */
   command: string;
-  /** One: an id, UndoEditArgument or UndoSessionArgument. */
+  /** One: KeepArgument or UndoArgument. */
   arguments?: unknown[] | null;
   /** The server reports progress under it. */
   workDoneToken?: string | number | null;
@@ -1314,6 +1314,11 @@ export interface InitializeResult {
 }
 /** Empty. */
 export interface InitializedParams {}
+/** Argument of the command `fileops.keep`. */
+export interface KeepArgument {
+  /** The changes to keep, as `fileops/unkept` lists them. */
+  change_ids: string[];
+}
 /** Exactly one of the keys says which changes. */
 export interface KeepParams {
   /** The server reports progress under it. */
@@ -2086,7 +2091,7 @@ export interface RewoundFile {
 }
 /** LSP's capabilities, and the block `experimental.fileops`. */
 export interface ServerCapabilities {
-  /** Whether agents' edits can be undone by code actions. */
+  /** Whether agents' changes can be kept and undone by code actions. */
   codeActionProvider?:
     | {
         [k: string]: unknown;
@@ -2508,6 +2513,13 @@ export interface UiExtra {
   /** 1-based, in the new text. */
   first_changed_line: number;
 }
+/** Argument of the command `fileops.undo`: exactly one of the keys. */
+export interface UndoArgument {
+  /** The changes to undo, as `fileops/unkept` lists them. */
+  change_ids?: string[] | null;
+  /** The edit to undo. */
+  edit_id?: string | null;
+}
 /** Of an undo. */
 export interface UndoDetails {
   /** Another one that changed the file. */
@@ -2559,11 +2571,6 @@ export interface UndoDetails {
   /** The one that refused the text. */
   validator?: string;
 }
-/** Argument of the command `fileops.undoEdit`. */
-export interface UndoEditArgument {
-  /** The edit to undo. */
-  edit_id: string;
-}
 /** Undoes a keep: what it kept is to be kept or undone again. */
 export interface UndoKeepParams {
   /** The server reports progress under it. */
@@ -2613,13 +2620,6 @@ export interface UndoResult {
   details: UndoDetails;
   /** Absent if there are none. */
   attachments?: Attachment[];
-}
-/** Argument of the command `fileops.undoSession`. */
-export interface UndoSessionArgument {
-  /** The session whose edits are undone. */
-  session_id: string;
-  /** Absolute. Only edits of this file. */
-  file_path?: string | null;
 }
 /** What an undo did to one file. */
 export interface UndoneFile {
