@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from msgspec.structs import replace
 
-from fileops.core.presentation.failures import failure_message
+from fileops.api import rewinds
 from fileops.core.uris import path_of
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 from fileops.model.errors import FileOpsError, NotRecorded
 from fileops.model.events import DidEdit, Event
 from fileops.model.requests import UndoRequest
 from fileops.model.results import AgentEditRange
-from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget, UnkeptChange
+from fileops.model.rewind import RewindRequest, RewindTarget, UnkeptChange
 from fileops.rpc.decode import InvalidParams, decode
 from fileops.wire.history import undo_result
-from fileops.wire.rewinds import KeepResult, rewind_result
+from fileops.wire.rewinds import KeepParams, KeepResult, rewind_result
 from fileops.wire.types import KeepArgument, ToolResult, UndoArgument
 
 if TYPE_CHECKING:
@@ -63,11 +63,7 @@ class ChangeActions:
                 return [_lens(written) for written in await self._ranges(params.text_document.uri)]
 
     async def _keep(self, argument: KeepArgument) -> KeepResult:
-        try:
-            kept = await self._service.rewinds.keep(KeepRequest(change_ids=tuple(argument.change_ids)))
-        except FileOpsError as fault:
-            raise InvalidParams(failure_message(fault)) from None
-        return KeepResult(keep_id=kept.keep_id, n_entries=kept.n_entries, n_changes=kept.n_changes)
+        return await rewinds.keep(self._service, KeepParams(change_ids=argument.change_ids))
 
     async def _undo(self, argument: UndoArgument) -> ToolResult:
         """The editor's user ran the command, so it counts as approved."""

@@ -35,7 +35,7 @@ def test_every_reference_has_a_definition() -> None:
 
 
 def test_every_definition_is_used_by_a_message_or_another() -> None:
-    further = {"ToolResult", "KeepArgument", "UndoArgument"}  # of any tool; what `arguments` may hold
+    further = {"KeepArgument", "UndoArgument"}  # what `arguments` may hold
     assert set(DEFS) - {reference.rpartition("/")[2] for reference in references(SCHEMA)} == further
 
 
