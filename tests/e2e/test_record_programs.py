@@ -74,7 +74,7 @@ async def command(editor: LspClient, folder: Path, line: str) -> None:
     begun = await editor.call("fileops/beginCommand", {"label": line[:20]})
     process = await asyncio.create_subprocess_shell(line, cwd=folder, env={**os.environ, "GIT_CONFIG_COUNT": "0"})
     assert await process.wait() == 0
-    await editor.call("fileops/endCommand", begun)
+    await editor.call("fileops/endCommand", {"command_id": begun["command_id"]})
 
 
 async def entries(editor: LspClient, **query: object) -> list[dict[str, Any]]:

@@ -183,6 +183,31 @@ async def test_command_is_undone_in_nested_repositories_too(project: Path) -> No
     assert {(folder / "a.txt").read_text() for folder in folders} == {"first\nsecond\nthird\n"}
 
 
+async def test_links_that_a_command_changed_are_listed_and_lose_nothing(project: Path) -> None:
+    shared = project / "shared"
+    shared.mkdir()
+    (shared / "conf.ini").write_text("by the person\n")
+    for name in ("conf.ini", "removed", "moved"):
+        (project / name).symlink_to("shared/conf.ini")
+    async with players(project) as game:
+        async with game.command():
+            (project / "new").write_text((project / "conf.ini").read_text() + "by the agent\n")
+            (project / "new").rename(project / "conf.ini")  # as `sed -i` does it, which replaces the link
+            (project / "removed").unlink()
+            (project / "moved").unlink()
+            (project / "moved").symlink_to("shared")
+            (project / "made").symlink_to("shared")
+            (project / "a.txt").write_text("by the agent\n")
+        result = await game.undone()
+        left = {Path(conflict["file_path"]).name for conflict in result["details"]["conflicts"]}
+        assert left == {"conf.ini", "removed", "moved", "made"}, result["output"]
+        assert result["details"]["n_left"] == 4
+    assert (project / "a.txt").read_text() == "first\nsecond\nthird\n"
+    assert (project / "conf.ini").read_text() == "by the person\nby the agent\n"
+    assert (shared / "conf.ini").read_text() == "by the person\n"
+    assert (project / "made").is_symlink()
+
+
 @pytest.mark.parametrize("place", ["/", "above"])
 async def test_command_of_an_agent_that_names_a_folder_of_several_projects_is_no_author(
     project: Path, place: str

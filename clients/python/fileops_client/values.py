@@ -694,7 +694,7 @@ class RecordEntry:
     """Lines."""
     removed: int
     """Lines."""
-    content: Literal["binary", "gone", "kept", "protected", "too_large"]
+    content: Literal["binary", "gone", "kept", "link", "protected", "too_large"]
     """Whether the contents are kept, or why not; `gone`: removed by the limits of the record."""
     gap: Literal["away", "baseline"] | None = None
     """`baseline`: the content before is not known. `away`: made while no daemon recorded."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fileops.model.sessions import SessionName
 
 EntryKind = Literal["create", "modify", "delete", "mode"]
-ContentKind = Literal["kept", "binary", "too_large", "protected", "gone"]
+ContentKind = Literal["kept", "binary", "too_large", "protected", "link", "gone"]
 GapKind = Literal["baseline", "away"]
 Found = Literal["event", "scan"]
 Evidence = Literal["commit", "save", "bracket", "none"]

@@ -45,10 +45,12 @@ def is_secret(path: str, root: str) -> bool:
 
 
 def read_file(path: str, root: str) -> ReadFile | None:
-    """Read a file; None if there is no regular file. Follows no link at its end. Raises: Unreadable."""
+    """Read a file; None if there is no regular file and no link. Follows no link at its end. Raises: Unreadable."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
+        if error.errno == errno.ELOOP and (link := _link_at(path)) is not None:
+            return link
         if error.errno in _NO_FILE:
             return None
         raise Unreadable(path) from error
@@ -62,6 +64,18 @@ def read_file(path: str, root: str) -> ReadFile | None:
         raise Unreadable(path) from error
     finally:
         os.close(fd)
+    return _read(kind, data, status)
+
+
+def _link_at(path: str) -> ReadFile | None:
+    try:
+        status = os.lstat(path)
+    except OSError:  # it is gone
+        return None
+    return _read("link", None, status) if stat.S_ISLNK(status.st_mode) else None
+
+
+def _read(kind: ContentKind, data: bytes | None, status: os.stat_result) -> ReadFile:
     return ReadFile(
         content=kind,
         data=data,

@@ -216,8 +216,9 @@ class RecordedFolder:
         status: os.stat_result,
         entry: git.IndexEntry | None,
     ) -> None:
+        is_link = stat.S_ISLNK(status.st_mode)
         known = Known(
-            content="protected" if is_secret(path, self.root) else "kept",
+            content="link" if is_link else "protected" if is_secret(path, self.root) else "kept",
             mtime_ns=kept_ns(status.st_mtime_ns),
             ctime_ns=kept_ns(status.st_ctime_ns),
             size_bytes=status.st_size,
@@ -233,7 +234,7 @@ class RecordedFolder:
             and entry.inode in {0, status.st_ino & 0xFFFFFFFF}
             and path not in self._converted
         )
-        if known.content == "protected":
+        if known.content != "kept":
             return
         if is_clean and entry is not None:
             self.files[path] = replace(known, oid=entry.oid)
@@ -270,7 +271,7 @@ class RecordedFolder:
                             waiting.append(entry.path)
                             if folder in self._unseen:
                                 self._unseen.add(entry.path)
-                    elif entry.is_file(follow_symlinks=False) and self._is_listed(entry.path):
+                    elif _is_recorded_kind(entry) and self._is_listed(entry.path):
                         yield entry.path, entry.stat(follow_symlinks=False)
                 except OSError:  # it is gone
                     continue
@@ -389,12 +390,17 @@ class RecordedFolder:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-                elif entry.is_file(follow_symlinks=False) and self.is_recorded(entry.path):
+                elif _is_recorded_kind(entry) and self.is_recorded(entry.path):
                     yield entry.path
 
     def known_below(self, folder: str) -> list[str]:
         inside = folder + "/"
         return [path for path in self.files if path.startswith(inside)]
+
+
+def _is_recorded_kind(entry: "os.DirEntry[str]") -> bool:
+    """Whether it is a regular file, or a link, of which only is recorded that it changed."""
+    return entry.is_file(follow_symlinks=False) or entry.is_symlink()
 
 
 def _is_same(known: Known, status: os.stat_result) -> bool:

@@ -1286,6 +1286,8 @@ def _is_unchanged(before: Known, after: Known) -> bool:
         return False
     if before.content == "kept":
         return before.digest is not None and before.digest == after.digest
+    if before.content == "link" and before.inode != after.inode:  # it is made anew to lead elsewhere
+        return False
     return (before.mtime_ns, before.size_bytes) == (after.mtime_ns, after.size_bytes)
 
 

@@ -1694,7 +1694,7 @@ export interface RecordEntry {
   /** Lines. */
   removed: number;
   /** Whether the contents are kept, or why not; `gone`: removed by the limits of the record. */
-  content: 'binary' | 'gone' | 'kept' | 'protected' | 'too_large';
+  content: 'binary' | 'gone' | 'kept' | 'link' | 'protected' | 'too_large';
   /** `baseline`: the content before is not known. `away`: made while no daemon recorded. */
   gap: ('away' | 'baseline') | null;
   /** By an event, or by comparing files. */

@@ -715,7 +715,7 @@
 ---@field during string[] The turns that were open then, of all sessions.
 ---@field added integer Lines.
 ---@field removed integer Lines.
----@field content 'binary'|'gone'|'kept'|'protected'|'too_large' Whether the contents are kept, or why not; `gone`: removed by the limits of the record.
+---@field content 'binary'|'gone'|'kept'|'link'|'protected'|'too_large' Whether the contents are kept, or why not; `gone`: removed by the limits of the record.
 ---@field gap? 'away'|'baseline' `baseline`: the content before is not known. `away`: made while no daemon recorded.
 ---@field found 'event'|'scan' By an event, or by comparing files.
 ---@field evidence 'bracket'|'commit'|'none'|'save' Why `by` is believed.
