@@ -143,6 +143,7 @@ class FolderEvent(Struct, frozen=True, gc=False):
     """A change of a name in a watched folder.
 
     is_complete: the writer has closed the file, or the name is another file now; nothing more follows at once.
+    is_written: the name has a content that a writer has finished.
     appeared, vanished: the name is new there, or gone from there.
     """
 
@@ -150,6 +151,7 @@ class FolderEvent(Struct, frozen=True, gc=False):
     name: str
     is_folder: bool
     is_complete: bool
+    is_written: bool
     appeared: bool
     vanished: bool
 

@@ -11,6 +11,7 @@ change near a save is called unsure even if one command alone was running.
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.model.record import OUTSIDE, By, ByCommand, ByPerson, BySession, Command, Evidence, KnownBy, unsure
 
@@ -32,8 +33,9 @@ class Observation(Struct, frozen=True, kw_only=True):
 
     began: when the content before was last known to be there, or the first event since. read: when the content after
     was read. commands: those that were open at some time between, and whose folders contain the file. is_certain: False
-    if at another time none of them was open, so that a program outside may have written. typed_by: whose unsaved
-    document had the text after before the file had it.
+    if at another time none of them was open, so that a program outside may have written. n_writes: how often a content
+    was finished in that time, None if that is not known. typed_by: whose unsaved document had the text after before the
+    file had it.
     """
 
     before_text: str | None
@@ -42,6 +44,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     read: float
     commands: tuple[Command, ...] = ()
     is_certain: bool = True
+    n_writes: int | None = 1
     typed_by: ByPerson | None = None
 
 
@@ -68,7 +71,7 @@ def attribute(
     before, after = _shown(change.before_text), _shown(change.after_text)
     person = change.typed_by or _saved_by(change, after, saves)
     if person is not None:  # row 2
-        return (Part(by=person, evidence="save"),)
+        return (_part_of_person(person, change, n_writes=1),)
     rest = _part_of_programs(change, saves, lingering)
     later = {_shown(text) for text in later_texts}
     between = [
@@ -78,8 +81,16 @@ def attribute(
         and _shown(save.text) not in {before, after, *later}
     ]
     if between and before is not None and after is not None:  # row 3
-        return (Part(by=between[-1].person, evidence="save", text=between[-1].text), rest)
+        first = _part_of_person(between[-1].person, change, n_writes=2)
+        return (replace(first, text=between[-1].text), rest)
     return (rest,)
+
+
+def _part_of_person(person: ByPerson, change: Observation, *, n_writes: int) -> Part:
+    """What an editor saved. If there were more writes than this one needs, what a command wrote may be a part of it."""
+    if change.commands and (change.n_writes is None or change.n_writes > n_writes):
+        return Part(by=unsure(*map(_by_command, change.commands), person), evidence="save")
+    return Part(by=person, evidence="save")
 
 
 def _saved_by(change: Observation, after: str | None, saves: Sequence[Save]) -> ByPerson | None:

@@ -48,8 +48,8 @@ class Observed(Struct, frozen=True, kw_only=True):
     """A change that was read and is not written yet. Versions are None where no file was.
 
     before_data, after_data: the contents, None where they are not kept, or in the store already. began, read,
-    is_certain: see attribution.Observation; on the steady clock. time: when it was read, in seconds since the epoch.
-    is_open: whether an editor has the file open. root: of the recorded folder.
+    is_certain, n_writes: see attribution.Observation; on the steady clock. time: when it was read, in seconds since
+    the epoch. is_open: whether an editor has the file open. root: of the recorded folder.
     """
 
     path: str
@@ -63,6 +63,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     time: float
     commands: tuple[Command, ...] = ()
     is_certain: bool = True
+    n_writes: int | None = 1
     typed_by: ByPerson | None = None
     is_open: bool = False
     found: Found = "event"
@@ -217,6 +218,7 @@ class EntryWriter:
             read=change.read,
             commands=change.commands,
             is_certain=change.is_certain,
+            n_writes=change.n_writes,
             typed_by=change.typed_by,
         )
         later = [

@@ -172,7 +172,7 @@ class RecordedFolder:
 
     # --- the start ---------------------------------------------------------------------------------------------
 
-    def start(self, earlier: dict[str, Known], touch: Callable[[str], None]) -> Iterator[list[tuple[str, Known]]]:
+    def start(self, earlier: dict[str, Known], touch: Callable[[str], object]) -> Iterator[list[tuple[str, Known]]]:
         """Watch and list everything; yields what became known, to be stored, after each step.
 
         Args: earlier: what was known when the folder was recorded last; `touch` is called for what changed since.
@@ -347,7 +347,7 @@ class RecordedFolder:
 
     # --- comparison --------------------------------------------------------------------------------------------
 
-    def scan(self, edge: int, touch: Callable[[str], None]) -> Iterator[None]:
+    def scan(self, edge: int, touch: Callable[[str], object]) -> Iterator[None]:
         """Compare all files by their stamps, and watch all folders, in short steps.
 
         Args: edge: of the commands, as of now. `touch` looks at each file itself, so what is missing here because its

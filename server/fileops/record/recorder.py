@@ -118,13 +118,17 @@ class RecorderFailed(Exception):
 
 
 class _Touch(Struct):
-    """A file that may have changed. began: when that was noticed. since: the edge of a command before that."""
+    """A file that may have changed. began: when that was noticed. since: the edge of a command before that.
+
+    n_writes: how often a content was finished since; None if that is not known.
+    """
 
     began: float
     since: int
     found: Found = "event"
     gap: GapKind | None = None
     is_complete: bool = False
+    n_writes: int | None = 0
 
 
 class _Write(Struct):
@@ -913,7 +917,9 @@ class Recorder:
         path = f"{event.folder}/{event.name}"
         if not event.is_folder:
             if folder.is_recorded(path):
-                self._touch(path, is_complete=event.is_complete)
+                touch = self._touch(path, is_complete=event.is_complete)
+                if event.is_written and touch.n_writes is not None:
+                    touch.n_writes += 1
             return
         if event.vanished:
             if self._stream is not None:
@@ -926,16 +932,19 @@ class Recorder:
 
     def _touch(
         self, path: str, *, found: Found = "event", gap: GapKind | None = None, is_complete: bool = False
-    ) -> None:
+    ) -> _Touch:
         touch = self._touched.get(path)
         if touch is None:
             touch = self._touched[path] = self._unread.pop(path, None) or self._new_touch(path, found, gap)
         touch.is_complete = touch.is_complete or is_complete
+        return touch
 
     def _new_touch(self, path: str, found: Found, gap: GapKind | None) -> _Touch:
         folder = self._folder_of(path)
         since = self._read_edge if folder is None else folder.certain_edge(path, self._read_edge, found)
-        return _Touch(self._now(), 0 if gap == "away" else since, found, gap)
+        is_counted = found == "event" and (folder is None or not folder.needs_comparison)
+        n_writes = 0 if is_counted else None
+        return _Touch(self._now(), 0 if gap == "away" else since, found, gap, n_writes=n_writes)
 
     # --- reading -----------------------------------------------------------------------------------------------
 
@@ -1004,8 +1013,8 @@ class Recorder:
             path=path, root=folder.root, before=before, after=after, before_data=None,
             after_data=None if found is None else found.data,
             began=touch.began, read=now, time=self._wall(), commands=open_commands.commands,
-            is_certain=open_commands.is_certain, typed_by=typist, is_open=bool(documents), found=touch.found,
-            gap=touch.gap,
+            is_certain=open_commands.is_certain, n_writes=touch.n_writes, typed_by=typist, is_open=bool(documents),
+            found=touch.found, gap=touch.gap,
         )  # fmt: skip
         self._queue_change(folder, observed)
 
@@ -1198,7 +1207,7 @@ class Recorder:
         change = Observed(
             path=path, root=folder.root, before=known, after=before, before_data=None, after_data=data,
             began=touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
-            is_certain=open_commands.is_certain, typed_by=typist,
+            is_certain=open_commands.is_certain, n_writes=touch.n_writes, typed_by=typist,
         )  # fmt: skip
 
         def write() -> None:

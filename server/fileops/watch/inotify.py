@@ -242,6 +242,7 @@ class InotifyEvents(_Subscription):
                 name=os.fsdecode(event.name),
                 is_folder=event.is_directory,
                 is_complete=event.is_close_write or event.is_move or event.is_delete or event.is_attrib,
+                is_written=event.is_close_write or event.is_moved_to,
                 appeared=event.is_create or event.is_moved_to,
                 vanished=event.is_delete or event.is_moved_from,
             )

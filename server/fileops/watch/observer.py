@@ -227,6 +227,7 @@ class ObserverEvents(_ObserverSubscription):
                 name=name,
                 is_folder=event.is_directory,
                 is_complete=kind != "modified",
+                is_written=kind == "closed" or (kind == "moved" and not is_source),
                 appeared=kind == "created" or (kind == "moved" and not is_source),
                 vanished=kind == "deleted" or (kind == "moved" and is_source),
             )

@@ -84,6 +84,15 @@ def test_process_that_a_command_left_makes_a_change_unsure() -> None:
     assert attribute(change(SED), lingering=[left])[0].by == by(SED)
 
 
+@pytest.mark.parametrize("n_writes", [2, 3, None])
+def test_save_beside_other_writes_during_a_command_is_unsure(n_writes: int | None) -> None:
+    """The editor may have loaded what the command wrote, and saved it."""
+    saved = [save(10.5, "a")]
+    assert attribute(replace(change(SED), n_writes=1), saves=saved)[0].by == ANA
+    assert attribute(replace(change(SED), n_writes=n_writes), saves=saved)[0].by == unsure(by(SED), ANA)
+    assert attribute(replace(change(), n_writes=n_writes), saves=saved)[0].by == ANA
+
+
 def test_command_that_was_open_for_a_part_of_the_time_only_is_unsure() -> None:
     observed = replace(change(SED), is_certain=False)
     assert attribute(observed)[0].by == unsure(by(SED), OUTSIDE)
