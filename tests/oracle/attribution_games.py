@@ -61,6 +61,7 @@ class Game:
         self._typed: dict[tuple[str, str], tuple[float, Content]] = {}
         self._open: dict[str, set[str]] = {}
         self._touched: dict[str, float] = {}
+        self._n_puts: Counter[str] = Counter()  # since the file was read last
         self._saves: dict[str, list[Save]] = {path: [] for path in self._files}
         self._commands: dict[str, Command] = {}
         self._observed: dict[str, list[_Observed]] = {path: [] for path in self._files}
@@ -135,6 +136,7 @@ class Game:
     def _put(self, now: float, path: str, content: Content) -> None:
         """The file changes; the event is read a moment later."""
         self._disk[path] = content
+        self._n_puts[path] += 1
         self._touched.setdefault(path, now)
         self._at(now + self._random.uniform(0.001, 0.04), "read", path)
 
@@ -218,7 +220,7 @@ class Game:
 
     def _observe(self, now: float, path: str) -> None:
         before, after = self._known[path], self._disk[path]
-        began = self._touched.pop(path, now)
+        began, n_writes = self._touched.pop(path, now), self._n_puts.pop(path, 0)
         if before == after:
             return
         self._known[path] = after
@@ -237,7 +239,7 @@ class Game:
         )
         change = Observation(
             before_text=_text(before), after_text=_text(after), began=began, read=now, commands=commands,
-            typed_by=typist,
+            n_writes=n_writes, typed_by=typist,
         )  # fmt: skip
         pending = _Observed(path, before, after, change)
         self._observed[path].append(pending)

@@ -519,7 +519,7 @@ class RecordGame:
         for entry in await self._entries():
             shown = await self._editor.call("fileops/entry", {"entry_id": entry["entry_id"]})
             self._judge_entry(entry, shown, recorded)
-        missing = {word for word, path in self._words_on_disk().items() if word not in recorded and path is not None}
+        missing = {word for word in self._words_on_disk() if word not in recorded}
         missing = {word for word in missing if int(word.partition("x")[2]) > 12}  # these were there before
         require(not missing, f"nothing is recorded of {sorted(missing)[:5]}")
         for key in tuple(self._buffers):  # an undo goes to the disk then; what was not saved is dropped
@@ -586,7 +586,7 @@ def _said_to_be(by: dict[str, Any]) -> set[str]:
     """The authors of whom an entry may be. A person whose editor was not heard of is another program."""
     match by["kind"]:
         case "unsure":
-            return set().union(*(_said_to_be(candidate) for candidate in by["candidates"]))
+            return {author for candidate in by["candidates"] for author in _said_to_be(candidate)}
         case "person" | "outside":
             return {PERSON, OUTSIDE}
         case _:

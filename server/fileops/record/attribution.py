@@ -8,6 +8,7 @@ decides. They err on one side: text of a person is never called an agent's while
 change near a save is called unsure even if one command alone was running.
 """
 
+import math
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -35,7 +36,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     was read. commands: those that were open at some time between, and whose folders contain the file. is_certain: False
     if at another time none of them was open, so that a program outside may have written. n_writes: how often a content
     was finished in that time, None if that is not known. typed_by: whose unsaved document had the text after before the
-    file had it.
+    file had it. loaded_by: whose document had it then, or loaded it from the file.
     """
 
     before_text: str | None
@@ -46,6 +47,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     is_certain: bool = True
     n_writes: int | None = 1
     typed_by: ByPerson | None = None
+    loaded_by: ByPerson | None = None
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -62,22 +64,30 @@ def attribute(
     saves: Sequence[Save] = (),
     lingering: Sequence[Command] = (),
     later_texts: Sequence[str | None] = (),
+    later_began: float = math.inf,
 ) -> tuple[Part, ...]:
     """Return one part, or two if a save lies between the two contents. Rows 2 to 8: row 1 needs no observation.
 
     Args: saves: of this file, oldest first. lingering: commands that have ended, of which a process may still write.
     later_texts: of contents that the file had after this change. A save of such a text was observed for itself.
+    later_began: of the first later change of the file that may contain a save. A save since then is no part of this one
+    for certain.
     """
     before, after = _shown(change.before_text), _shown(change.after_text)
     person = change.typed_by or _saved_by(change, after, saves)
     if person is not None:  # row 2
         return (_part_of_person(person, change, n_writes=1),)
-    rest = _part_of_programs(change, saves, lingering)
+    # A deletion that nothing follows is neither a formatter's nor the half of a save by rename.
+    is_removal = after is None and not later_texts
+    rest = _part_of_programs(change, () if is_removal else saves, lingering)
     later = {_shown(text) for text in later_texts}
+    has_room = change.n_writes is None or change.n_writes > 1  # else the one content is the one that was read
     between = [
         save
         for save in saves
-        if change.began - EARLY_S <= save.time <= change.read + SETTLE_S
+        if has_room
+        and change.began - EARLY_S <= save.time <= change.read + SETTLE_S
+        and save.time + EARLY_S < later_began
         and _shown(save.text) not in {before, after, *later}
     ]
     if between and before is not None and after is not None:  # row 3
@@ -106,12 +116,12 @@ def _part_of_programs(change: Observation, saves: Sequence[Save], lingering: Seq
     near = next(
         (save for save in reversed(saves) if change.began - FORMATTER_S <= save.time <= change.read + SETTLE_S), None
     )
-    persons = () if near is None else (near.person,)
+    persons = dict.fromkeys(person for person in (near and near.person, change.loaded_by) if person is not None)
     if not change.commands:  # row 4
         left = [_by_command(command) for command in lingering]  # R-BY-4
         return Part(by=unsure(*left, *persons), evidence="none") if left else Part(by=OUTSIDE, evidence="none")
     candidates: list[KnownBy] = [_by_command(command) for command in change.commands]
-    others = persons if change.is_certain else (*persons, OUTSIDE)
+    others = (*persons,) if change.is_certain else (*persons, OUTSIDE)
     if others:  # row 5
         return Part(by=unsure(*candidates, *others), evidence="bracket")
     if len(candidates) == 1:  # row 6

@@ -4,6 +4,7 @@ Belongs to the recorder's thread. An entry of a file that an editor has open may
 (`settle`), because editors report what they saved after they saved it.
 """
 
+import math
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
@@ -48,8 +49,8 @@ class Observed(Struct, frozen=True, kw_only=True):
     """A change that was read and is not written yet. Versions are None where no file was.
 
     before_data, after_data: the contents, None where they are not kept, or in the store already. began, read,
-    is_certain, n_writes: see attribution.Observation; on the steady clock. time: when it was read, in seconds since
-    the epoch. is_open: whether an editor has the file open. root: of the recorded folder.
+    is_certain, n_writes, typed_by, loaded_by: see attribution.Observation; on the steady clock. time: when it was read,
+    in seconds since the epoch. is_open: whether an editor has the file open. root: of the recorded folder.
     """
 
     path: str
@@ -65,6 +66,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     is_certain: bool = True
     n_writes: int | None = 1
     typed_by: ByPerson | None = None
+    loaded_by: ByPerson | None = None
     is_open: bool = False
     found: Found = "event"
     gap: GapKind | None = None
@@ -220,14 +222,17 @@ class EntryWriter:
             is_certain=change.is_certain,
             n_writes=change.n_writes,
             typed_by=change.typed_by,
+            loaded_by=change.loaded_by,
         )
-        later = [
-            self._text(other.observed.after, other.observed.after_data)
+        followers = [
+            other.observed
             for other in self._unsettled
-            if needs_text and other.observed.path == change.path and other.observed.read > change.read
+            if saves and other.observed.path == change.path and other.observed.read > change.read
         ]
+        later = [self._text(other.after, other.after_data) for other in followers]
+        later_began = min((other.began for other in followers if other.n_writes != 1), default=math.inf)
         lingering = self._windows.lingering(change.path, change.root, change.began, change.read)
-        return attribute(observation, saves=saves, lingering=lingering, later_texts=later)
+        return attribute(observation, saves=saves, lingering=lingering, later_texts=later, later_began=later_began)
 
     def _text(self, version: Known | None, data: bytes | None) -> str | None:
         if data is None and version is not None and version.digest is not None:

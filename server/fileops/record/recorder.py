@@ -120,10 +120,11 @@ class RecorderFailed(Exception):
 class _Touch(Struct):
     """A file that may have changed. began: when that was noticed. since: the edge of a command before that.
 
-    n_writes: how often a content was finished since; None if that is not known.
+    earliest: when it had not changed yet. n_writes: how often a content was finished since; None if that is not known.
     """
 
     began: float
+    earliest: float
     since: int
     found: Found = "event"
     gap: GapKind | None = None
@@ -198,6 +199,7 @@ class Recorder:
         self._writer: EntryWriter
         self._stream: EventStream | None = None
         self._read_edge = 0  # of the commands; everything that was written before it has been read
+        self._read_at = self._now()  # the same, as a time
         self._folders: dict[str, Folder] = {}
         self._faults: dict[str, _Fault] = {}  # by folder
         self._touched: dict[str, _Touch] = {}
@@ -900,7 +902,7 @@ class Recorder:
         """Mark what changed as touched. All of it lies between the last edge at which this was done, and now."""
         if self._stream is None:
             return
-        edge = self.windows.edge
+        edge, now = self.windows.edge, self._now()
         batch = self._stream.read()
         for event in batch.events:
             folder = self._folder_of(f"{event.folder}/{event.name}")
@@ -911,7 +913,7 @@ class Recorder:
             for folder in self._folders.values():
                 folder.note_loss(self._read_edge)
                 self._comparisons[folder.root] = self._comparing(folder)
-        self._read_edge = edge
+        self._read_edge, self._read_at = edge, now
 
     def _note_event(self, folder: Folder, event: FolderEvent) -> None:
         path = f"{event.folder}/{event.name}"
@@ -928,7 +930,7 @@ class Recorder:
                 self._touch(inside, is_complete=True)
         if event.appeared:
             for inside in folder.listed_below(path):
-                self._touch(inside)
+                self._touch(inside).n_writes = None  # it was written before the folder was watched
 
     def _touch(
         self, path: str, *, found: Found = "event", gap: GapKind | None = None, is_complete: bool = False
@@ -944,7 +946,8 @@ class Recorder:
         since = self._read_edge if folder is None else folder.certain_edge(path, self._read_edge, found)
         is_counted = found == "event" and (folder is None or not folder.needs_comparison)
         n_writes = 0 if is_counted else None
-        return _Touch(self._now(), 0 if gap == "away" else since, found, gap, n_writes=n_writes)
+        earliest = self._read_at if is_counted else 0.0
+        return _Touch(self._now(), earliest, 0 if gap == "away" else since, found, gap, n_writes=n_writes)
 
     # --- reading -----------------------------------------------------------------------------------------------
 
@@ -1008,13 +1011,16 @@ class Recorder:
             folder.files[path] = after
         now = self._now()
         open_commands = self._open_since(folder, path, touch)
-        typist = self._dropped_by.pop(path, None) or _typist_of(documents, found, touch.began)
+        # When commands run, what one of them wrote may be in a document before its event is read here.
+        typed_before = touch.earliest if open_commands.commands else touch.began
+        typist = self._dropped_by.pop(path, None) or _typist_of(documents, found, typed_before)
+        loader = None if typist is not None else _typist_of(documents, found, touch.began)
         observed = Observed(
             path=path, root=folder.root, before=before, after=after, before_data=None,
             after_data=None if found is None else found.data,
             began=touch.began, read=now, time=self._wall(), commands=open_commands.commands,
-            is_certain=open_commands.is_certain, n_writes=touch.n_writes, typed_by=typist, is_open=bool(documents),
-            found=touch.found, gap=touch.gap,
+            is_certain=open_commands.is_certain, n_writes=touch.n_writes, typed_by=typist, loaded_by=loader,
+            is_open=bool(documents), found=touch.found, gap=touch.gap,
         )  # fmt: skip
         self._queue_change(folder, observed)
 
@@ -1300,13 +1306,13 @@ def _is_unchanged(before: Known, after: Known) -> bool:
     return (before.mtime_ns, before.size_bytes) == (after.mtime_ns, after.size_bytes)
 
 
-def _typist_of(documents: Sequence[TypedDocument], found: ReadFile | None, began: float) -> ByPerson | None:
-    """Whose unsaved document had this text before the file had it. A reload has it only afterwards."""
+def _typist_of(documents: Sequence[TypedDocument], found: ReadFile | None, before: float) -> ByPerson | None:
+    """Whose unsaved document had this text before a time. A document that is loaded from the file has it afterwards."""
     if found is None or found.data is None:
         return None
     text: str | None = None
     for document in documents:
-        if document.is_typed and document.changed < began:
+        if document.is_typed and document.changed < before:
             if text is None:
                 text = _shown(decode(found.data, detect_format(found.data)))
             if _shown(document.text) == text:

@@ -39,6 +39,10 @@ def change(
     )
 
 
+def twice(observed: Observation) -> Observation:
+    return replace(observed, n_writes=2)
+
+
 def save(time: float, text: str) -> Save:
     return Save(person=ANA, time=time, text=text)
 
@@ -51,15 +55,17 @@ def save(time: float, text: str) -> Save:
         ("2 saved with other line ends", change(SED, after="\ufeffa\r\nb"), [save(11, "a\nb")], [(ANA, "save")]),
         ("2 reported first", change(SED), [save(9.6, "a")], [(ANA, "save")]),
         ("2 saved too late", change(SED), [save(12.1, "a")], [(by(SED), "bracket")]),
-        ("3 then a command", change(SED), [save(10.5, "m")], [(ANA, "save"), (unsure(by(SED), ANA), "bracket")]),
-        ("3 then a formatter", change(), [save(10.5, "m")], [(ANA, "save"), (OUTSIDE, "none")]),
-        ("3 not of what was there", change(SED), [save(10.5, "b")], [(unsure(by(SED), ANA), "bracket")]),
+        ("3 then a command", twice(change(SED)), [save(10.5, "m")], [(ANA, "save"), (unsure(by(SED), ANA), "bracket")]),
+        ("3 then a formatter", twice(change()), [save(10.5, "m")], [(ANA, "save"), (OUTSIDE, "none")]),
+        ("3 but written once", change(SED), [save(10.5, "m")], [(unsure(by(SED), ANA), "bracket")]),
+        ("3 not of what was there", twice(change(SED)), [save(10.5, "b")], [(unsure(by(SED), ANA), "bracket")]),
         ("4", change(), [], [(OUTSIDE, "none")]),
         ("4 formatter without a command", change(), [save(9.4, "m")], [(OUTSIDE, "none")]),
         ("5 saved before", change(SED), [save(8.1, "b")], [(unsure(by(SED), ANA), "bracket")]),
         ("5 saved long before", change(SED), [save(7.9, "b")], [(by(SED), "bracket")]),
         ("6", change(SED), [], [(by(SED), "bracket")]),
         ("6 deletion", change(SED, after=None), [], [(by(SED), "bracket")]),
+        ("6 deletion after a save", change(SED, after=None), [save(9.0, "b")], [(by(SED), "bracket")]),
         ("7", change(SED, MAKE), [], [(BySession(session_id=SessionName("codex:1"), label="codex"), "bracket")]),
         ("8", change(SED, OTHER), [], [(unsure(by(SED), by(OTHER)), "bracket")]),
     ],
@@ -70,12 +76,14 @@ def test_first_row_that_holds_decides(row: str, observed: Observation, saves: li
 
 
 def test_save_between_two_contents_divides_the_change() -> None:
-    parts = attribute(change(), saves=[save(10.2, "m"), save(10.4, "n")])
+    saves = [save(10.2, "m"), save(10.4, "n")]
+    parts = attribute(twice(change()), saves=saves)
+    assert len(attribute(twice(change()), saves=saves, later_began=10.6)) == 1  # it may be a part of that one
     assert parts == (Part(by=ANA, evidence="save", text="n"), Part(by=OUTSIDE, evidence="none"))
 
 
 def test_save_that_was_observed_for_itself_divides_nothing() -> None:
-    assert len(attribute(change(SED), saves=[save(11.5, "m")], later_texts=["m"])) == 1
+    assert len(attribute(twice(change(SED)), saves=[save(11.5, "m")], later_texts=["m"])) == 1
 
 
 def test_process_that_a_command_left_makes_a_change_unsure() -> None:
