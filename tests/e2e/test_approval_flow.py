@@ -50,6 +50,19 @@ async def test_question_shows_the_proposed_content(tmp_path: Path, file: Path):
         assert file.read_text().startswith("ONE")
 
 
+async def test_title_of_a_question_has_the_path_in_the_folder(tmp_path: Path) -> None:
+    """Two files of one name look alike otherwise."""
+    file = tmp_path / "shop" / "index.js"
+    file.parent.mkdir()
+    file.write_text(f"one\n{FILLER}two\n")
+    async with editor_client(tmp_path, CONFIRM) as editor:
+        edited = await edit(editor, file)
+        assert (await editor.client.undo(edit_id=edited.details["edit_id"])).ok
+        assert [question["title"] for question in editor.questions] == [
+            "Confirm Edit: shop/index.js", "Undo 1 edit in shop/index.js",
+        ]  # fmt: skip
+
+
 NO_DECISION: list[Any] = [
     {"outcome": "proceed"}, {}, None, "proceed_once", {"outcome": "modify"}, [],
     {"outcome": "modify", "text": 3}, {"outcome": "proceed_once", "text": []},

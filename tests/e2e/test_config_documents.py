@@ -116,7 +116,7 @@ def test_nothing_but_a_hook_denies_a_built_in_tool() -> None:
     """A rule would leave without any tool to edit with whoever does not have the program."""
     for host in MCP_HOSTS:
         for options in ((), ("--project",)) if host in FILES_OF_TEAM else ((),):
-            assert not re.search(r"deny|\brequired\b|: false", printed(host, *options).partition(".js\n")[0]), host
+            assert not re.search(r"deny|: false", printed(host, *options).partition(".js\n")[0]), host
 
 
 @pytest.mark.parametrize(
@@ -173,6 +173,31 @@ def test_config_of_codex_has_the_hook() -> None:
     assert entry["hooks"] == [hook_of("codex")]
 
 
+def test_codex_starts_where_the_program_is_missing() -> None:
+    """It does not without a server that is `required`, so a shell answers, and has no tools."""
+    server = documents(printed("codex", "--command", "no-such-program"))["~/.codex/config.toml"]["mcp_servers"][
+        "fileops"
+    ]
+    assert server["required"] is True
+    requests = [
+        {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 12, "method": "tools/list"},
+    ]
+    done = subprocess.run(
+        [server["command"], *server["args"]],
+        input="".join(f"{json.dumps(request)}\n" for request in requests),
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=50,
+    )
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["id"], first["result"]["protocolVersion"]) == (0, "2025-06-18")
+    assert (second["id"], second["result"]["tools"]) == (12, [])
+    assert "no-such-program is not installed" in done.stderr
+
+
 def test_config_of_codex_with_read_only_sandbox_needs_no_hook() -> None:
     parsed = documents(printed("codex", "--read-only-sandbox"))
     assert list(parsed) == ["~/.codex/config.toml"]
@@ -186,7 +211,7 @@ def test_config_of_gemini_allows_our_tools_by_a_policy() -> None:
 
 def test_config_with_command_quotes_it_for_each_language() -> None:
     parsed = documents(printed("codex", "--command", '/my "own"/fileops-server'))
-    assert parsed["~/.codex/config.toml"]["mcp_servers"]["fileops"]["command"] == '/my "own"/fileops-server'
+    assert '/my "own"/fileops-server' in parsed["~/.codex/config.toml"]["mcp_servers"]["fileops"]["args"]
     entry, _ = parsed["~/.codex/hooks.json"]["hooks"]["PreToolUse"]
     assert entry["hooks"] == [hook_of("codex", """'/my "own"/fileops-server'""")]
 

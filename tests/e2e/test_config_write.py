@@ -112,7 +112,7 @@ def test_toml_of_the_user_remains_with_its_comments(home: Path) -> None:
     parsed = tomllib.loads(text)
     assert parsed["sandbox_mode"] == "read-only"
     assert parsed["mcp_servers"]["other"] == {"command": "other"}
-    assert parsed["mcp_servers"]["fileops"]["command"] == "fileops-server"
+    assert parsed["mcp_servers"]["fileops"]["args"][2] == "fileops-server"
     assert parsed["features"]["web_search"] is True
     assert parsed["features"]["code_mode"]["enabled"] is False
     assert config.stat().st_mode & 0o777 == 0o600

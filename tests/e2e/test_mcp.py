@@ -427,7 +427,7 @@ def test_user_is_asked_by_a_form(tmp_path: Path, answer: object, code: str | Non
         form = question["params"]["requestedSchema"]
         assert list(form["properties"]) == form["required"] == ["decision"]
         assert form["properties"]["decision"]["enum"] == ["apply", "apply and stop asking", "reject"]
-        assert question["params"]["message"] == f"Confirm Edit: {path}\n@@ line 2\n-two\n+2"
+        assert question["params"]["message"] == f"Confirm Edit: {path.name}\n@@ line 2\n-two\n+2"
         progress = client.notification("notifications/progress")
         assert (progress["progressToken"], progress["message"]) == ("p", "Waiting for your decision")
         client.reply(question["id"], answer)
@@ -485,7 +485,7 @@ def test_form_for_claude_code_about_a_protected_file_has_only_buttons(
         edit = client.start_tool("Edit", file_path=str(path), old_string="two", new_string="2")
         question = client.question("elicitation/create")
         assert question["params"]["requestedSchema"] == {"type": "object", "properties": {}}
-        assert question["params"]["message"] == f"Confirm Edit: {path}\n@@ line 2\n-two\n+2"
+        assert question["params"]["message"] == f"Confirm Edit: {path.name}\n@@ line 2\n-two\n+2"
         client.reply(question["id"], answer)
         assert code_of(client.answer(edit)["result"]) == code
         assert path.read_text() == ("one\n2\nthree\n" if code is None else "one\ntwo\nthree\n")
@@ -533,7 +533,7 @@ def test_approval_of_an_edit_that_a_change_made_impossible_is_no_rejection(tmp_p
         client.reply(first["id"], {"action": "accept", "content": {"decision": "apply"}})
         again = client.question("elicitation/create")
         gone = "The file changed, and nothing of this edit is left to apply."
-        assert again["params"]["message"] == f"Confirm Edit: {path}\n{gone}"
+        assert again["params"]["message"] == f"Confirm Edit: {path.name}\n{gone}"
         client.reply(again["id"], {"action": "accept", "content": {"decision": "apply"}})
         result = client.answer(edit)["result"]
     assert code_of(result) == "modified_externally"

@@ -189,11 +189,12 @@ def codex_at(socket: str) -> Host:
         started = start_codex(place, options)
         config = place.home / ".codex" / "config.toml"
         text = config.read_text(encoding="utf-8")
-        command = '[mcp_servers.fileops]\ncommand = "fileops-server"\n'
-        assert text.count(command) == 1
+        command, table = '"fileops-server", "mcp"', "[mcp_servers.fileops]\n"
+        assert (text.count(command), text.count(table)) == (1, 1)
         server = PROGRAMS / "fileops-server"  # not the private one that `Place` puts first
-        attached = f'[mcp_servers.fileops]\ncommand = "{server}"\nenv = {{ FILEOPS_SOCKET = "{socket}" }}\n'
-        config.write_text(text.replace(command, attached), encoding="utf-8")
+        text = text.replace(command, f'"{server}", "mcp"')
+        attached = text.replace(table, f'{table}env = {{ FILEOPS_SOCKET = "{socket}" }}\n')
+        config.write_text(attached, encoding="utf-8")
         return started
 
     return Host("codex", start, patch_of_codex)

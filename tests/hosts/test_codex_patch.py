@@ -63,7 +63,7 @@ def start(place: Place, options: list[str]) -> Start:
     started = start_codex(place, options)
     config = place.home / ".codex" / "config.toml"
     text = config.read_text(encoding="utf-8")
-    arguments = 'args = ["mcp", '
+    arguments = '"fileops-server", "mcp", '
     assert text.count(arguments) == 1, text
     config.write_text(text.replace(arguments, f'{arguments}"--tools", "+patch", '), encoding="utf-8")
     return started
@@ -95,3 +95,22 @@ def test_patch_of_codex_is_applied_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_codex_starts_where_the_program_is_missing(tmp_path: Path) -> None:
+    """With its own tools, as the hook that refuses them does nothing then."""
+    (path := tmp_path / "project" / "a.txt").parent.mkdir()
+    path.write_text("hello again\n", encoding="utf-8")
+    model = ScriptedModel([patch_of_codex(path), Say("ALL-DONE")])
+
+    def start_without(place: Place, _options: list[str]) -> Start:
+        return start_codex(place, ["--command", "no-such-program"])
+
+    with (
+        placed(tmp_path, model) as place,
+        running(Host("codex", start_without, patch_of_codex), place) as (process, log),
+    ):
+        process.wait(CONVERSATION_S)
+        output = log.read_text(encoding="utf-8", errors="replace")
+    assert "ALL-DONE" in output
+    assert path.read_text(encoding="utf-8") == "built-in again\n"

@@ -55,13 +55,11 @@ def decision_of(answer: object, question: ApprovalRequest, host: str) -> Decisio
 
 
 def _message(question: ApprovalRequest) -> str:
-    """Return the path and the changed lines. A host may show three lines only, so no file header is among them."""
-    name = question.file_path.rpartition("/")[2]
-    title = question.title.removesuffix(name) + question.file_path
+    """Return the title, which has the path, and the changed lines, as a host may show three lines only."""
     if not question.is_approvable:
-        return f"{title}\nThe file changed, and nothing of this edit is left to apply."
+        return f"{question.title}\nThe file changed, and nothing of this edit is left to apply."
     diff = cut_diff(changed_lines(question.change.hunks), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
-    return f"{title}\n{diff}"
+    return f"{question.title}\n{diff}"
 
 
 # --- the forms ---------------------------------------------------------------------------------------------------

@@ -375,7 +375,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         question = question_about(
             file.plan,
             splicing.apply(file.plan.snapshot.data, file.plan.splices),
-            outputs.question_texts(file.file_path, file.plan),
+            outputs.question_texts(file.file_path, file.plan, policy.folders),
             file_path=file.file_path,
             session_id=request.session_id,
             policy=policy,

@@ -480,7 +480,7 @@ def _proposal_of(request: EditRequest, plan: Plan, policy: Policy, token: Cancel
     question = question_about(
         plan,
         splices.apply(plan.snapshot.data, plan.splices),
-        outputs.question_texts(request.file_path, plan),
+        outputs.question_texts(request.file_path, plan, policy.folders),
         file_path=request.file_path,
         session_id=request.session_id,
         policy=policy,

@@ -40,6 +40,11 @@ class Policy(Struct, frozen=True, kw_only=True):
     is_agent: bool = True
     rules_of: Callable[[Snapshot], str | None] = lambda _snapshot: None
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Relative to which a path is shown to the user."""
+        return () if self.roots is None else self.roots.folders
+
     def needs_decision(self, snapshot: Snapshot) -> bool:
         """Whether the user decides before this file is written.
 

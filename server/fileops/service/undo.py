@@ -290,7 +290,7 @@ def _question(request: UndoRequest, file: Restoration, policy: Policy, token: Ca
     return question_about(
         file.plan,
         file.undone.content or b"",
-        outputs.undo_question_texts(file.file_path, file.plan.change, len(file.undone.edit_ids)),
+        outputs.undo_question_texts(file.file_path, file.plan.change, len(file.undone.edit_ids), policy.folders),
         file_path=file.file_path,
         session_id=request.by_session or request.session_id or NO_SESSION,
         policy=policy,

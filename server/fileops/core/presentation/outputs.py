@@ -4,7 +4,7 @@ The texts of the tools for the model are specified character for character and n
 `path` is always the path as the caller gave it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from fileops.core.matching.correction import SENTENCES
 from fileops.core.presentation.failures import error_text, failure_message, failure_text
 from fileops.core.presentation.phrases import counted
+from fileops.core.presentation.titles import relative
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
 from fileops.model.changes import ChangedFile, Permissions, Problem
@@ -133,10 +134,13 @@ def command_text(shown: str, exit_code: int | None, error: FileOpsError | None, 
     return f"{shown}\n\n{ending}" if shown else ending
 
 
-def question_texts(path: str, plan: Plan) -> tuple[str, str]:
-    """Return the title and the description of an edit that the user has to approve."""
+def question_texts(path: str, plan: Plan, folders: Iterable[str]) -> tuple[str, str]:
+    """Return the title and the description of an edit that the user has to approve.
+
+    The title has the path relative to the folders, as files of equal names would look alike.
+    """
     change = plan.change
-    name = path.rpartition("/")[2]
+    name = relative(path, folders)
     if plan.creates:
         return f"Confirm Edit: create {name}", f"{path}: a new file of {counted(change.n_added, 'line')}"
     counts = f"{counted(change.n_added, 'line')} added, {change.n_removed} removed"
@@ -154,10 +158,10 @@ def rebased_over(rebased: Rebased) -> str:
     return f"rebased over {counted(len(rebased.ranges), 'change')} by {who}"
 
 
-def undo_question_texts(path: str, change: Change, n_edits: int) -> tuple[str, str]:
-    """Return the title and the description of an undo that the user has to approve."""
+def undo_question_texts(path: str, change: Change, n_edits: int, folders: Iterable[str]) -> tuple[str, str]:
+    """Return the title and the description of an undo that the user has to approve; see `question_texts`."""
     counts = f"{counted(change.n_added, 'line')} added, {change.n_removed} removed"
-    return f"Undo {counted(n_edits, 'edit')} in {path.rpartition('/')[2]}", f"{path}: {counts}"
+    return f"Undo {counted(n_edits, 'edit')} in {relative(path, folders)}", f"{path}: {counts}"
 
 
 def undone_text(

@@ -226,14 +226,29 @@ def _claude_plugin(command: str) -> list[Document]:
     ]
 
 
-# Not `required`: Codex would then not start at all where the server does not.
+# `required`: otherwise the first turn may begin before the server has answered, and then has none of its tools. Codex
+# would not start at all without the program then, so a shell stands in for a program that is missing, without any tool.
+CODEX_START = """\
+command -v "$0" >/dev/null 2>&1 && exec "$0" "$@"
+echo "$0 is not installed" >&2
+while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id" *: *\\([0-9][0-9]*\\).*/\\1/p')
+  case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},\
+"serverInfo":{"name":"fileops","version":"0"}}' ;;
+    *) result='{"tools":[]}' ;;
+  esac
+  [ -z "$id" ] || printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" "$result"
+done
+"""
 # `direct_only_tool_namespaces`: otherwise models find the tools only by searching for them.
 CODEX = """\
 {sandbox}[mcp_servers.fileops]
-command = {command}
+command = "sh"
 args = {args}
 default_tools_approval_mode = "approve"
 tool_timeout_sec = {timeout}
+required = true
 
 [features.code_mode]
 enabled = false
@@ -244,8 +259,7 @@ direct_only_tool_namespaces = ["mcp__fileops"]
 def _codex(command: str, *, read_only_sandbox: bool) -> list[Document]:
     config = CODEX.format(
         sandbox='sandbox_mode = "read-only"\n\n' if read_only_sandbox else "",
-        command=json.dumps(command),  # a JSON string is a basic string of TOML
-        args=json.dumps(SERVE),
+        args=json.dumps(["-c", CODEX_START, command, *SERVE]),  # JSON strings are basic strings of TOML
         timeout=TIMEOUT_S,
     )
     documents: list[Document] = [TomlDocument("~/.codex/config.toml", config)]
