@@ -30,8 +30,8 @@ export interface FileopsSession {
   /** With the setting `fileops.bash` only; waits for the person's consent as `edit` does. Cancelling ends the command. */
   bash(params: Omit<BashParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<BashDetails>>;
   /**
-   * With the setting `fileops.correction`: who is asked for the words of an edit that are not in the file. Of the
-   * session, or (on the API itself) of all that have none. The file must contain a proposal exactly.
+   * Who is asked for the words of an edit that are not in the file: of the session, or (on the API itself) of all that
+   * have none. The file must contain a proposal exactly. The first one restarts this window's daemon: register early.
    */
   correctWith(corrector: Corrector): Disposable;
   tracked(): Promise<TrackedFile[]>;

@@ -7,10 +7,21 @@ export class Corrections {
   readonly #ofSession = new Map<string, Corrector>();
   #ofAll: Corrector | undefined;
 
-  constructor(readonly log: vscode.LogOutputChannel) {}
+  #isUsed = false;
+
+  /** begins: called with the first corrector; the daemon has to be told before it asks. */
+  constructor(readonly log: vscode.LogOutputChannel, readonly begins: () => void) {}
+
+  get isUsed(): boolean {
+    return this.#isUsed;
+  }
 
   /** A later one takes the place of the one before. */
   register(corrector: Corrector, session?: string): vscode.Disposable {
+    if (!this.#isUsed) {
+      this.#isUsed = true;
+      this.begins();
+    }
     if (session === undefined) this.#ofAll = corrector;
     else this.#ofSession.set(session, corrector);
     return new vscode.Disposable(() => {

@@ -2,7 +2,7 @@
  * The wire, as docs/PROTOCOL.md has it. `protocol/types.ts` is generated from the server's own schema.
  * Keys are snake_case, lines 1-based, paths absolute (never URIs), times seconds since the epoch.
  */
-import type { ApprovalModeResult, DaemonRequests, Review as AnyReview, ToolResult as AnyToolResult } from './protocol/types';
+import type { ApprovalModeResult, AskResult, DaemonRequests, Review as AnyReview, ToolResult as AnyToolResult } from './protocol/types';
 
 export * from './protocol/types';
 
@@ -18,9 +18,10 @@ export const isOfOneEdit = (review: AnyReview): review is Review => review.files
 
 export type ApprovalMode = ApprovalModeResult['mode'];
 
+export type Ask = AskResult['ask'];
+
 /** `D` is what `details` holds: see ReadDetails and EditDetails. */
 export type ToolResult<D = Record<string, unknown>> = Omit<AnyToolResult, 'details'> & { details: D };
 
-export const CONFIRM_EDIT = 'fileops/confirmEdit' satisfies keyof DaemonRequests;
 export const CONFIRM_COMMAND = 'fileops/confirmCommand' satisfies keyof DaemonRequests;
 export const CORRECT_EDIT = 'fileops/correctEdit' satisfies keyof DaemonRequests;

@@ -7,16 +7,15 @@ import type { CommandReview } from '../src/review/command';
 import type { Insides } from '../src/extension';
 import { closeAll, disk, file, open, set, until, world } from './world';
 
-const SETTINGS = ['bash', 'correction', 'codeLens'];
 let nSessions = 0;
 
 export function commandSuite(): void {
-  describe('with commands, corrections and lenses switched on', () => {
+  describe('with commands switched on', () => {
     let api: FileopsApi;
     let insides: Insides;
 
     async function restartWith(value: true | undefined): Promise<void> {
-      for (const setting of SETTINGS) await set(setting, value);
+      await set('bash', value);
       await vscode.commands.executeCommand('fileops.restart');
       await until(() => api.state === 'running', 'it runs again');
     }
@@ -91,17 +90,19 @@ export function commandSuite(): void {
         }
       });
 
-      it('has links to decide, and a row in the list', async () => {
+      it('has a link to be asked no more about it, and a row in the list', async () => {
         const done = agent().bash({ command: 'echo $(date)\ntrue' });
         const review = await waiting();
         const { uri } = await vscode.workspace.openTextDocument(review.pane.after); // its tab may be there before its text
         const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
-        assert.deepEqual(lenses.map(lens => lens.command!.title), ['$(play) Run once', '$(run-all) Always', '$(discard) Reject']);
-        const row = insides.reviewView.getTreeItem(review);
-        assert.deepEqual([row.label, row.description, row.contextValue], ['echo $(date) …', `shell-${nSessions}`, 'command']);
+        assert.deepEqual(lenses.map(lens => lens.command!.title), ['$(check-all) Accept, and do not ask again about this command']);
+        const [row] = await until(() => insides.changes.groups[0]?.resourceStates, 'its row');
+        assert.deepEqual([row!.decorations?.tooltip, row!.contextValue], ['Run echo $(date) …', 'command']);
         assert.match(insides.status.text, /1 to review/);
-        const [run] = lenses;
-        await vscode.commands.executeCommand(run!.command!.command, ...run!.command!.arguments!);
+        const [always] = lenses;
+        await vscode.commands.executeCommand('fileops.nextFile');
+        await until(() => insides.reviews.current === review, 'it has the keyboard');
+        await vscode.commands.executeCommand(always!.command!.command);
         assert.equal((await done).status, 'success');
       });
 
@@ -114,12 +115,12 @@ export function commandSuite(): void {
         const command = session.bash({ command: `rm ${edited}` });
         const review = await until(() => insides.reviews.waiting[1], 'the command waits');
         assert.equal(insides.panes.isShown(review.pane), false);
-        await vscode.commands.executeCommand('fileops.command.run', review);
+        await insides.reviews.accept([review]);
         await waitingSecond();
         assert.equal(disk(edited), '1\n');
-        await vscode.commands.executeCommand('fileops.command.reject', review);
+        await insides.reviews.reject([review]);
         assert.equal((await command).error?.code, 'rejected');
-        await vscode.commands.executeCommand('fileops.review.accept');
+        await insides.reviews.accept(insides.reviews.waiting);
         assert.equal((await edit).status, 'success');
         assert.equal(disk(edited), 'I\n');
         await nothingLeft();
@@ -221,24 +222,6 @@ export function commandSuite(): void {
         const done = session.edit({ file_path: path, old_string: 'chees = 1', new_string: 'x' }, cancel.token);
         await assert.rejects(Promise.resolve(done), { code: -32800 });
         await told;
-      });
-    });
-
-    describe('a lens', () => {
-      it('comes with an edit, undoes it, and is gone with it', async () => {
-        const path = file('one\ntwo\n');
-        const editor = await open(path);
-        const session = agent();
-        await session.setApprovalMode('yolo');
-        const lenses = async () => (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', editor.document.uri, 20))
-          .filter(lens => lens.command?.command === 'fileops.undo');
-        await session.read({ file_path: path });
-        await session.edit({ file_path: path, old_string: 'two', new_string: 'TWO' });
-        const found = await until(async () => { const all = await lenses(); return all.length > 0 ? all : undefined; }, 'the lens');
-        assert.deepEqual(found.map(lens => lens.range.start.line), [1]);
-        await session.undoAll();
-        await until(async () => (await lenses()).length === 0, 'no lens');
-        assert.equal(disk(path), 'one\ntwo\n');
       });
     });
   });

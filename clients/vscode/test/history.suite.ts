@@ -2,8 +2,7 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { FileopsApi } from '../src/api';
 import type { Insides } from '../src/extension';
-import type { ToolResult, UndoDetails } from '../src/protocol';
-import { closeAll, disk, file, isShared, open, shownDiffs, until, world } from './world';
+import { closeAll, closeViews, disk, file, open, shownDiffs, until, world } from './world';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('');
 let nSessions = 0;
@@ -38,15 +37,28 @@ export function historySuite(): void {
       assert.ok(entries.some(e => e.diff.includes('+LINE 9')));
     });
 
+    const entryOf = async (path: string, id: string) => (await api.history({ file_path: path })).find(({ edit_id }) => edit_id === id)!;
+
     it('shows the diff of an edit, and nothing of it is left when it is closed', async () => {
-      const { edit } = await edited();
-      const id = await edit('line 3\n', 'LINE 3\n');
-      await vscode.commands.executeCommand('fileops.history.show', id);
+      const { path, edit } = await edited();
+      await insides.history.show(await entryOf(path, await edit('line 3\n', 'LINE 3\n')));
       const [shown] = shownDiffs();
       assert.match((await vscode.workspace.openTextDocument(shown!.modified)).getText(), /LINE 3/);
-      await vscode.commands.executeCommand('fileops.closeDiffs');
+      await closeViews();
       await until(() => insides.panes.nDocuments === 0, 'no text is left');
       assert.equal(shownDiffs().length, 0);
+    });
+
+    it('is a pick, of which a choice shows a diff', async () => {
+      const { edit } = await edited();
+      await edit('line 3\n', 'LINE 3\n');
+      await vscode.commands.executeCommand('fileops.showHistory');
+      await until(async () => {
+        await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+        return shownDiffs().length === 1;
+      }, 'the diff of the newest edit');
+      assert.match((await vscode.workspace.openTextDocument(shownDiffs()[0]!.modified)).getText(), /LINE 3/);
+      await closeViews();
     });
 
     it('undoes one edit and keeps later typing', async () => {
@@ -56,10 +68,8 @@ export function historySuite(): void {
       await until(() => editor.document.getText().includes('LINE 3'), 'the document shows the edit');
       await editor.edit(builder => builder.insert(new vscode.Position(10, 0), 'typed since\n'));
       assert.ok(await editor.document.save());
-      const result = await unasked(vscode.commands.executeCommand<{ status: string; output: string }>('fileops.history.undo', id));
-      assert.equal(result.status, 'success', result.output);
+      await unasked(insides.history.undoEntry(await entryOf(path, id)));
       assert.equal(disk(path), LINES.replace('line 11\n', 'typed since\nline 11\n'));
-      assert.deepEqual(insides.marks.at(vscode.Uri.file(path)), []);
     });
 
     it('undoes all edits of a session', async () => {
@@ -70,39 +80,6 @@ export function historySuite(): void {
       const result = await decideWhileWaiting(session.undoAll());
       assert.equal(result.status, 'success', result.output);
       assert.equal(disk(path), LINES);
-    });
-
-    const marks = (uri: vscode.Uri): readonly unknown[] => (isShared ? insides.unkeptMarks : insides.marks).at(uri);
-
-    it("the server's own code action on a marked line undoes it, and the mark goes", async () => {
-      const { path, edit } = await edited();
-      const editor = await open(path);
-      await edit('line 3\n', 'LINE 3\n');
-      const uri = vscode.Uri.file(path);
-      await until(() => marks(uri).length === 1, 'the line is marked');
-      const line = new vscode.Range(2, 0, 2, 0);
-      const actions = await until(async () => {
-        const found = await vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', uri, line);
-        return found.filter(action => /^Undo \(/.test(action.title)).length > 0 ? found : undefined;
-      }, 'a code action');
-      const { command } = actions.find(action => /^Undo \(/.test(action.title))!;
-      await unasked(vscode.commands.executeCommand(command!.command, ...command!.arguments!));
-      await until(() => editor.document.getText() === LINES, 'it is undone');
-      await until(() => marks(uri).length === 0, 'the mark is gone');
-    });
-
-    it('the last edit of an agent is undone, not the undo before; the user has a separate row', async () => {
-      const { path, session, edit } = await edited();
-      const [first, second] = [await edit('line 3\n', 'LINE 3\n'), await edit('line 9\n', 'LINE 9\n')];
-      for (const [id, text] of [[second, LINES.replace('line 3\n', 'LINE 3\n')], [first, LINES]] as const) {
-        const result = await unasked(vscode.commands.executeCommand<ToolResult<UndoDetails>>('fileops.history.undoLast'));
-        assert.deepEqual(result.details.undone, [id]);
-        assert.equal(disk(path), text);
-      }
-      const rows = await insides.history.getChildren();
-      const labels = rows.map(row => insides.history.getTreeItem(row)).map(({ label, contextValue }) => [label, contextValue]);
-      assert.deepEqual(labels.find(([label]) => label === 'You'), ['You', 'own']);
-      assert.ok(labels.some(([label, value]) => label === session.id && value === 'session'));
     });
 
     it("an agent's own undo is reviewed", async () => {

@@ -5,21 +5,18 @@ import { commandSuite } from './command.suite';
 import { daemonSuite } from './daemon.suite';
 import { decidedSuite } from './decided.suite';
 import { hunksSuite } from './hunks.suite';
-import { inTextSuite } from './inText.suite';
-import { marksSuite } from './marks.suite';
 import { panesSuite } from './panes.suite';
 import { reviewSuite } from './review.suite';
 import { reviewEndSuite } from './reviewEnd.suite';
-import { staleReviewSuite } from './staleReview.suite';
 import { historySuite } from './history.suite';
 import { setSuite } from './set.suite';
 import { sharedSuite } from './shared.suite';
-import { unkeptSuite } from './unkept.suite';
+import { changesSuite } from './changes.suite';
 import { makeFolders } from './world';
 
 const SUITES = {
-  hunks: hunksSuite, panes: panesSuite, review: reviewSuite, staleReview: staleReviewSuite, reviewEnd: reviewEndSuite, decided: decidedSuite, inText: inTextSuite, set: setSuite, command: commandSuite,
-  marks: marksSuite, unkept: unkeptSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite,
+  hunks: hunksSuite, panes: panesSuite, review: reviewSuite, reviewEnd: reviewEndSuite, decided: decidedSuite, set: setSuite, command: commandSuite,
+  changes: changesSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite,
 };
 
 export async function run(): Promise<void> {
@@ -27,7 +24,7 @@ export async function run(): Promise<void> {
   await makeFolders();
   const report = process.env.MOCHA_JSON;
   const mocha = new Mocha({
-    ui: 'bdd', timeout: 150_000, color: false, forbidOnly: true, bail: process.env.FILEOPS_DAEMON !== undefined,
+    ui: 'bdd', grep: process.env.FILEOPS_GREP ?? '', timeout: 150_000, color: false, forbidOnly: true, bail: process.env.FILEOPS_DAEMON !== undefined,
     ...(report ? { reporter: 'json', reporterOptions: { output: report } } : { reporter: 'spec' }),
   });
   mocha.suite.emit('pre-require', globalThis as unknown as Mocha.MochaGlobals, '', mocha);

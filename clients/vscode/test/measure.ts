@@ -56,7 +56,7 @@ const lines = (n: number): string => Array.from({ length: n }, (_, i) => `line $
 
 async function queue(): Promise<void> {
   const { api, insides } = await world();
-  await set('review.open', 'text');
+  await set('openReviews', 'beside');
   const folder = path.dirname(file(''));
   const paths = Array.from({ length: N_REVIEWS }, (_, n) => path.join(folder, `${n}.py`));
   for (const made of paths) fs.writeFileSync(made, lines(200));
@@ -102,19 +102,19 @@ async function marks(): Promise<void> {
   const [first, ...others] = Array.from({ length: N_CHANGES }, (_, n) => ({ old_string: `\nline ${n * every + 7}\n`, new_string: `\nLINE ${n * every + 7}\n` }));
   const { output, status } = await writer.multiEdit({ file_path: marked, edits: [first!, ...others] });
   if (status !== 'success') throw new Error(output);
-  await until(() => insides.unkeptMarks.at(editor.document.uri).length === N_CHANGES, 'all changes are marked');
+  await until(() => insides.before.at(editor.document.uri).length === N_CHANGES, 'all changes are marked');
   for (let n = 0; n < N_MARKINGS; n++) {
     await idle();
     await measured(`the daemon lists ${N_CHANGES} changes`, () => insides.daemon.request('fileops/unkept', { file_path: marked }));
     const { keep_id } = await insides.daemon.request('fileops/keep', { file_path: marked });
-    await until(() => insides.unkeptMarks.at(editor.document.uri).length === 0, 'all changes are kept');
+    await until(() => insides.before.at(editor.document.uri).length === 0, 'all changes are kept');
     await insides.daemon.request('fileops/undoKeep', { keep_id: keep_id! });
     await measured(`mark ${N_CHANGES} changes, with that`, async () => {
-      insides.unkept.refresh(marked);
-      await insides.unkept.settled;
+      insides.list.refresh(marked);
+      await insides.list.settled;
       await idle();
     });
-    await until(() => insides.unkeptMarks.at(editor.document.uri).length === N_CHANGES, 'all changes are marked again');
+    await until(() => insides.before.at(editor.document.uri).length === N_CHANGES, 'all changes are marked again');
   }
   for (let n = 0; n < N_TURNS; n++) {
     for (const [name, opened] of [['without changes', plain], [`with ${N_CHANGES} changes`, marked]] as const) {

@@ -1,7 +1,7 @@
 import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { agent, insides, nothingLeft, PARTS, proposed, shown, withReviews } from './reviewing';
-import { disk, file, open, shownDiffs, until } from './world';
+import { disk, file, open, type Review, shownDiffs, until } from './world';
 
 export function reviewSuite(): void {
   describe('a review', () => {
@@ -32,7 +32,7 @@ export function reviewSuite(): void {
       const session = await agent(path);
       const done = session.write({ file_path: path, content: 'x = 1\ny = 3\n' });
       const review = await shown();
-      assert.equal(review.changes.length, 1);
+      assert.equal(review.question.changes.length, 1);
       await insides.reviews.decide(review, 'accept');
       assert.equal((await done).status, 'success', (await done).output);
       assert.equal(disk(path), 'x = 1\ny = 3\n');
@@ -46,10 +46,10 @@ export function reviewSuite(): void {
       const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
       const review = await shown();
       assert.equal(vscode.window.activeTextEditor, mine);
-      const { contributes } = vscode.extensions.getExtension('fileops.fileops')!.packageJSON as { contributes: { keybindings: { command: string; args?: unknown }[] } };
-      const keys = contributes.keybindings.filter(({ command }) => /^fileops\.(review|command)\.(accept|always|reject|run)$/.test(command));
-      assert.equal(keys.length, 6);
-      for (const { command, args } of keys) await vscode.commands.executeCommand(command, args);
+      const { contributes } = vscode.extensions.getExtension('fileops.fileops')!.packageJSON as { contributes: { keybindings: { command: string }[] } };
+      const keys = contributes.keybindings.filter(({ command }) => /^fileops\.(accept|reject)$/.test(command));
+      assert.equal(keys.length, 2);
+      for (const { command } of keys) await vscode.commands.executeCommand(command);
       assert.deepEqual(insides.reviews.waiting, [review]);
       await insides.reviews.decide(review, 'reject');
       assert.equal((await done).error?.code, 'rejected');
@@ -77,25 +77,24 @@ export function reviewSuite(): void {
       assert.equal(disk(path), 'hello\n');
     });
 
-    it('single changes can be dropped and put back', async () => {
+    /** As the arrow in the margin does: the old lines take the place of the new ones. */
+    async function leaveOut(review: Review, line: string): Promise<void> {
+      const document = await proposed(review);
+      const at = document.getText().split('\n').indexOf(line.toUpperCase());
+      const edit = new vscode.WorkspaceEdit();
+      edit.replace(document.uri, new vscode.Range(at, 0, at + 1, 0), `${line}\n`);
+      await vscode.workspace.applyEdit(edit);
+    }
+    const upper = (line: string) => ({ old_string: `${line}\n`, new_string: `${line.toUpperCase()}\n` });
+
+    it('a change that the arrow in the margin leaves out is not written, and the agent reads so', async () => {
       const path = file(PARTS);
       const session = await agent(path);
-      const done = session.multiEdit({ file_path: path, edits: [
-        { old_string: 'line 2\n', new_string: 'LINE 2\n' }, { old_string: 'line 15\n', new_string: 'LINE 15\n' }, { old_string: 'line 28\n', new_string: 'LINE 28\n' }] });
+      const done = session.multiEdit({ file_path: path, edits: [upper('line 2'), upper('line 4'), upper('line 28')] });
       const review = await shown();
-      const document = await proposed(review);
-      const lenses = async () => (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', document.uri, 20))
-        .filter(lens => lens.command!.command === 'fileops.review.toggleHunk');
-      assert.deepEqual((await lenses()).map(lens => lens.range.start.line), [1, 14, 27]);
-
-      const press = (lens: vscode.CodeLens) => vscode.commands.executeCommand(lens.command!.command, ...lens.command!.arguments!);
-      await press((await lenses())[1]!);
-      await until(() => !document.getText().includes('LINE 15'), 'the dropped change is gone from the proposal');
-      await press((await lenses())[2]!);
-      await press((await lenses())[2]!);
-      assert.match((await lenses())[1]!.command!.title, /Put back change 2 of 3/);
+      await leaveOut(review, 'line 4');
+      assert.equal(review.leftOut.length, 1);
       await insides.reviews.decide(review, 'accept');
-
       const result = await done;
       assert.equal(result.status, 'success', result.output);
       assert.equal(disk(path), PARTS.replace('line 2\n', 'LINE 2\n').replace('line 28\n', 'LINE 28\n'));
@@ -103,75 +102,34 @@ export function reviewSuite(): void {
       await nothingLeft();
     });
 
-    it('of two changes near each other one can be dropped', async () => {
+    it('from which all changes are left out is rejected', async () => {
       const path = file(PARTS);
       const session = await agent(path);
-      const done = session.multiEdit({ file_path: path, edits: [
-        { old_string: 'line 2\n', new_string: 'LINE 2\n' }, { old_string: 'line 4\n', new_string: 'LINE 4\n' }] });
+      const done = session.multiEdit({ file_path: path, edits: [upper('line 2')] });
       const review = await shown();
-      assert.equal(review.changes.length, 2);
-      await review.toggle(review.changes[0]!.id);
-      await insides.reviews.decide(review, 'accept');
-      const result = await done;
-      assert.equal(disk(path), PARTS.replace('line 4\n', 'LINE 4\n'));
-      assert.equal(result.details.modified_by_user, true);
-    });
-
-    it('all changes dropped is a rejection', async () => {
-      const path = file('a\n');
-      const session = await agent(path);
-      const done = session.edit({ file_path: path, old_string: 'a', new_string: 'b' });
-      const review = await shown();
-      await review.toggle(review.changes[0]!.id);
+      await leaveOut(review, 'line 2');
       await insides.reviews.decide(review, 'accept');
       assert.equal((await done).error?.code, 'rejected');
-      assert.equal(disk(path), 'a\n');
+      assert.equal(disk(path), PARTS);
     });
 
-    it('the text that the user typed is written', async () => {
+    it('the text that the user typed is written, without what they left out', async () => {
       const path = file(PARTS);
       const session = await agent(path);
-      const done = session.multiEdit({ file_path: path, edits: [
-        { old_string: 'line 2\n', new_string: 'LINE 2\n' }, { old_string: 'line 28\n', new_string: 'LINE 28\n' }] });
+      const done = session.multiEdit({ file_path: path, edits: [upper('line 2'), upper('line 28')] });
       const review = await shown();
       const document = await proposed(review);
       const edit = new vscode.WorkspaceEdit();
       edit.insert(document.uri, new vscode.Position(10, 0), 'typed by hand\n');
       await vscode.workspace.applyEdit(edit);
+      await leaveOut(review, 'line 28');
       assert.ok(review.wasTyped);
-      assert.ok(await review.toggle(review.changes[1]!.id), 'a change below can still be dropped');
       await insides.reviews.decide(review, 'accept');
       const result = await done;
       assert.equal(result.status, 'success', result.output);
       assert.equal(disk(path), PARTS.replace('line 2\n', 'LINE 2\n').replace('line 11\n', 'typed by hand\nline 11\n'));
       assert.equal(result.details.modified_by_user, true);
       await nothingLeft();
-    });
-
-    it('"always" ends the questions of that session', async () => {
-      const path = file('a = 1\n');
-      const session = await agent(path);
-      const first = session.edit({ file_path: path, old_string: '1', new_string: '2' });
-      await insides.reviews.decide(await shown(), 'always');
-      await first;
-      const second = await session.edit({ file_path: path, old_string: '2', new_string: '3' });
-      assert.equal(second.status, 'success', second.output);
-      assert.equal(disk(path), 'a = 3\n');
-    });
-
-    it('"always" with a typed text writes that text and ends the questions', async () => {
-      const path = file('a = 1\n');
-      const session = await agent(path);
-      const first = session.edit({ file_path: path, old_string: '1', new_string: '2' });
-      const review = await shown();
-      const edit = new vscode.WorkspaceEdit();
-      edit.replace(review.pane.after, new vscode.Range(0, 4, 0, 5), '20');
-      await proposed(review);
-      await vscode.workspace.applyEdit(edit);
-      await insides.reviews.decide(review, 'always');
-      assert.equal((await first).status, 'success');
-      assert.equal(disk(path), 'a = 20\n');
-      assert.equal((await session.edit({ file_path: path, old_string: '20', new_string: '3' })).status, 'success');
     });
 
     it('several wait in order; the next one opens when one is decided', async () => {
@@ -193,19 +151,39 @@ export function reviewSuite(): void {
       assert.doesNotMatch(insides.status.text, /review/);
     });
 
-    it('the commands of title bar and keys act on the pane in use', async () => {
+    it('Next File and Accept act on the pane in use', async () => {
       const path = file('a = 1\n');
       const session = await agent(path);
       const done = session.edit({ file_path: path, old_string: '1', new_string: '2' });
       const review = await shown();
-      await vscode.commands.executeCommand('fileops.review.focus');
+      await vscode.commands.executeCommand('fileops.nextFile');
       await until(() => vscode.window.activeTextEditor?.document.uri.toString() === review.pane.after.toString(), 'the proposed side has the keyboard');
-      await vscode.commands.executeCommand('fileops.review.toggleHunk');
-      await until(async () => (await proposed(review)).getText() === 'a = 1\n', 'dropped by key');
-      await vscode.commands.executeCommand('fileops.review.toggleHunk');
-      await until(async () => (await proposed(review)).getText() === 'a = 2\n', 'put back by key');
-      await vscode.commands.executeCommand('fileops.review.accept', review.pane.after);
+      await vscode.commands.executeCommand('fileops.accept');
       assert.equal((await done).status, 'success');
+      await nothingLeft();
+    });
+
+    it('all on one page: what was typed is written, and the page closes', async () => {
+      const [one, two] = [file('1\n', 'one.py'), file('2\n', 'two.py')];
+      const edits = await Promise.all([[one, '1', 'I'], [two, '2', 'II']].map(async ([path, old_string, new_string]) => {
+        const session = await agent(path!);
+        return { done: session.edit({ file_path: path!, old_string: old_string!, new_string: new_string! }) };
+      }));
+      await until(() => insides.reviews.waiting.length === 2, 'two wait');
+      const tab = () => vscode.window.tabGroups.all.flatMap(group => group.tabs).find(({ label }) => label.startsWith('Waiting for You'));
+      await vscode.commands.executeCommand('fileops.openAll');
+      await until(tab, 'the page is open');
+      const [first] = insides.reviews.edits;
+      const document = await proposed(first!);
+      const edit = new vscode.WorkspaceEdit();
+      edit.insert(document.uri, new vscode.Position(0, 0), 'typed\n');
+      await vscode.workspace.applyEdit(edit);
+      await vscode.commands.executeCommand('fileops.acceptAll');
+      for (const { done } of edits) assert.equal((await done).status, 'success');
+      const text = first!.question.file_path === one ? ['typed\nI\n', 'II\n'] : ['I\n', 'typed\nII\n'];
+      assert.deepEqual([disk(one), disk(two)], text);
+      await until(() => tab() === undefined, 'the page is closed');
+      await nothingLeft();
     });
   });
 }

@@ -1,6 +1,6 @@
 import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import { agent, api, insides, nothingLeft, proposed, restartedWith, shown, withReviews } from './reviewing';
+import { agent, api, insides, nothingLeft, proposed, shown, withReviews } from './reviewing';
 import { disk, file, once, set, shownDiffs, until } from './world';
 
 export function reviewEndSuite(): void {
@@ -103,7 +103,7 @@ export function reviewEndSuite(): void {
     });
 
     it('is only announced if the user wants no pane', async () => {
-      await set('review.open', 'never');
+      await set('openReviews', 'never');
       try {
         const path = file('a = 1\n');
         const session = await agent(path);
@@ -113,20 +113,8 @@ export function reviewEndSuite(): void {
         await insides.reviews.decide(review, 'accept');
         assert.equal((await done).status, 'success');
       } finally {
-        await set('review.open', undefined);
+        await set('openReviews', undefined);
         await vscode.commands.executeCommand('notifications.clearAll');
-      }
-    });
-
-    it('mode yolo needs no approval', async () => {
-      await restartedWith('approval.mode', 'yolo');
-      try {
-        const path = file('a = 1\n');
-        const session = await agent(path);
-        const result = await session.edit({ file_path: path, old_string: '1', new_string: '2' });
-        assert.equal(result.status, 'success', result.output);
-      } finally {
-        await restartedWith('approval.mode', undefined);
       }
     });
   });

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as vscode from 'vscode';
 import type { FileopsApi } from '../src/api';
 import type { Insides } from '../src/extension';
-import { closeAll, once, type Review, set, shownDiffs, until, world } from './world';
+import { closeAll, type Review, shownDiffs, until, world } from './world';
 
 export let api: FileopsApi;
 export let insides: Insides;
@@ -34,14 +34,6 @@ export const shown = (): Promise<Review> => until(() => {
   const [review] = insides.reviews.waiting;
   return review?.kind === 'edit' && insides.panes.isShown(review.pane) ? review : undefined;
 }, 'a review is shown');
-
-/** Changes a setting that the daemon is restarted for. */
-export async function restartedWith(setting: string, value: unknown): Promise<void> {
-  const stopped = once(api.onDidChangeState);
-  await set(setting, value);
-  await stopped;
-  await until(() => api.state === 'running', 'it runs again');
-}
 
 export const proposed = (review: Review): Thenable<vscode.TextDocument> => vscode.workspace.openTextDocument(review.pane.after);
 

@@ -2,7 +2,7 @@ import * as assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { agent, api, insides, nothingLeft, PARTS, shown, withReviews } from './reviewing';
+import { agent, api, insides, nothingLeft, PARTS, proposed, shown, withReviews } from './reviewing';
 import { disk, file, type Review, until } from './world';
 
 /** An agent's patch of four files that waits: two changes, one in a file that is moved too, a deletion, a new file. */
@@ -32,20 +32,28 @@ const text = (changes: Record<number, string>): string => PARTS.split('\n').map(
 const reviewOf = (filePath: string): Review =>
   insides.reviews.waiting.find((one): one is Review => one.kind === 'edit' && one.question.file_path === filePath)!;
 
+/** As the arrow in the margin does: without the change of line 20. */
+async function leaveOut(review: Review): Promise<void> {
+  const document = await proposed(review);
+  const edit = new vscode.WorkspaceEdit();
+  edit.replace(document.uri, new vscode.Range(19, 0, 20, 0), 'line 20\n');
+  await vscode.workspace.applyEdit(edit);
+}
+
 export function setSuite(): void {
   describe('a change set', () => {
     withReviews();
     afterEach(() => vscode.commands.executeCommand('notifications.clearAll'));
 
-    it('has a row with its files, and is written when the last of them is decided', async () => {
+    it('is written when the last of its files is decided', async () => {
       const { done, edited, moved, gone, made } = await patched();
       const { set } = reviewOf(edited);
       assert.ok(set);
       assert.deepEqual(set.parts.map(part => [part.file_path, part.operation]),
         [[edited, 'modify'], [moved, 'rename'], [gone, 'delete'], [made, 'create']]);
       const first = reviewOf(edited);
-      await first.judge(first.changes[1]!.id, 'rejected', 'Not line 20.');
-      void vscode.commands.executeCommand('fileops.review.accept', first.id);
+      await leaveOut(first);
+      void insides.reviews.accept([first]);
       await until(() => set.nLeft === 3 && insides.panes.isShown(reviewOf(moved).pane), 'the next file is shown');
       void insides.reviews.decide(reviewOf(gone), 'accept');
       await until(() => set.nLeft === 2, 'two are left');
@@ -56,7 +64,7 @@ export function setSuite(): void {
       await insides.reviews.decide(reviewOf(moved), 'accept');
       const result = await done;
       assert.equal(result.status, 'success', result.output);
-      assert.match(result.output, /The user's reason: Not line 20\.; Keep it\.$/m);
+      assert.match(result.output, /The user's reason: Keep it\.$/m);
       assert.deepEqual((result.details as { dropped: string[] }).dropped, [gone]);
       assert.equal(disk(edited), text({ 3: 'agent 3' }));
       assert.equal(disk(`${moved}.new`), text({ 5: 'agent 5' }));
@@ -66,7 +74,7 @@ export function setSuite(): void {
 
     it('is accepted by one command, and taken back by one undo', async () => {
       const { done, edited, moved, gone, made } = await patched();
-      await vscode.commands.executeCommand('fileops.review.acceptAll', reviewOf(gone).id);
+      await vscode.commands.executeCommand('fileops.acceptAll');
       const result = await done;
       assert.equal(result.status, 'success', result.output);
       assert.deepEqual([edited, moved, `${moved}.new`, gone, made].map(fs.existsSync), [true, false, true, false, true]);
@@ -78,37 +86,11 @@ export function setSuite(): void {
       await nothingLeft();
     });
 
-    it('is undone as a whole from the row of one of its files, if the person chooses so', async () => {
-      const { done, edited, moved, gone, made } = await patched();
-      await vscode.commands.executeCommand('fileops.review.acceptAll', reviewOf(gone).id);
-      const { details } = await done as unknown as { details: { files: { file_path: string; edit_id: string }[] } };
-      const there = (): boolean[] => [edited, moved, `${moved}.new`, gone, made].map(fs.existsSync);
-      assert.deepEqual(there(), [true, false, true, false, true]);
-      const idOf = (filePath: string): string => details.files.find(one => one.file_path === filePath)!.edit_id;
-      const undo = async (filePath: string, command: string): Promise<unknown> => {
-        let isOver = false;
-        const undone = vscode.commands.executeCommand('fileops.history.undo', idOf(filePath)).then(result => { isOver = true; return result; });
-        await until(async () => {
-          await vscode.commands.executeCommand(command);
-          return isOver;
-        }, 'the person has chosen');
-        return undone;
-      };
-      assert.equal(await undo(edited, 'workbench.action.closeQuickOpen'), undefined);
-      assert.deepEqual(there(), [true, false, true, false, true]);
-      await insides.history.undo({ edit_id: idOf(gone) });
-      assert.deepEqual(there(), [true, false, true, true, true]);
-      await undo(made, 'workbench.action.acceptSelectedQuickOpenItem'); // what is left of the set
-      assert.deepEqual(there(), [true, true, false, true, false]);
-      assert.deepEqual([disk(edited), disk(moved)], [PARTS, PARTS]);
-      await nothingLeft();
-    });
-
     it('that is rejected as a whole changes nothing, also where a file was accepted before', async () => {
       const { done, edited, moved, gone, made } = await patched();
       void insides.reviews.decide(reviewOf(edited), 'accept');
       await until(() => reviewOf(edited).set!.nLeft === 3, 'one is decided');
-      void vscode.commands.executeCommand('fileops.review.rejectAll', reviewOf(moved).id);
+      void vscode.commands.executeCommand('fileops.rejectAll');
       await until(async () => {
         await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem'); // the reason, left empty
         return insides.reviews.waiting.length === 0;
@@ -134,16 +116,16 @@ export function setSuite(): void {
     it('whose file changed near it is asked about anew, with what was dropped', async () => {
       const { done, edited } = await patched();
       const first = reviewOf(edited);
-      await first.toggle(first.changes[1]!.id);
+      await leaveOut(first);
       fs.writeFileSync(edited, text({ 2: 'theirs' }));
-      await vscode.commands.executeCommand('fileops.review.acceptAll', first.id);
-      const again = await until(() => {
+      void vscode.commands.executeCommand('fileops.acceptAll');
+      await until(() => {
         const review = reviewOf(edited);
         return review !== first && review.question.previous ? review : undefined;
       }, 'it is open again');
       assert.equal(disk(edited), text({ 2: 'theirs' }));
       await until(() => insides.reviews.waiting.every(one => one.kind === 'edit' && !one.isDeciding), 'all are to be decided');
-      await vscode.commands.executeCommand('fileops.review.acceptAll', again.id);
+      await vscode.commands.executeCommand('fileops.acceptAll');
       assert.equal((await done).status, 'success', (await done).output);
       assert.equal(disk(edited), text({ 2: 'theirs', 3: 'agent 3' }));
       await nothingLeft();

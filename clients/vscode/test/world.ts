@@ -9,9 +9,6 @@ import type { Insides } from '../src/extension';
 export type { Review };
 const PATIENCE_MS = Number(process.env.FILEOPS_PATIENCE_MS ?? 60_000);
 
-/** Whether this run is one with a shared daemon; else every window has a private one. */
-export const isShared = process.env.FILEOPS_SHARED === '1';
-
 export async function world(): Promise<{ api: FileopsApi; insides: Insides }> {
   const extension = vscode.extensions.getExtension<FileopsApi>('fileops.fileops');
   if (!extension) throw new Error('the extension is not installed');
@@ -97,10 +94,17 @@ export function shownDiffs(): vscode.TabInputTextDiff[] {
     .filter((input): input is vscode.TabInputTextDiff => input instanceof vscode.TabInputTextDiff);
 }
 
-/** Whether a setting chooses the program that is run: no workspace can have it. */
-export const isOfMachine = (name: string): boolean => ['path', 'interpreter'].includes(name);
+const initial = new Map<string, unknown>();
 
+/** Of the person, as a workspace may not set each. undefined: what it was at first. */
 export async function set(name: string, value: unknown): Promise<void> {
-  const target = isOfMachine(name) ? vscode.ConfigurationTarget.Global : vscode.ConfigurationTarget.Workspace;
-  await vscode.workspace.getConfiguration('fileops').update(name, value, target);
+  const config = vscode.workspace.getConfiguration('fileops');
+  if (!initial.has(name)) initial.set(name, config.inspect(name)?.globalValue);
+  await config.update(name, value ?? initial.get(name), vscode.ConfigurationTarget.Global);
+}
+
+/** Closes the diffs that only show. */
+export async function closeViews(): Promise<void> {
+  const tabs = vscode.window.tabGroups.all.flatMap(group => group.tabs);
+  await vscode.window.tabGroups.close(tabs.filter(({ input }) => input instanceof vscode.TabInputTextDiff && input.modified.scheme === 'fileops-view'));
 }

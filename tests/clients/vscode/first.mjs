@@ -1,5 +1,5 @@
 // node first.mjs floor|new OUT VSIX found|bundled: the first use of a package, with no setting at all. "found": a
-// fileops-server is where pipx puts it; "bundled": none is anywhere, and the package sets up its own. An edit is then reviewed.
+// fileops-server is where pipx puts it; "bundled": none is anywhere, and the package sets up its own. An edit is then listed and undone.
 //   FILEOPS_PYTHON        the Python that has fileops-server installed
 //   FILEOPS_BARE_PYTHON   one that has not
 import assert from 'node:assert/strict';
@@ -24,11 +24,11 @@ if (expected === 'found') {
 }
 const agentPort = await freePort();
 const workbench = await openWorkbench(name, {
-  out, vsix: path.resolve(vsix), isShared: true, preinstall: [path.join(HERE, 'agent')], files: { 'one.py': 'a = 1\n' },
+  out, vsix: path.resolve(vsix), preinstall: [path.join(HERE, 'agent')], files: { 'one.py': 'a = 1\n' },
   env: { FILEOPS_AGENT_PORT: String(agentPort), PATH: `${bin}:/usr/bin:/bin`, HOME: home },
 });
 const { page, workspace } = workbench;
-const { waiting, status, lens } = personAt(workbench);
+const { status, tab, palette } = personAt(workbench);
 const { agent, edit, read } = agentsAt(agentPort, workspace);
 
 async function story() {
@@ -40,11 +40,12 @@ async function story() {
   await tooltip.waitFor();
   assert.match((await tooltip.innerText()).replace(/\s+/g, ' '), expected === 'found' ? /found by: fileops-server in ~\/.local\/bin/ : /found by: the bundled server on python3/);
   await read('bot', 'one.py');
-  const call = edit('bot', 'one.py', 'a = 1', 'a = 2');
-  await waiting('one.py').waitFor();
-  await lens('Accept').click();
-  assert.equal((await call).status, 'success');
-  assert.equal(fs.readFileSync(path.join(workspace, 'one.py'), 'utf8'), 'a = 2\n');
+  assert.equal((await edit('bot', 'one.py', 'a = 1', 'a = 2')).status, 'success'); // at once, and listed
+  await status('1 to keep or undo').waitFor();
+  await palette('Agent Changes: Next File');
+  await tab('one.py (Agent Changes)').waitFor();
+  await palette('Agent Changes: Undo File');
+  await until(() => fs.readFileSync(path.join(workspace, 'one.py'), 'utf8') === 'a = 1\n', 'it is undone');
   say(`the package works: ${expected}`);
 }
 

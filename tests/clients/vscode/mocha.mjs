@@ -2,7 +2,6 @@
 // unpacked .vsix (what ships, not the tree). Exit code 0 only if tests ran and all of them passed.
 //   FILEOPS_PYTHON        the Python that has fileops-server installed
 //   FILEOPS_BARE_PYTHON   one that has not (the bundled wheel is set up in it; without: that test is skipped)
-//   FILEOPS_SHARED        1: with a shared daemon; else each window has a private one
 //   FILEOPS_DAEMON        a program to use as the daemon instead (the broken one): the first failure ends the run
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -23,9 +22,9 @@ const extension = path.join(unpacked, 'extension');
 const report = path.join(out, 'mocha.json');
 // No save but those of the tests: VS Code in a browser saves after a second by itself, and while it does, refuses to save.
 const settings = process.env.FILEOPS_DAEMON
-  ? { 'fileops.path': process.env.FILEOPS_DAEMON } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default' };
+  ? { 'fileops.path': process.env.FILEOPS_DAEMON } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.ask': 'each_edit' };
 const workbench = await openWorkbench(name, {
-  out, isShared: process.env.FILEOPS_SHARED === '1', preinstall: [path.join(HERE, 'stub-python')],
+  out, preinstall: [path.join(HERE, 'stub-python')],
   testDriver: { extension, tests: path.join(EXTENSION, 'dist-test/index') },
   settings,
   env: { MOCHA_JSON: report, ...(process.env.FILEOPS_DAEMON ? {} : { NODE_V8_COVERAGE: path.join(out, 'coverage') }) },

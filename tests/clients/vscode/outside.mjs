@@ -5,7 +5,8 @@ import readline from 'node:readline';
 
 /** host: its name. Its calls wait for a review where windows show one. */
 export async function agentOutside(socket, workspace, host) {
-  const server = spawn(process.env.FILEOPS_PYTHON, ['-P', '-m', 'fileops', 'mcp'], {
+  // Below a shell of its own, as below a host: what the editor does would else be taken for the agent's doing.
+  const server = spawn('/bin/sh', ['-c', '"$0" -P -m fileops mcp; exit', process.env.FILEOPS_PYTHON], {
     cwd: workspace, stdio: ['pipe', 'pipe', 'inherit'],
     // As the window has it: after the end of a daemon, the first of them starts the next one.
     env: { ...process.env, FILEOPS_SOCKET: socket, XDG_STATE_HOME: path.resolve(socket, '../../state') } });

@@ -11,8 +11,10 @@ export function personAt({ page, workspace }, images) {
   const tab = label => page.locator('.tabs-container .tab', { hasText: label });
   const waiting = label => tab(new RegExp(`${label}: edit( by .+)? waits for you`));
   const status = text => page.locator('.statusbar-item', { hasText: text });
-  const lens = title => page.locator('.codelens-decoration a', { hasText: title });
-  const row = text => page.locator('.pane-body .monaco-list-row', { hasText: text });
+  /** A row of Source Control; group: that of a group. */
+  const row = text => page.locator('.scm-view .monaco-list-row', { hasText: text });
+  /** Lines of the proposed side. */
+  const proposal = part => page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: part });
   const editorOf = label => page.locator('.editor-group-container', { has: tab(label) });
   const titleButton = label => editorOf('waits for you').locator(`.editor-actions a[aria-label^="${label} ("]`);
   /** Where a rejection or an undo may get its reason. */
@@ -20,7 +22,6 @@ export function personAt({ page, workspace }, images) {
   const toast = text => page.locator('.notification-toast', { hasText: text });
   /** What the notifications on the screen say. */
   const toasts = () => page.locator('.notification-toast .notification-list-item-message').allInnerTexts();
-  const activity = label => page.locator('.activitybar .action-item', { has: page.locator(`.action-label[aria-label^="${label}"]`) }).first();
   const focused = () => page.evaluate(() => {
     const group = document.activeElement?.closest('.editor-group-container');
     return group?.querySelector('.tab.active')?.textContent ?? '';
@@ -41,6 +42,23 @@ export function personAt({ page, workspace }, images) {
     await box.fill(`>${command}`);
     await page.locator('.quick-input-list .monaco-list-row', { hasText: command }).first().waitFor();
     await page.keyboard.press('Enter');
+  }
+
+  /** By keys. */
+  async function openFile(basename) {
+    await page.keyboard.press('Control+P');
+    const box = page.locator('.quick-input-widget input').first();
+    await box.fill(basename);
+    await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: basename }).first().waitFor();
+    await page.keyboard.press('Enter');
+    await until(async () => (await focused()).includes(basename), 'the file has the keyboard');
+  }
+
+  async function goToLine(line) {
+    await page.keyboard.press('Control+G');
+    await page.locator('.quick-input-widget input').first().fill(`:${line}`);
+    await page.keyboard.press('Enter');
+    await status(`Ln ${line}, Col 1`).waitFor();
   }
 
   async function setWorkspace(settings) {
@@ -78,5 +96,5 @@ export function personAt({ page, workspace }, images) {
     }
   }
 
-  return { reasonBox, tab, waiting, status, lens, row, titleButton, activity, focused, pressKeyOf, palette, setWorkspace, click, shoot, toast, toasts };
+  return { reasonBox, tab, waiting, status, row, proposal, titleButton, focused, pressKeyOf, palette, openFile, goToLine, setWorkspace, click, shoot, toast, toasts };
 }

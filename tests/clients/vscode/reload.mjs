@@ -17,15 +17,29 @@ fs.mkdirSync(out, { recursive: true });
 const N = 30;
 const text = (changes = {}) => Array.from({ length: N }, (_, i) => `${changes[i + 1] ?? `line ${i + 1}`}\n`).join('');
 const workbench = await openWorkbench(name, {
-  out, vsix: path.resolve(vsix), isShared: true, files: { 'one.txt': text() },
-  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default', 'fileops.review.graceSeconds': 600 },
+  out, vsix: path.resolve(vsix), files: { 'one.txt': text() },
+  settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'fileops.ask': 'each_edit' },
 });
 const { page, workspace, socket } = workbench;
 page.setDefaultTimeout(60_000);
-const { waiting, status, lens, reasonBox, tab, toast, palette } = personAt(workbench);
+const person = personAt(workbench);
+const { waiting, status, reasonBox, tab, toast, palette } = person;
+const press = async (person, label) => { await person.waiting('one.txt').first().click(); await person.titleButton(label).click(); };
 const file = path.join(workspace, 'one.txt');
 const disk = () => fs.readFileSync(file, 'utf8');
 let agent;
+
+/** As the arrow in the margin, which is shown for the change with the cursor. */
+async function leaveOut(old, proposed) {
+  await proposal(page, proposed).click();
+  await page.locator('.monaco-diff-editor .gutter .actions-container a[aria-label^="Revert"], .monaco-diff-editor a[aria-label^="Revert"]').first().click();
+  await proposal(page, old).waitFor();
+}
+
+const isLeftOut = async proposed => {
+  await proposal(page, 'line 10').waitFor();
+  assert.equal(await proposal(page, proposed).count(), 0);
+};
 
 const proposal = (where, part) => where.locator('.modified-in-monaco-diff-editor .view-line', { hasText: part });
 
@@ -59,7 +73,7 @@ const isKept = part => page.evaluate(async wanted => {
 
 /** The review is there, once, and can be worked with; it has no decision. */
 async function isShownAgain(call, bytes) {
-  await lens('Accept').waitFor();
+  await waiting('one.txt').waitFor();
   await status('1 to review').waitFor();
   await until(async () => await waiting('one.txt').count() === 1, 'one tab waits');
   assert.equal(call.state.isAnswered, false);
@@ -74,8 +88,8 @@ async function story() {
   const step = n => ({ old_string: `line ${n}\n`, new_string: `agent ${n}\n` });
   let call = agent.call('MultiEdit', 'one.txt', { edits: [step(2), step(10), step(18), step(26)] });
   await waiting('one.txt').waitFor();
-  await lens('Drop change 2 of 4').click();
-  await lens('Put back change 2 of 4').waitFor();
+  await waiting('one.txt').click();
+  await leaveOut('line 10', 'agent 10');
   await proposal(page, 'agent 18').click();
   await page.keyboard.press('End');
   await page.keyboard.type(' typed');
@@ -86,7 +100,7 @@ async function story() {
   await page.reload();
   await page.waitForSelector('.monaco-workbench');
   await isShownAgain(call, text());
-  await lens('Put back change 2 of 4').waitFor();
+  await isLeftOut('agent 10');
   await proposal(page, 'agent 18 typed').waitFor();
   say('the window was reloaded: nothing is decided, and what was done is there');
 
@@ -95,7 +109,7 @@ async function story() {
   for (const pid of hosts) process.kill(Number(pid), 'SIGKILL');
   await until(() => extensionHosts().some(pid => !hosts.includes(pid)), 'the editor starts another extension host');
   await isShownAgain(call, text());
-  await lens('Put back change 2 of 4').waitFor();
+  await isLeftOut('agent 10');
   await proposal(page, 'agent 18 typed').waitFor();
   say('the extension host was killed: nothing is decided, and what was done is there');
 
@@ -110,13 +124,12 @@ async function story() {
   say('the window was closed and opened: nothing is decided, and what was done is there');
 
   fs.writeFileSync(file, text({ 1: 'theirs' }));
-  await lens('File changed in the meantime').waitFor();
-  await lens('Accept').click();
-  await lens('Decide again').waitFor();
+  await press(person, 'Accept');
+  await toast('was not carried out, because the file changed in the meantime').waitFor();
   await proposal(page, 'theirs').waitFor();
   await proposal(page, 'agent 18 typed').waitFor();
   assert.equal(disk(), text({ 1: 'theirs' }));
-  await lens('Accept').click();
+  await press(person, 'Accept');
   assert.equal((await call).isError, false, (await call).text);
   const written = text({ 1: 'theirs', 2: 'agent 2', 18: 'agent 18 typed', 26: 'agent 26' });
   assert.equal(disk(), written);
@@ -125,12 +138,12 @@ async function story() {
 
   await agent.call('Read', 'one.txt');
   call = agent.call('Edit', 'one.txt', step(5));
-  await lens('Reject all').click();
+  await press(person, 'Reject');
   await reasonBox.waitFor();
   await page.keyboard.press('Escape');
   await reasonBox.waitFor({ state: 'hidden' });
   await isShownAgain(call, written);
-  await lens('Reject all').click();
+  await press(person, 'Reject');
   await reasonBox.waitFor();
   await page.keyboard.type('line 5 is a constant.');
   await page.keyboard.press('Enter');
@@ -139,40 +152,40 @@ async function story() {
   say('a reason reaches the agent; Escape decided nothing');
 
   call = agent.call('Edit', 'one.txt', step(6));
-  await lens('Accept').waitFor();
+  await waiting('one.txt').waitFor();
   const itsHosts = extensionHosts();
   const late = await (await page.context().browser().newContext({ viewport: { width: 1600, height: 900 } })).newPage();
   late.setDefaultTimeout(60_000);
   await late.goto(url);
   const other = personAt({ page: late, workspace });
-  await other.lens('Accept').waitFor();
+  await other.waiting('one.txt').waitFor();
   assert.equal(await waiting('one.txt').count(), 1);
-  await other.lens('Accept').click();
+  await press(other, 'Accept');
   assert.equal((await call).isError, false, (await call).text);
   await page.locator('.statusbar-item', { hasText: /one\.txt: accepted in / }).waitFor();
   await waiting('one.txt').waitFor({ state: 'detached' });
   say('a window that came late showed the review and decided it; the first one said so');
 
   call = agent.call('Edit', 'one.txt', step(7));
-  await other.lens('Accept').waitFor();
+  await other.waiting('one.txt').waitFor();
   await proposal(page, 'agent 7').click();
   await page.keyboard.press('End');
   itsHosts.forEach(pid => process.kill(Number(pid), 'SIGSTOP')); // busy with something else: it learns of both at once
   await page.keyboard.type(' typed here');
   await proposal(page, 'agent 7 typed here').waitFor();
-  await other.lens('Accept').click();
+  await press(other, 'Accept');
   assert.equal((await call).isError, false, (await call).text);
   itsHosts.forEach(pid => process.kill(Number(pid), 'SIGCONT'));
   await toast(/review of one\.txt has ended: accepted in /).getByRole('button', { name: 'Show What You Typed' }).click();
   await tab('one.txt: what you typed').waitFor();
   await proposal(page, 'agent 7 typed here').waitFor();
   await late.context().close();
-  await palette('Fileops: Close All Fileops Diffs');
+  await palette('View: Close All Editors');
   say('what was typed in one window, while another one decided, is shown');
 
   call = agent.call('Edit', 'one.txt', step(8));
   call.catch(() => undefined); // of a daemon that has ended
-  await lens('Accept').waitFor();
+  await waiting('one.txt').waitFor();
   await proposal(page, 'agent 8').click();
   await page.keyboard.press('End');
   await page.keyboard.type(' typed here');

@@ -31,15 +31,15 @@ def gross(basket, customer):
     return round(amount + amount * VAT, 2)
 `;
 
-/** What the tests of "review in a diff" set: they are asked before each edit, and see it beside their file. */
-export const ASKED_BESIDE = { 'fileops.review.open': 'beside', 'fileops.agentsApproval': 'default' };
+/** Every edit waits for the person. */
+export const ASKED = { 'fileops.ask': 'each_edit' };
 
 /**
  * Opens a workbench for `node STORY.mjs floor|new OUT VSIX [IMAGES]`. settings: beside the interpreter's, or beside
- * the program of FILEOPS_DAEMON. isShared: without it FILEOPS_SHARED decides. isCovered: the run counts for the
- * extension's coverage.
+ * the program of FILEOPS_DAEMON. prepare: called with the folder before the editor starts. isCovered: the run counts for
+ * the extension's coverage.
  */
-export async function openShop({ files, settings = {}, isCovered = false, isShared = process.env.FILEOPS_SHARED === '1' }) {
+export async function openShop({ files, settings = {}, isCovered = false, prepare }) {
   const [name, outGiven, vsix, images] = process.argv.slice(2);
   const out = path.resolve(outGiven);
   fs.rmSync(out, { recursive: true, force: true });
@@ -47,7 +47,7 @@ export async function openShop({ files, settings = {}, isCovered = false, isShar
   const agentPort = await freePort();
   const daemon = process.env.FILEOPS_DAEMON;
   const workbench = await openWorkbench(name, {
-    out, vsix: path.resolve(vsix), isShared, preinstall: [path.join(HERE, 'agent')], files,
+    out, vsix: path.resolve(vsix), prepare, preinstall: [path.join(HERE, 'agent')], files,
     settings: { ...(daemon ? { 'fileops.path': daemon } : { 'fileops.interpreter': process.env.FILEOPS_PYTHON }), ...settings },
     env: { FILEOPS_AGENT_PORT: String(agentPort), ...(isCovered ? { NODE_V8_COVERAGE: path.join(out, 'coverage') } : {}) },
   });

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { gatedCopy } from './gated.mjs';
 import { EDITORS, EXTENSION } from './paths.mjs';
 import { stopDaemon } from './daemon.mjs';
 
@@ -63,14 +64,15 @@ function stopAnimations() {
 }
 
 /**
- * name: "floor" or "new". Options: out (folder for logs), files (name → text, the workspace), preinstall (extension
- * folders), vsix (to install), isShared (whether windows share a daemon, on a socket of this workbench), testDriver ({extension, tests}: run mocha in the extension host), env, settings.
+ * name: "floor" or "new"; with FILEOPS_GATED=1 proposed API is closed in it. Options: out (folder for logs), files (name → text, the workspace), preinstall (extension
+ * folders), prepare (called with the workspace's folder before the editor starts), vsix (to install), testDriver ({extension, tests}: run mocha in the extension host), env, settings.
  */
 export async function openWorkbench(name, options) {
-  const { out, files = {}, preinstall = [], vsix, isShared = false, testDriver, env = {}, settings = {} } = options;
-  const code = path.join(EDITORS, name, 'code-server/lib/vscode');
+  const { out, files = {}, preinstall = [], vsix, testDriver, env = {}, settings = {}, prepare = () => undefined } = options;
   const node = path.join(EDITORS, `node-${name}`, 'bin/node');
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fileops-vscode-'));
+  const editor = path.join(EDITORS, name, 'code-server/lib/vscode');
+  const code = process.env.FILEOPS_GATED === '1' ? gatedCopy(editor, home) : editor;
   const data = path.join(home, 'data');
   const extensions = path.join(home, 'extensions');
   const workspace = path.join(home, 'shop');
@@ -79,13 +81,14 @@ export async function openWorkbench(name, options) {
   const socket = path.join(run, 'arbiter.sock'); // never the user's own daemon
   for (const folder of ['Machine', 'data/Machine', 'data/User'].map(f => path.join(data, f))) {
     fs.mkdirSync(folder, { recursive: true });
-    fs.writeFileSync(path.join(folder, 'settings.json'), JSON.stringify({ ...SETTINGS, 'fileops.shared': isShared, ...settings }));
+    fs.writeFileSync(path.join(folder, 'settings.json'), JSON.stringify({ ...SETTINGS, ...settings }));
   }
   fs.mkdirSync(extensions, { recursive: true });
   for (const [file, text] of Object.entries({ '.vscode/settings.json': '{}', ...files })) {
     fs.mkdirSync(path.dirname(path.join(workspace, file)), { recursive: true });
     fs.writeFileSync(path.join(workspace, file), text);
   }
+  prepare(workspace);
   for (const folder of preinstall) {
     const manifest = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
     fs.cpSync(folder, path.join(extensions, `${manifest.publisher}.${manifest.name}-${manifest.version}`), { recursive: true });

@@ -5,8 +5,8 @@ import {
   type CloseHandlerResult, ErrorAction, LanguageClient, RevealOutputChannelOn, type StaticFeature,
 } from 'vscode-languageclient/node';
 import {
-  CONFIRM_COMMAND, CONFIRM_EDIT, type ConfirmCommandParams, type ConfirmCommandResult, type ConfirmEditParams,
-  type ConfirmEditResult, CORRECT_EDIT, type Correction, type CorrectEditParams, type Notifications,
+  CONFIRM_COMMAND, type ConfirmCommandParams, type ConfirmCommandResult, CORRECT_EDIT, type Correction, type CorrectEditParams,
+  type Notifications,
 } from '../protocol';
 import { initializationOptions } from './options';
 
@@ -14,14 +14,15 @@ type Answer<Params, Result> = (params: Params, token: vscode.CancellationToken) 
 
 /** Answers the daemon's questions. */
 export interface Answers {
-  confirmEdit: Answer<ConfirmEditParams, ConfirmEditResult>;
   confirmCommand: Answer<ConfirmCommandParams, ConfirmCommandResult>;
   correctEdit: Answer<CorrectEditParams, Correction | null>;
+  /** Whether anybody corrects. */
+  readonly isCorrecting: boolean;
 }
 
 export const NOTIFICATIONS: readonly (keyof Notifications)[] = [
   'fileops/didRead', 'fileops/didEdit', 'fileops/didBecomeStale', 'fileops/didConflict', 'fileops/watcherHealth',
-  'fileops/approvalMode', 'fileops/didChangeSessions', 'fileops/didChangeReviews', 'fileops/didChangeUnkept',
+  'fileops/approvalMode', 'fileops/didChangeSessions', 'fileops/didChangeReviews', 'fileops/didChangeUnkept', 'fileops/didChangeAsk',
 ];
 
 /** What the owner of a client does about it. */
@@ -29,8 +30,6 @@ export interface ClientHooks {
   spawn(): ChildProcess;
   /** The daemon ended though it was not asked to. */
   closed(client: LanguageClient): CloseHandlerResult;
-  /** A command of the server's own, run by the editor, was answered. */
-  commandRan(command: string, args: unknown[], result: unknown): void;
   notified<M extends keyof Notifications>(method: M, params: Notifications[M]): void;
 }
 
@@ -46,22 +45,14 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
     documentSelector: [{ scheme: 'file' }],
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
-    initializationOptions: initializationOptions(),
+    initializationOptions: { ...initializationOptions(), correction: answers.isCorrecting },
     initializationFailedHandler: () => false, // `start` rejects, and says why in one place
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue }),
       closed: () => hooks.closed(client),
     },
-    middleware: {
-      executeCommand: async (command, args, next) => {
-        const result: unknown = await next(command, args);
-        hooks.commandRan(command, args, result);
-        return result;
-      },
-    },
   });
   client.registerFeature(announcesAnswers);
-  client.onRequest(CONFIRM_EDIT, answers.confirmEdit);
   client.onRequest(CONFIRM_COMMAND, answers.confirmCommand);
   client.onRequest(CORRECT_EDIT, answers.correctEdit);
   for (const method of NOTIFICATIONS) {
@@ -75,9 +66,13 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
 
 const announcesAnswers: StaticFeature = {
   fillClientCapabilities(capabilities) {
-    // A daemon that keeps a queue of reviews asks by `confirm_edit` only where `reviews` is missing.
-    const fileops = { reviews: true, confirm_edit: true, confirm_command: true, correct_edit: true, unkept: true };
+    const fileops = { reviews: true, confirm_command: true, correct_edit: true, unkept: true };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops };
+  },
+  preInitialize(capabilities) {
+    // This extension has code actions of its own: they follow typing at once, and say how they can be taken back.
+    delete capabilities.codeActionProvider;
+    delete capabilities.executeCommandProvider;
   },
   initialize: () => undefined,
   getState: () => ({ kind: 'static' }),

@@ -12,7 +12,7 @@ import { type Launch, ServerMissing } from './locate';
 import { isLost, sendOrLose } from './lost';
 import { SharingNotice, showFailure } from './notices';
 import { ServerProcess } from './process';
-import { sharedLaunch, type Sharing, wantsShared } from './sharing';
+import { sharedLaunch, type Sharing } from './sharing';
 
 const STOP_TIMEOUT_MS = 3_000; // the editor gives `deactivate` five seconds
 
@@ -172,8 +172,8 @@ export class Daemon implements vscode.Disposable {
     this.#problem = '';
     try {
       this.#program = await findLaunch(this.context, this.log);
-      const reason = wantsShared() ? await this.#connectShared(this.#program) : undefined;
-      if (!wantsShared() || reason !== undefined) await this.#connect(this.#program);
+      const reason = await this.#connectShared(this.#program);
+      if (reason !== undefined) await this.#connect(this.#program);
       this.#noteSharing(reason);
       this.#become('running');
       const info = this.server;
@@ -209,7 +209,7 @@ export class Daemon implements vscode.Disposable {
   #noteSharing(reason: string | undefined): void {
     const connection = this.server?.capabilities?.shared ?? undefined;
     // The server itself falls back, too, and then notifies the user.
-    const isServersChoice = connection === undefined && reason === undefined && wantsShared();
+    const isServersChoice = connection === undefined && reason === undefined;
     const why = isServersChoice ? this.#process?.lastLines.at(-1) ?? 'the server gives no reason' : reason;
     this.#sharing = connection ? { kind: 'shared', connection } : { kind: 'private', ...(why === undefined ? {} : { reason: why }) };
     this.#sharingNotice.update(this.#sharing, isServersChoice);
@@ -222,7 +222,6 @@ export class Daemon implements vscode.Disposable {
         return this.#process.child;
       },
       closed: ended => this.#closed(ended),
-      commandRan: (method, params, result) => this.#answered.fire({ call: { method, params }, result }),
       notified: (method, params) => this.#notified.get(method)!.fire(params as never),
     });
     client.onDidChangeState(({ newState }) => {

@@ -1,24 +1,22 @@
 /** The settings that the daemon is started with, as its `initializationOptions`. */
 import * as vscode from 'vscode';
-import type { AskResult, EncodingOptions, InitializationOptions } from '../protocol';
+import type { ApprovalMode, Ask, EncodingOptions, InitializationOptions } from '../protocol';
 
-type Ask = AskResult['ask'];
+const MODES: Record<Ask, ApprovalMode> = { each_edit: 'default', protected: 'auto_edit', never: 'yolo' };
+
+/** For so long a review waits for a window that is reloaded, closed or has crashed. */
+const REVIEW_GRACE_S = 120;
 
 export function initializationOptions(): InitializationOptions {
   const config = vscode.workspace.getConfiguration('fileops');
+  const ask = config.get<Ask>('ask', 'protected');
   return {
-    ask: config.get<Ask>('agentsApproval', 'protected'),
-    freshness: config.get('freshness', 'mtime'),
-    notices: config.get('notices', 'off'),
+    ask,
+    approval_mode: MODES[ask], // of the agents of this window itself
     confine: config.get('confine', 'edits'),
     roots: config.get<string[]>('roots', []),
-    approval_mode: config.get('approval.mode', 'default'),
-    approval_timeout_s: config.get('approval.timeoutSeconds', 600),
-    review_grace_s: config.get('review.graceSeconds', 30),
-    history: config.get<'memory' | 'persistent' | null>('history', null),
-    code_lens: config.get('codeLens', false),
+    review_grace_s: REVIEW_GRACE_S,
     bash: config.get('bash', false),
-    correction: config.get('correction', false),
     encodings: config.get<EncodingOptions[]>('encodings', []),
   };
 }

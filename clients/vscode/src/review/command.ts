@@ -2,11 +2,9 @@
  * A shell command before a person: a pane that shows all of it, where it would run and what the agent says that it is
  * for, and the answer that follows from a decision. Knows nothing of the queue.
  */
-import * as vscode from 'vscode';
 import type { ConfirmCommandParams, ConfirmCommandResult } from '../protocol';
 import { type DiffPanes, type Pane, REVIEW_SCHEME } from '../ui/diff';
 import { inOneLine, ownName } from '../ui/labels';
-import type { Outcome } from './edit';
 
 /** Its name brings the language `fileops-command`: coloured as shell, wrapped, nothing invisible. */
 const FILE_NAME = 'command.fileops-command';
@@ -38,30 +36,9 @@ export class CommandReview {
     return this.params.cwd;
   }
 
-  result(outcome: Outcome): ConfirmCommandResult {
-    if (outcome === 'reject') return { outcome: 'cancel' };
-    return { outcome: outcome === 'always' ? 'proceed_always' : 'proceed_once' };
-  }
-
-  lenses(): vscode.CodeLens[] {
-    const top = new vscode.Range(0, 0, 0, 0);
-    const lens = (command: string, title: string, tooltip: string): vscode.CodeLens =>
-      new vscode.CodeLens(top, { command: `fileops.command.${command}`, arguments: [this.id], title, tooltip });
-    return [
-      lens('run', '$(play) Run once', 'Run this command now'),
-      lens('always', '$(run-all) Always', 'Run it, and ask no more for this very command in this folder and session'),
-      lens('reject', '$(discard) Reject', 'Do not run it'),
-    ];
-  }
-
-  row(): vscode.TreeItem {
-    const { command, cwd, session_id, description } = this.params;
-    const item = new vscode.TreeItem(this.name);
-    item.description = ownName(session_id);
-    item.tooltip = new vscode.MarkdownString().appendText(description ?? 'A command').appendCodeblock(command, 'shellscript').appendText(cwd);
-    item.iconPath = new vscode.ThemeIcon('terminal');
-    item.contextValue = 'command';
-    return item;
+  /** What the agent gets. always: and it is not asked again for this very command, in this folder and session. */
+  result(outcome: 'accept' | 'always' | 'reject'): ConfirmCommandResult {
+    return { outcome: ({ accept: 'proceed_once', always: 'proceed_always', reject: 'cancel' } as const)[outcome] };
   }
 }
 

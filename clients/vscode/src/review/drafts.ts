@@ -1,6 +1,6 @@
 /**
- * What a person has typed into proposals, or dropped of them, without having decided: kept until the review ends, so
- * that a window that is reloaded or an extension host that crashes loses nothing.
+ * What a person has typed into proposals without having decided: kept until the review ends, so that a window that is
+ * reloaded or an extension host that crashes loses nothing.
  */
 import * as vscode from 'vscode';
 import { REVIEW_SCHEME } from '../ui/diff';

@@ -1,6 +1,6 @@
 /**
- * Which waiting review has the keyboard. Owns the context keys `fileops.inReview` and `fileops.inCommand`, by which
- * keybindings and title buttons are enabled.
+ * Which waiting review has the keyboard. Owns the context key `fileops.inReview`, by which keybindings and title buttons
+ * are enabled.
  *
  * The editor's own `resourceScheme` cannot do that: in a `when` clause VS Code takes the `file` of our scheme's name
  * for a remote's. Keys that decide are bound to nothing else, because this may be late.
@@ -10,8 +10,8 @@ import type { Waiting } from './queue';
 
 export class ReviewFocus implements vscode.Disposable {
   readonly #disposables: vscode.Disposable[];
-  /** Which kind of review the context keys say has the keyboard. */
-  #kind: Waiting['kind'] | undefined;
+  /** Whether the context key says that a review has the keyboard. */
+  #isIn = false;
   /** Is about to get the keyboard: what the tabs say in the meantime does not count. */
   #next: Waiting | undefined;
 
@@ -32,7 +32,7 @@ export class ReviewFocus implements vscode.Disposable {
   /** Runs `show`, which gives the review's pane the keyboard; the keys are there before the keyboard is. */
   async during(review: Waiting, show: () => Promise<void>): Promise<void> {
     this.#next = review;
-    await this.#set(review.kind);
+    await this.#set(true);
     try {
       await show();
     } finally {
@@ -41,16 +41,13 @@ export class ReviewFocus implements vscode.Disposable {
   }
 
   update(): void {
-    if (!this.#next) void this.#set(this.current?.kind);
+    if (!this.#next) void this.#set(this.current !== undefined);
   }
 
-  async #set(kind: Waiting['kind'] | undefined): Promise<void> {
-    if (kind === this.#kind) return;
-    this.#kind = kind;
-    await Promise.all([
-      vscode.commands.executeCommand('setContext', 'fileops.inReview', kind === 'edit'),
-      vscode.commands.executeCommand('setContext', 'fileops.inCommand', kind === 'command'),
-    ]);
+  async #set(isIn: boolean): Promise<void> {
+    if (isIn === this.#isIn) return;
+    this.#isIn = isIn;
+    await vscode.commands.executeCommand('setContext', 'fileops.inReview', isIn);
   }
 
   dispose(): void {

@@ -4,7 +4,6 @@
  */
 import type { AnyReview, DecidedFile, DecideReviewParams, DecideReviewResult, Review as Question } from '../protocol';
 import type { Decision } from './edit';
-import { inOneReason } from './reasons';
 
 export type SetQuestion = AnyReview & Required<Pick<AnyReview, 'files'>>;
 
@@ -53,11 +52,6 @@ export class ChangeSet {
     return this.#last === filePath;
   }
 
-  /** Whether a person said "always", and the decision itself could not say it. */
-  get needsAllowing(): boolean {
-    return this.#combined.outcome === 'modify' && [...this.#decided.values()].some(({ decision }) => decision.outcome === 'accept_always');
-  }
-
   /** Decides a file; resolves when the whole set is decided and written or not. */
   decide(filePath: string, decision: Decision): Promise<DecideReviewResult> {
     return new Promise((resolve, reject) => {
@@ -101,8 +95,8 @@ export class ChangeSet {
   get #combined(): SetDecision {
     const decided = [...this.#decided];
     const outcomes = new Set(decided.map(([, { decision }]) => decision.outcome));
-    const reason = inOneReason(decided.map(([, { decision }]) => decision.reason ?? undefined));
-    const why = reason === undefined ? {} : { reason };
+    const reasons = new Set(decided.map(([, { decision }]) => decision.reason?.trim()).filter(reason => reason));
+    const why = reasons.size > 0 ? { reason: [...reasons].join('; ') } : {};
     if (outcomes.size === 1 && outcomes.has('reject')) return { outcome: 'reject', ...why };
     const files = decided.flatMap(([file_path, { decision: { outcome, text, change_ids } }]): DecidedFile[] => {
       if (outcome === 'reject') return [{ file_path, change_ids: [] }];
@@ -110,7 +104,6 @@ export class ChangeSet {
       return change_ids ? [{ file_path, change_ids: [...change_ids] }] : [];
     });
     const isOther = outcomes.has('reject') || outcomes.has('modify');
-    const proceed = outcomes.has('accept_always') ? 'accept_always' : 'accept';
-    return { outcome: isOther ? 'modify' : proceed, ...(files.length > 0 ? { files } : {}), ...why };
+    return { outcome: isOther ? 'modify' : 'accept', ...(files.length > 0 ? { files } : {}), ...why };
   }
 }

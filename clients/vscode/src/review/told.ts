@@ -1,10 +1,10 @@
 /** The outcome of a review, shown to the user: who decided, what could not be written, whether to review again. */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { ClosedReview, DecideReviewResult, DecidedBy, PreviousDecision, Review as Question } from '../protocol';
+import type { ClosedReview, DecideReviewResult, DecidedBy, RebasedDetails, Review as Question } from '../protocol';
 import { columnBeside, type DiffPanes, VIEW_SCHEME } from '../ui/diff';
 import { inOneLine, literally } from '../ui/labels';
-import { showChanges } from './changes';
+import type { Review } from './edit';
 
 /** A decision that was handed in, and the text that the person had before them. */
 export interface Decided {
@@ -15,7 +15,7 @@ export interface Decided {
   wasTyped: boolean;
 }
 
-const OUTCOMES = { reject: 'rejected', modify: 'accepted with another text', accept_always: 'accepted', accept: 'accepted' } as const;
+const OUTCOMES = { accept: 'accepted', accept_always: 'accepted', modify: 'accepted with another text', reject: 'rejected' } as const;
 
 /** "accepted in Neovim". */
 function decidedSentence(outcome: ClosedReview['outcome'], by: DecidedBy | null): string {
@@ -34,14 +34,10 @@ export function endSentence({ state, outcome, by }: ClosedReview): string {
   }
 }
 
-/** Why a decision has to be made again. */
-export function againSentence({ reason, ranges }: PreviousDecision): string {
-  if (reason === 'deleted') return 'the file was deleted in the meantime';
-  if (reason === 'created') return 'the file was created in the meantime';
-  if (reason === 'another_file') return 'the path leads to another file now';
-  const [first] = ranges;
-  const lines = first ? ` (line ${first.start_line}${ranges.length > 1 ? ' and others' : ''})` : '';
-  return `the file changed in the meantime${lines}`;
+/** "rebased over 2 changes by Codex". nameOf: the label of a session. */
+export function rebasedSentence({ changed_by, n_foreign_hunks }: Pick<RebasedDetails, 'changed_by' | 'n_foreign_hunks'>, nameOf: (sessionId: string) => string): string {
+  const who = changed_by === 'external' ? 'another program' : changed_by === 'buffer' ? 'you' : nameOf(changed_by.replace(/^session:/, ''));
+  return `rebased over ${n_foreign_hunks} change${n_foreign_hunks === 1 ? '' : 's'} by ${who}`;
 }
 
 /** In the status bar, for a moment. */
@@ -73,16 +69,20 @@ export async function tellResult(panes: DiffPanes, decided: Decided, result: Dec
   }
   if (!isAccepted || (!result.error && result.state === 'decided')) return;
   const why = result.error?.message ?? (result.state ? endSentence({ ...result, state: result.state }) : '');
-  const [changes, proposal] = ['Show Changes', 'Show What You Accepted'];
-  const chosen = await vscode.window.showWarningMessage(
-    `Fileops: The edit of ${name} that you accepted was not written. ${why}`, changes, proposal);
-  if (chosen === changes) await showChanges(panes, question);
-  if (chosen === proposal) await showText(panes, question.file_path, question.original_text ?? '', text, 'accepted, not written');
+  const show = 'Show What You Accepted';
+  const chosen = await vscode.window.showWarningMessage(`Fileops: the edit of ${name} that you accepted was not written. ${why}`, show);
+  if (chosen === show) await showText(panes, question.file_path, question.original_text ?? '', text, 'accepted, not written');
 }
 
-/** What the person had before the file changed, against the file as it is. */
-export async function showEarlier(panes: DiffPanes, question: Question, text: string): Promise<void> {
-  await showText(panes, question.file_path, question.original_text ?? '', text, 'what you had decided');
+/** The file changed after the person had typed into the proposal: their text is not in the new one, and not lost. */
+export async function offerEarlier(panes: DiffPanes, review: Review): Promise<void> {
+  const { earlier, name, question } = review;
+  if (earlier === undefined) return;
+  const [show, use] = ['Show What You Typed', 'Use What You Typed'];
+  const chosen = await vscode.window.showWarningMessage(
+    `Fileops: ${name} changed after you had typed into its review. What you typed is not in the review any more; it would take back what others changed.`, show, use);
+  if (chosen === show) await showText(panes, question.file_path, question.original_text ?? '', earlier, 'what you typed');
+  if (chosen === use && await review.use(earlier)) review.earlier = undefined;
 }
 
 async function showText(panes: DiffPanes, filePath: string, before: string, after: string, what: string): Promise<void> {

@@ -14,3 +14,8 @@ export function inOneLine(text: string): string {
   const visible = first.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
   return visible.length > MAX_CHARS ? `${visible.slice(0, MAX_CHARS)}…` : visible + (rest.length > 0 ? ' …' : '');
 }
+
+/** A time of the daemon, in seconds since the epoch: "14:02". */
+export function clock(timestamp: number): string {
+  return new Date(timestamp * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+}

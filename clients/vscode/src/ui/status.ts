@@ -1,51 +1,44 @@
-/** The status item: whether the daemon runs, what waits, what is stale; a click opens a menu of what can be done. */
+/** The status item: whether the daemon runs, what waits, what is to keep or undo; a click opens a menu of what can be done. */
 import * as vscode from 'vscode';
+import type { Agents } from '../agents';
+import type { AskSwitch } from '../ask';
+import type { UnkeptActions } from '../changes/actions';
+import type { UnkeptList } from '../changes/list';
+import { counted } from '../changes/targets';
 import type { Daemon } from '../daemon/daemon';
-import type { ApprovalMode, WatcherHealthParams } from '../protocol';
-import type { Review } from '../review/edit';
+import type { WatcherHealthParams } from '../protocol';
 import type { Reviews } from '../review/queue';
-import type { UnkeptMarks } from '../unkept/marks';
 import { literally } from './labels';
-import type { Sessions } from './sessions';
-import type { StaleFiles } from './stale';
+
+interface Item extends vscode.QuickPickItem {
+  act(): unknown;
+}
 
 export class Status implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem('fileops.status', vscode.StatusBarAlignment.Left, 0);
   readonly #disposables: vscode.Disposable[];
   #health: WatcherHealthParams = { state: 'ok', reason: '' };
-  /** Sessions that are asked less than the others; the way back is in the menu. */
-  readonly #modes = new Map<string, ApprovalMode>();
 
   constructor(
-    readonly daemon: Daemon, readonly reviews: Reviews, readonly stale: StaleFiles, readonly sessions: Sessions, readonly unkept: UnkeptMarks,
+    readonly daemon: Daemon, readonly reviews: Reviews, readonly agents: Agents, readonly list: UnkeptList, readonly actions: UnkeptActions, readonly ask: AskSwitch,
   ) {
-    this.#item.name = 'Fileops';
+    this.#item.name = 'Agent Changes';
     this.#item.command = 'fileops.showMenu';
     this.#disposables = [
       this.#item,
       daemon.onDidChangeState(state => {
         void vscode.commands.executeCommand('setContext', 'fileops.running', state === 'running');
-        if (state !== 'running') {
-          this.#health = { state: 'ok', reason: '' };
-          this.#modes.clear();
-        }
+        if (state !== 'running') this.#health = { state: 'ok', reason: '' };
         this.#draw();
       }),
       daemon.on('fileops/watcherHealth')(health => {
         this.#health = health;
         this.#draw();
       }),
-      daemon.on('fileops/approvalMode')(({ session_id, mode }) => {
-        if (mode === 'default') this.#modes.delete(session_id);
-        else this.#modes.set(session_id, mode);
-      }),
       reviews.onDidChange(() => this.#draw()),
-      stale.onDidChange(() => this.#draw()),
-      sessions.onDidChange(() => this.#draw()),
-      unkept.list.onDidChange(() => this.#draw()),
-      vscode.commands.registerCommand('fileops.showMenu', () => this.#menu()),
-      vscode.commands.registerCommand('fileops.askAgain', (session_id: string) =>
-        daemon.request('fileops/setApprovalMode', { session_id, mode: 'default' })),
+      agents.onDidChange(() => this.#draw()),
+      ask.onDidChange(() => this.#draw()),
+      list.onDidChange(() => this.#draw()),
     ];
     this.#draw();
     this.#item.show();
@@ -55,31 +48,26 @@ export class Status implements vscode.Disposable {
     return this.#item.text;
   }
 
-  get sentence(): string {
-    return this.#say()[1];
-  }
-
   #draw(): void {
     const [text, sentence, color] = this.#say();
     this.#item.text = text;
     this.#item.backgroundColor = color ? new vscode.ThemeColor(`statusBarItem.${color}Background`) : undefined;
     const tooltip = new vscode.MarkdownString(undefined, true);
-    tooltip.appendText(sentence);
-    const server = this.daemon.server;
-    if (server && this.daemon.state === 'running') tooltip.appendText(`\nfileops-server ${server.version ?? ''}, found by: ${server.origin}`);
-    for (const line of this.#saySharing()) tooltip.appendText(`\n${line}`);
-    for (const event of this.stale.files.slice(0, 10)) tooltip.appendText(`\n≠ ${this.stale.describe(event)}`);
+    tooltip.appendText([sentence, ...this.#facts()].join('\n'));
     this.#item.tooltip = tooltip;
     this.#item.accessibilityInformation = { label: `Fileops: ${sentence}` };
   }
 
-  #saySharing(): string[] {
-    const { sharing, state } = this.daemon;
+  #facts(): string[] {
+    const { server, sharing, state, versionNote } = this.daemon;
     if (state !== 'running') return [];
-    if (sharing.kind === 'private') return sharing.reason === undefined ? [] : [`A private daemon, as the shared one could not be used: ${sharing.reason}`];
-    const names = this.sessions.all.filter(session => session.connected).map(session => this.sessions.nameOf(session.session_id));
-    const attached = names.length > 0 ? `Attached: ${names.join(', ')}` : 'No agent is attached.';
-    return this.daemon.versionNote ? [attached, this.daemon.versionNote] : [attached];
+    const names = this.agents.all.filter(session => session.connected).map(session => this.agents.nameOf(session.session_id));
+    const attached = sharing.kind === 'private' ? `A private daemon, as the shared one could not be used: ${sharing.reason ?? ''}`
+      : names.length > 0 ? `Attached: ${names.join(', ')}` : 'No agent is attached.';
+    return [
+      ...(this.ask.label === undefined ? [] : [this.ask.label]), attached, ...(versionNote ? [versionNote] : []),
+      ...(server ? [`fileops-server ${server.version ?? ''}, found by: ${server.origin}`] : []),
+    ];
   }
 
   #say(): [text: string, sentence: string, color?: 'warning' | 'error'] {
@@ -88,46 +76,45 @@ export class Status implements vscode.Disposable {
     if (state === 'starting') return ['$(sync~spin) fileops', 'The daemon starts.'];
     if (state === 'stopped') return ['$(circle-slash) fileops', 'The daemon is stopped.'];
     const n = this.reviews.waiting.length;
-    const nStale = new Set(this.stale.files.map(f => f.file_path)).size;
-    const stale = nStale > 0 ? ` · ≠ ${nStale} stale` : '';
     if (n > 0) {
-      const changed = this.reviews.waiting.filter((review): review is Review => review.kind === 'edit' && review.staleness !== undefined);
-      const waits = n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`;
       const left = Math.min(...this.reviews.waiting.map(review => (review.kind === 'edit' && review.secondsLeft) || Infinity));
       const clock = Number.isFinite(left) ? ` · ${left} s left` : '';
-      const sentences = waits + (changed.length > 0 ? ` Changed in the meantime: ${changed.map(review => review.name).join(', ')}.` : '');
-      return [`$(eye) fileops: ${n} to review${clock}${stale}`, sentences, 'warning'];
+      return [`$(eye) fileops: ${n} to review${clock}`, n === 1 ? 'One decision waits for you.' : `${n} decisions wait for you.`, 'warning'];
     }
-    if (this.#health.state === 'degraded') return [`$(warning) fileops${stale}`, `Changes of files may be noticed late: ${this.#health.reason}`];
-    const { n_changes } = this.unkept.list.all;
-    if (n_changes > 0) return [`$(diff) fileops: ${n_changes} to keep or undo${stale}`, `${this.unkept.sentence}.`];
-    return [`$(check) fileops${stale}`, 'The daemon runs.'];
+    if (this.#health.state === 'degraded') return ['$(warning) fileops', `Changes of files may be noticed late: ${this.#health.reason}`];
+    const { n_changes, n_files } = this.list.all;
+    if (n_changes > 0) return [`$(diff) fileops: ${n_changes} to keep or undo`, `${counted(n_changes)} in ${counted(n_files, 'file')} to keep or undo.`];
+    return ['$(check) fileops', 'The daemon runs.'];
   }
 
-  async #menu(): Promise<void> {
-    const separator = { label: '', kind: vscode.QuickPickItemKind.Separator, command: '' };
-    const reviews = this.reviews.waiting.map(review => ({
-      label: `$(${review.kind === 'command' ? 'terminal' : 'eye'}) ${literally(review.title)}`, description: review.place, command: 'fileops.review.focus', argument: review,
+  /** What waits, and what can be done. */
+  async pick(): Promise<void> {
+    const run = (command: string) => () => vscode.commands.executeCommand(`fileops.${command}`);
+    const separator: Item = { label: '', kind: vscode.QuickPickItemKind.Separator, act: () => undefined };
+    const waiting = this.reviews.waiting.map((review): Item => ({
+      label: `$(${review.kind === 'command' ? 'terminal' : 'eye'}) ${literally(review.title)}`, description: review.place, act: () => this.reviews.show(review, true),
     }));
-    const stale = this.stale.files.map(event => ({
-      label: `$(diff) ${this.stale.describe(event)}`, description: event.file_path, command: 'vscode.open', argument: vscode.Uri.file(event.file_path),
-    }));
-    const modes = [...this.#modes].map(([session_id, mode]) => ({
-      label: `$(shield) Ask Again Before Edits of ${this.sessions.nameOf(session_id)}`, description: mode, command: 'fileops.askAgain', argument: session_id,
-    }));
-    const chosen = await vscode.window.showQuickPick<vscode.QuickPickItem & { command: string; argument?: unknown }>([
-      ...reviews, ...(reviews.length > 0 ? [separator] : []),
-      ...stale, ...(stale.length > 0 ? [separator] : []),
-      ...modes,
-      { label: '$(diff-multiple) Changes to Keep or Undo', command: 'fileops.changes.focus' },
-      { label: '$(plug) Agents', command: 'fileops.sessions.focus' },
-      { label: '$(history) Agent Edits', command: 'fileops.history.focus' },
-      { label: '$(discard) Undo the Last Agent Edit', command: 'fileops.history.undoLast' },
-      { label: '$(close) Dismiss All Marks', command: 'fileops.dismissAllMarks' },
-      { label: '$(output) Show Log', command: 'fileops.showLog' },
-      { label: '$(debug-restart) Restart Daemon', command: 'fileops.restart' },
-    ], { title: `Fileops: ${this.#say()[1]}`, placeHolder: 'What to do' });
-    if (chosen?.command) await vscode.commands.executeCommand(chosen.command, chosen.argument);
+    const { lastKept } = this.actions;
+    const hasChanges = waiting.length > 0 || this.list.all.n_changes > 0;
+    const chosen = await vscode.window.showQuickPick<Item>([
+      ...waiting, ...(waiting.length > 0 ? [separator] : []),
+      ...(hasChanges ? [
+        { label: '$(diff-multiple) Open All Changes', act: run('openAll') },
+        { label: '$(arrow-down) Next File', act: run('nextFile') },
+        { label: '$(list-tree) Show the List', description: 'Source Control', act: () => vscode.commands.executeCommand('workbench.view.scm') },
+      ] : []),
+      { label: '$(redo) Redo the Last Undo', act: run('redo') },
+      ...(lastKept === undefined ? [] : [{ label: '$(discard) Undo the Last Keep', description: lastKept, act: () => this.actions.undoKeep() }]),
+      separator,
+      { label: '$(shield) Ask Before Each Edit', description: this.ask.label ?? '', act: run('ask') },
+      { label: '$(plug) Agents…', act: run('showAgents') },
+      { label: '$(history) History…', act: run('showHistory') },
+      { label: '$(debug-step-back) Restore to Before a Turn…', act: run('restore') },
+      separator,
+      { label: '$(output) Show Log', act: run('showLog') },
+      { label: '$(debug-restart) Restart', act: run('restart') },
+    ], { title: `Agent Changes: ${this.#say()[1]}`, placeHolder: 'What to do' });
+    await chosen?.act();
   }
 
   dispose(): void {

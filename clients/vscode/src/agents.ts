@@ -1,0 +1,149 @@
+/**
+ * The agents of the shared daemon: their names for people, and the pick *Agents…* with what each may do, what it has done
+ * and whether it has to read again; one of them can be followed.
+ */
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { UnkeptList } from './changes/list';
+import { counted } from './changes/targets';
+import type { Daemon } from './daemon/daemon';
+import type { ApprovalMode, Session } from './protocol';
+import { clock, inOneLine, ownName } from './ui/labels';
+
+const MODES: Record<ApprovalMode, { label: string; detail: string }> = {
+  default: { label: 'Ask before each edit', detail: 'Every edit of this agent waits for you.' },
+  auto_edit: { label: 'Ask for protected files only', detail: 'Its edits are written at once, except of protected files.' },
+  yolo: { label: 'Never ask', detail: 'Every edit of this agent is written at once.' },
+};
+
+const PAUSE_AFTER_TYPING_MS = 3_000; // nothing is shown in the place of what a person types
+
+export class Agents implements vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.#changed.event;
+  readonly #followed = vscode.window.createStatusBarItem('fileops.follow', vscode.StatusBarAlignment.Left, 0);
+  readonly #disposables: vscode.Disposable[];
+  #sessions: readonly Session[] = [];
+  /** Labels of all sessions that were ever listed: history names them when they have left. */
+  readonly #labels = new Map<string, string>();
+  #followedId: string | undefined;
+  /** Changes until then are known. Seconds since the epoch. */
+  #since = 0;
+  #typedAt = 0;
+
+  /** isOwn: whether a session sends its requests through this window; such a one is called as it calls itself. */
+  constructor(readonly daemon: Daemon, readonly list: UnkeptList, readonly isOwn: (sessionId: string) => boolean) {
+    this.#followed.name = 'Fileops: the agent that is followed';
+    this.#followed.command = 'fileops.showAgents';
+    this.#disposables = [
+      this.#changed, this.#followed,
+      daemon.on('fileops/didChangeSessions')(({ sessions }) => this.#set(sessions)),
+      daemon.onDidChangeState(state => void (state === 'running' ? this.#load() : this.#set([]))),
+      list.onDidLoad(filePath => this.#look(filePath)),
+      vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
+        if (kind === vscode.TextEditorSelectionChangeKind.Keyboard) this.#typedAt = Date.now();
+      }),
+    ];
+  }
+
+  /** Those that are attached, and then those that did something last, come first. */
+  get all(): readonly Session[] {
+    return this.#sessions;
+  }
+
+  /** For people: its label, or what an agent of this window calls itself. Of one that was never listed: its host. */
+  nameOf(sessionId: string): string {
+    if (this.isOwn(sessionId) || this.daemon.sharing.kind === 'private') return ownName(sessionId);
+    return inOneLine(this.#labels.get(sessionId) ?? hostOf(sessionId));
+  }
+
+  async #load(): Promise<void> {
+    if (!this.daemon.can('fileops/sessions')) return;
+    try {
+      this.#set((await this.daemon.request('fileops/sessions', {})).sessions);
+    } catch (error) {
+      this.daemon.log.warn(`The list of agents could not be read: ${String(error)}`); // the daemon ended; the next one is asked again
+    }
+  }
+
+  #set(sessions: readonly Session[]): void {
+    for (const session of sessions) this.#labels.set(session.session_id, session.label);
+    this.#sessions = [...sessions].sort((a, b) => Number(b.connected) - Number(a.connected) || b.last_seen - a.last_seen);
+    this.#changed.fire();
+    this.#look(undefined); // a change may come before the name of its session
+  }
+
+  /** history: shows what one of them did. */
+  async pick(history: (sessionId: string) => Promise<void>): Promise<void> {
+    const { sharing } = this.daemon;
+    if (sharing.kind === 'private') return void vscode.window.showInformationMessage(`Fileops: this window has a private daemon, without agents of other programs. ${sharing.reason ?? ''}`.trim());
+    if (this.#sessions.length === 0) return void vscode.window.showInformationMessage('Fileops: no agent is attached. `fileops-server mcp config HOST` prints what an agent’s host needs.');
+    const items = await Promise.all(this.#sessions.map(async session => ({ ...this.#itemOf(session), detail: await this.#staleOf(session), session })));
+    const chosen = await vscode.window.showQuickPick(items, { title: 'Agents', placeHolder: 'Choose one to ask, follow or look at', matchOnDescription: true });
+    if (chosen) await this.#pickFor(chosen.session, history);
+  }
+
+  #itemOf({ session_id, host, connected, approval_mode, n_reads, n_edits, last_seen }: Session): { label: string; description: string } {
+    const name = this.nameOf(session_id);
+    const facts = [
+      ...(name.toLowerCase().includes(host.toLowerCase()) ? [] : [host]), ...(connected ? [] : ['left']), MODES[approval_mode].label.toLowerCase(),
+      counted(n_reads, 'read'), counted(n_edits, 'edit'), clock(last_seen),
+    ];
+    return { label: `$(${connected ? 'plug' : 'debug-disconnect'}) ${name}`, description: facts.join(' · ') };
+  }
+
+  /** Files that it has to read again before it can edit them: of one that has left, that matters to nobody. */
+  async #staleOf({ session_id, connected }: Session): Promise<string> {
+    if (!connected) return '';
+    const { files } = await this.daemon.request('fileops/sessionFiles', { session_id });
+    const names = files.filter(({ state }) => state === 'stale').map(({ file_path }) => path.basename(file_path));
+    return names.length > 0 ? `Has to read again: ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}` : '';
+  }
+
+  async #pickFor(session: Session, history: (sessionId: string) => Promise<void>): Promise<void> {
+    const { session_id, approval_mode, connected } = session;
+    const isFollowed = this.#followedId === session_id;
+    const acts = [
+      ...(connected || isFollowed ? [{ label: isFollowed ? '$(eye-closed) Stop following' : '$(eye) Follow', detail: 'Shows each file that it changes, at the change', act: () => this.follow(isFollowed ? undefined : session_id) }] : []),
+      { label: '$(history) History…', detail: 'What it did', act: () => history(session_id) },
+      ...(connected ? Object.entries(MODES).map(([mode, { label, detail }]) => ({
+        label: `$(shield) ${label}`, description: mode === approval_mode ? 'now' : '', detail,
+        act: async () => { await this.daemon.request('fileops/setApprovalMode', { session_id, mode: mode as ApprovalMode }); },
+      })) : []),
+    ];
+    const chosen = await vscode.window.showQuickPick(acts, { title: this.nameOf(session_id) });
+    await chosen?.act();
+  }
+
+  /** The files that it changes are shown as they change, until undefined is given. */
+  follow(sessionId: string | undefined): void {
+    this.#followedId = sessionId;
+    this.#since = Date.now() / 1000;
+    if (sessionId === undefined) return this.#followed.hide();
+    this.#followed.text = `$(eye) following ${this.nameOf(sessionId)}`;
+    this.#followed.tooltip = 'Each file that this agent changes is shown. Click to stop.';
+    this.#followed.show();
+  }
+
+  #look(filePath: string | undefined): void {
+    if (this.#followedId === undefined) return;
+    const { full_name } = this.#sessions.find(({ session_id }) => session_id === this.#followedId) ?? {};
+    const files = filePath === undefined ? this.list.all.files : [this.list.of(filePath)].filter(file => file !== undefined);
+    const news = files.flatMap(({ file_path, changes }) => changes.map(change => ({ ...change, file_path })))
+      .filter(({ session_id, time, kind }) => session_id === full_name && time > this.#since && kind !== 'file').sort((a, b) => a.time - b.time);
+    const newest = news.at(-1);
+    if (!newest || Date.now() - this.#typedAt < PAUSE_AFTER_TYPING_MS) return;
+    this.#since = newest.time;
+    const line = Math.max(newest.start_line - 1, 0);
+    // The keyboard stays where it is; the file takes the place of the last one that was followed.
+    vscode.window.showTextDocument(vscode.Uri.file(newest.file_path), { preserveFocus: true, preview: true, selection: new vscode.Range(line, 0, line, 0) })
+      .then(undefined, (error: unknown) => this.daemon.log.warn(`Following: ${String(error)}`));
+  }
+
+  dispose(): void {
+    for (const disposable of this.#disposables) disposable.dispose();
+  }
+}
+
+/** Of a full name: `HOST:ID` or `HOST-N`, and `/SESSION_ID` after it (R-HUB-2 in docs/PROTOCOL.md). */
+const hostOf = (sessionId: string): string => /^(.+?)(?:-\d+)?(?:[:/]|$)/.exec(sessionId)?.[1] ?? 'an agent';

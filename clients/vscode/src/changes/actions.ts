@@ -1,0 +1,121 @@
+/** Keeping and undoing what agents changed, and taking either back. */
+import * as vscode from 'vscode';
+import type { RewindDetails, ToolResult } from '../protocol';
+import { saysIfLate } from '../ui/late';
+import { askReason } from '../ui/reason';
+import type { UnkeptList } from './list';
+import { counted, type Target } from './targets';
+
+/** What was decided, and the undo by which it can be redone. */
+export interface Decided {
+  change_ids: readonly string[];
+  rewindId?: string | undefined;
+}
+
+/** More files than this are named with their number before. */
+const MANY_FILES = 10;
+
+export class UnkeptActions implements vscode.Disposable {
+  readonly #decided = new vscode.EventEmitter<Decided>();
+  readonly onDidDecide = this.#decided.event;
+  /** What *Redo the Last Undo* is about. */
+  #lastUndo: string | undefined;
+  #lastKeep: { keepId: string; what: string } | undefined;
+
+  constructor(readonly list: UnkeptList) {}
+
+  /** "3 changes in prices.py", while it can be taken back. */
+  get lastKept(): string | undefined {
+    return this.#lastKeep?.what;
+  }
+
+  async keep(target: Target): Promise<void> {
+    const { change_ids, what } = target;
+    if (!await this.#isMeant('Keep', target)) return;
+    const result = await this.#answered(what, () => this.list.daemon.request('fileops/keep', { change_ids: [...change_ids] }), `keeping ${what}`);
+    if (!result) return;
+    const { n_changes, keep_id } = result;
+    if (keep_id) this.#lastKeep = { keepId: keep_id, what };
+    this.#decided.fire({ change_ids });
+    this.list.refresh();
+    if (n_changes === 0 || (n_changes ?? change_ids.length) < change_ids.length) {
+      const kept = n_changes === 0 ? 'nothing was kept: this' : `kept ${n_changes} of ${counted(change_ids.length)}: the rest`;
+      return void vscode.window.showWarningMessage(`Fileops: ${kept} was undone, kept or written over before, perhaps in another window.`);
+    }
+    if (change_ids.length === 1 || !keep_id) return void vscode.window.setStatusBarMessage(`$(check) Kept: ${what}`, 5000);
+    const undo = 'Undo Keep';
+    void vscode.window.showInformationMessage(`Fileops: kept: ${what}.`, undo).then(chosen => (chosen === undo ? this.undoKeep(keep_id) : undefined));
+  }
+
+  /** keepId: as the daemon answered it; by default the last one. What was kept is to keep or undo again. */
+  async undoKeep(keepId = this.#lastKeep?.keepId): Promise<void> {
+    if (keepId === undefined) return;
+    if (this.#lastKeep?.keepId === keepId) this.#lastKeep = undefined;
+    const result = await this.#answered('what was kept', () => this.list.daemon.request('fileops/undoKeep', { keep_id: keepId }), 'the undo of what was kept');
+    this.list.refresh();
+    if (result) vscode.window.setStatusBarMessage('$(discard) It is to keep or undo again', 5000);
+  }
+
+  /** As the person asked, without a review. reason: for the agents whose changes they are. */
+  async undo(target: Target, reason?: string): Promise<void> {
+    const { change_ids, what } = target;
+    if (!await this.#isMeant('Undo', target)) return;
+    const result = await this.#rewind({ change_ids: [...change_ids], ...(reason ? { reason } : {}) }, what, `the undo of ${what}`);
+    const { rewind_id, conflicts } = result?.details ?? {};
+    if (result?.status !== 'success' || !rewind_id) return;
+    this.#lastUndo = rewind_id;
+    this.#decided.fire({ change_ids, rewindId: rewind_id });
+    const n = conflicts?.length ?? 0;
+    const left = n > 0 ? ` In ${n} ${n === 1 ? 'place' : 'places'} the text was changed again; it stays.` : '';
+    const redo = 'Redo';
+    void vscode.window.showInformationMessage(`Fileops: undone: ${what}.${left}`, redo).then(chosen => (chosen === redo ? this.redo(rewind_id) : undefined));
+  }
+
+  async undoWithReason(target: Target): Promise<void> {
+    const ids = new Set(target.change_ids);
+    const isThere = (): boolean => this.list.all.files.some(({ changes }) => changes.some(({ change_id }) => ids.has(change_id)));
+    const reason = await askReason(`Undo ${target.what}`, 'Enter undoes it, Escape does not', this.list.onDidChange, isThere);
+    if (reason !== undefined) await this.undo(target, reason);
+  }
+
+  /** rewindId: of an undo; by default the last one of this window. What was written since stays. */
+  async redo(rewindId = this.#lastUndo): Promise<void> {
+    if (rewindId === undefined) return void vscode.window.setStatusBarMessage('Nothing to redo here', 5000);
+    const result = await this.#rewind({ rewind_id: rewindId }, 'what was undone', 'the redo of what was undone');
+    if (result?.status !== 'success') return;
+    if (this.#lastUndo === rewindId) this.#lastUndo = undefined;
+    vscode.window.setStatusBarMessage('$(redo) The changes are there again', 5000);
+  }
+
+  async #rewind(target: { change_ids: string[]; reason?: string } | { rewind_id: string }, what: string, act: string): Promise<ToolResult<RewindDetails> | undefined> {
+    const result = await this.#answered(what, () => this.list.daemon.request('fileops/rewind', { ...target, approved: true }), act) as ToolResult<RewindDetails> | undefined;
+    if (result?.status === 'error') void vscode.window.showWarningMessage(`Fileops: nothing was undone. ${result.error?.message ?? ''}`.trim());
+    this.list.refresh();
+    return result;
+  }
+
+  /** What is more than one looks at is asked about, with numbers and names. */
+  async #isMeant(verb: 'Keep' | 'Undo', { change_ids, nFiles, agents }: Target): Promise<boolean> {
+    if (nFiles <= MANY_FILES && agents.length <= 1) return true;
+    const yes = `${verb} ${counted(change_ids.length)}`;
+    const detail = verb === 'Keep' ? 'It can be taken back.' : 'What you typed since stays. It can be redone.';
+    return await vscode.window.showWarningMessage(
+      `${verb} ${counted(change_ids.length)} in ${counted(nFiles, 'file')} of ${agents.join(', ')}?`, { modal: true, detail }, yes) === yes;
+  }
+
+  /** Undefined after a message, if there was no answer: the daemon ended, or the record cannot be written. */
+  async #answered<T>(what: string, ask: () => Promise<T>, act: string): Promise<T | undefined> {
+    try {
+      return await saysIfLate(ask(), act);
+    } catch (error) {
+      this.list.daemon.log.error(String(error));
+      const why = error instanceof Error ? error.message : '';
+      void vscode.window.showWarningMessage(`Fileops: there was no answer about ${what}. The list of agent changes shows what is still to keep or undo. ${why}`.trim());
+      return undefined;
+    }
+  }
+
+  dispose(): void {
+    this.#decided.dispose();
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Files as they would be without what agents changed and nobody has kept yet: what the editor compares with for its bars,
+ * its peek and its diffs. The places follow typing at once; the daemon's list corrects them a little later.
+ */
+import * as vscode from 'vscode';
+import type { UnkeptChange } from '../protocol';
+import { linesOf } from '../review/hunks';
+import { followTyping, type Span } from '../ui/spans';
+import type { UnkeptList } from './list';
+
+/** The path is the file's, the query the turn whose changes are left out; without one, those of all are. */
+export const BEFORE = 'fileops-before';
+
+/** After a key, until the text before is told to have changed: shorter than VS Code's own pause before it compares. */
+const PAUSE_MS = 30;
+
+/** Where a change is in a document now. */
+export interface Mark extends Span {
+  change: UnkeptChange;
+}
+
+export class Before implements vscode.Disposable, vscode.TextDocumentContentProvider, vscode.QuickDiffProvider {
+  /** Of open documents, by their addresses. */
+  readonly #marks = new Map<string, Mark[]>();
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChange = this.#changed.event;
+  readonly #placed = new vscode.EventEmitter<vscode.Uri>();
+  /** The marks of a document are others, or the daemon has corrected their places. */
+  readonly onDidPlace = this.#placed.event;
+  readonly #typed = new vscode.EventEmitter<vscode.TextDocumentChangeEvent>();
+  /** In a document with marks, before these move for it. */
+  readonly onDidType = this.#typed.event;
+  readonly #pauses = new Map<string, NodeJS.Timeout>();
+  readonly #disposables: vscode.Disposable[];
+
+  constructor(readonly list: UnkeptList) {
+    this.#disposables = [
+      this.#changed, this.#placed, this.#typed,
+      vscode.workspace.registerTextDocumentContentProvider(BEFORE, this),
+      list.onDidLoad(filePath => this.#load(filePath)),
+      vscode.workspace.onDidOpenTextDocument(document => this.#place(document)),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#marks.delete(uri.toString())),
+      vscode.workspace.onDidChangeTextDocument(event => this.#follow(event)),
+    ];
+  }
+
+  /** For the editor's bars. Undefined for a file without such changes. */
+  provideOriginalResource(uri: vscode.Uri): vscode.Uri | undefined {
+    return uri.scheme === 'file' && this.list.changesOf(uri.fsPath, '').length > 0 ? this.of(uri, '') : undefined;
+  }
+
+  /** groupId: a turn; empty: all. */
+  of(uri: vscode.Uri, groupId: string): vscode.Uri {
+    return uri.with({ scheme: BEFORE, query: groupId });
+  }
+
+  /** The marks of an open document now. */
+  at(uri: vscode.Uri): readonly Mark[] {
+    return this.#marks.get(uri.toString()) ?? [];
+  }
+
+  /** Those that overlap lines, [start, end); one that only removed lines is at the lines around it. */
+  within(uri: vscode.Uri, start: number, end: number): readonly Mark[] {
+    return this.at(uri).filter(mark => (mark.start === mark.end || start === end
+      ? mark.start <= end && start <= mark.end : mark.start < end && start < mark.end));
+  }
+
+  async provideTextDocumentContent(own: vscode.Uri): Promise<string> {
+    const uri = fileOf(own);
+    const file = this.list.of(uri.fsPath);
+    const changes = new Set(this.list.changesOf(uri.fsPath, own.query).map(({ change_id }) => change_id));
+    if (file?.operation === 'delete') return without('', marksIn(file.changes).filter(({ change }) => changes.has(change.change_id)));
+    if (!file && !await isThere(uri)) return ''; // an undo deleted it
+    const document = await vscode.workspace.openTextDocument(uri);
+    if (file && !this.#marks.has(uri.toString())) await this.list.settled;
+    const marks = this.#marks.get(uri.toString()) ?? marksIn(file?.changes ?? []);
+    return without(document.getText(), own.query === '' ? marks : marks.filter(({ change }) => changes.has(change.change_id)));
+  }
+
+  #load(filePath: string | undefined): void {
+    for (const document of vscode.workspace.textDocuments) {
+      if (filePath === undefined || document.uri.fsPath === filePath) this.#place(document);
+    }
+    // Of a file that is not there, no document says that its text before has changed.
+    for (const { uri } of vscode.workspace.textDocuments) {
+      if (uri.scheme === BEFORE && this.list.of(uri.fsPath)?.operation === 'delete') this.#changed.fire(uri);
+    }
+  }
+
+  /** The places are of one version of the document. Of another one they are not taken: the daemon is asked again. */
+  #place(document: vscode.TextDocument): void {
+    const { uri, version } = document;
+    if (uri.scheme !== 'file') return;
+    const file = this.list.of(uri.fsPath);
+    if (!file) {
+      if (this.#marks.delete(uri.toString())) this.#tell(uri);
+    } else if (file.document_version === version) {
+      this.#marks.set(uri.toString(), marksIn(file.changes));
+      this.#tell(uri);
+    } else {
+      this.list.refreshLater(document);
+    }
+  }
+
+  #follow(event: vscode.TextDocumentChangeEvent): void {
+    const { uri } = event.document;
+    const marks = this.#marks.get(uri.toString());
+    if (!marks || event.contentChanges.length === 0) return;
+    this.#typed.fire(event);
+    followTyping(marks, event.contentChanges);
+    if (this.#pauses.has(uri.toString())) return;
+    this.#pauses.set(uri.toString(), setTimeout(() => this.#tellText(uri), PAUSE_MS));
+  }
+
+  #tell(uri: vscode.Uri): void {
+    this.#tellText(uri);
+    this.#placed.fire(uri);
+  }
+
+  #tellText(uri: vscode.Uri): void {
+    clearTimeout(this.#pauses.get(uri.toString()));
+    this.#pauses.delete(uri.toString());
+    for (const document of vscode.workspace.textDocuments) {
+      if (document.uri.scheme === BEFORE && fileOf(document.uri).toString() === uri.toString()) this.#changed.fire(document.uri);
+    }
+  }
+
+  dispose(): void {
+    for (const pause of this.#pauses.values()) clearTimeout(pause);
+    for (const disposable of this.#disposables) disposable.dispose();
+  }
+}
+
+/** The file of which it is the text before. */
+export const fileOf = (own: vscode.Uri): vscode.Uri => own.with({ scheme: 'file', query: '' });
+
+export async function isThere(uri: vscode.Uri): Promise<boolean> {
+  return vscode.workspace.fs.stat(uri).then(() => true, () => false);
+}
+
+/** Its lines here are 1-based and inclusive, as on the wire. A change of a whole file has none. */
+const marksIn = (changes: readonly UnkeptChange[]): Mark[] =>
+  changes.filter(({ kind }) => kind !== 'file').map(change => ({ change, start: change.start_line - 1, end: change.end_line }));
+
+/** A text with the lines that were there before some changes of it, which are in order. Pure. */
+export function without(now: string, marks: readonly (Span & { change: Pick<UnkeptChange, 'removed_text'> })[]): string {
+  const lines = linesOf(now);
+  const out: string[] = [];
+  let at = 0;
+  for (const { start, end, change } of marks) {
+    out.push(lines.slice(at, start).join(''), change.removed_text);
+    at = end;
+  }
+  return out.join('') + lines.slice(at).join('');
+}

@@ -1,0 +1,133 @@
+/**
+ * Agents' changes in the ordinary editor, beside VS Code's own bars: their lines have a background and a mark in the ruler,
+ * the line with the cursor names the agent, and a hover shows what was there. Nothing of it is in the document.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import * as vscode from 'vscode';
+import { inOneLine } from '../ui/labels';
+import { followTyping, needsDrawing, type Span } from '../ui/spans';
+import { BEFORE, type Before, fileOf, type Mark } from './before';
+
+export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vscode.CodeActionProvider {
+  readonly #lines = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true, backgroundColor: new vscode.ThemeColor('fileops.unkeptLineBackground'),
+    overviewRulerColor: new vscode.ThemeColor('fileops.unkeptRuler'), overviewRulerLane: vscode.OverviewRulerLane.Right,
+  });
+  readonly #name = vscode.window.createTextEditorDecorationType({
+    after: { color: new vscode.ThemeColor('editorCodeLens.foreground'), margin: '0 0 0 3em' },
+  });
+  readonly #disposables: vscode.Disposable[];
+  /** Of each editor, the lines that were drawn, where the editor has moved them to. */
+  readonly #drawn = new WeakMap<vscode.TextEditor, Span[]>();
+  readonly #named = new WeakMap<vscode.TextEditor, string>();
+  #isHere = false;
+
+  constructor(readonly before: Before) {
+    const files = { scheme: 'file' };
+    this.#disposables = [
+      this.#lines, this.#name,
+      vscode.languages.registerHoverProvider(files, this),
+      vscode.languages.registerCodeActionsProvider(files, this, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
+      before.onDidPlace(() => this.#draw()),
+      before.onDidType(event => this.#follow(event)),
+      vscode.window.onDidChangeVisibleTextEditors(() => this.#draw()),
+      vscode.window.tabGroups.onDidChangeTabs(() => this.#tellContext()),
+      vscode.window.onDidChangeActiveTextEditor(() => this.#draw()),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.#nameIn(textEditor)),
+    ];
+  }
+
+  /** Those at the cursor. */
+  get atCursor(): readonly Mark[] {
+    const editor = vscode.window.activeTextEditor;
+    return editor ? this.#at(editor.document.uri, editor.selection.active.line).slice(0, 1) : [];
+  }
+
+  /** A change that only removed lines is at the line before it and at the line after it. */
+  #at(uri: vscode.Uri, line: number): readonly Mark[] {
+    return this.before.at(uri).filter(({ start, end }) => (start === end ? line === start || line === start - 1 : start <= line && line < end));
+  }
+
+  #follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    const isDue = needsDrawing(this.before.at(document.uri), contentChanges, document);
+    for (const editor of vscode.window.visibleTextEditors) {
+      if (editor.document !== document) continue;
+      if (isDue) this.#drawn.delete(editor);
+      else followTyping(this.#drawn.get(editor) ?? [], contentChanges);
+    }
+    if (isDue) queueMicrotask(() => this.#draw()); // once the marks have moved
+  }
+
+  #draw(): void {
+    for (const editor of vscode.window.visibleTextEditors) {
+      const { uri, lineCount } = editor.document;
+      if (uri.scheme !== 'file') continue;
+      const spans = isInDiff(editor) ? [] : this.before.at(uri).filter(({ start, end }) => end > start).map(({ start, end }) => ({ start, end }));
+      if (!isDeepStrictEqual(spans, this.#drawn.get(editor) ?? [])) {
+        editor.setDecorations(this.#lines, spans.map(({ start, end }) => new vscode.Range(Math.min(start, lineCount - 1), 0, Math.min(end, lineCount) - 1, 0)));
+      }
+      this.#drawn.set(editor, spans);
+      this.#nameIn(editor);
+    }
+    this.#tellContext();
+  }
+
+  #nameIn(editor: vscode.TextEditor): void {
+    if (editor.document.uri.scheme !== 'file') return;
+    const { line } = editor.selection.active;
+    const [mark] = editor === vscode.window.activeTextEditor ? this.#at(editor.document.uri, line) : [];
+    const name = mark ? `${line} ${inOneLine(mark.change.label)}` : '';
+    if ((this.#named.get(editor) ?? '') === name) return;
+    this.#named.set(editor, name);
+    editor.setDecorations(this.#name, mark ? [{
+      range: editor.document.lineAt(line).range, renderOptions: { after: { contentText: inOneLine(mark.change.label) } },
+    }] : []);
+  }
+
+  #tellContext(): void {
+    const uri = activeFile();
+    const isHere = uri !== undefined && this.before.list.changesOf(uri.fsPath, '').length > 0;
+    if (isHere === this.#isHere) return;
+    this.#isHere = isHere;
+    void vscode.commands.executeCommand('setContext', 'fileops.unkeptHere', isHere);
+  }
+
+  provideHover({ uri, languageId }: vscode.TextDocument, { line }: vscode.Position): vscode.Hover | undefined {
+    const [mark] = this.#at(uri, line);
+    if (!mark) return undefined;
+    const { label, added, removed, removed_text } = mark.change;
+    const text = new vscode.MarkdownString();
+    text.appendText(`${inOneLine(label)}: +${added} −${removed}, not kept yet`);
+    if (removed_text !== '') text.appendCodeblock(removed_text, languageId);
+    return new vscode.Hover(text);
+  }
+
+  provideCodeActions({ uri }: vscode.TextDocument, { start: { line } }: vscode.Range): vscode.CodeAction[] {
+    const [mark] = this.#at(uri, line);
+    if (!mark) return [];
+    return [['keep', 'Keep'], ['undo', 'Undo'], ['undoWithReason', 'Undo with a Reason…']].map(([command, title]) => {
+      const action = new vscode.CodeAction(`${title} (${inOneLine(mark.change.label)})`, vscode.CodeActionKind.QuickFix);
+      action.command = { command: `fileops.${command}`, title: action.title };
+      return action;
+    });
+  }
+
+  dispose(): void {
+    for (const disposable of this.#disposables) disposable.dispose();
+  }
+}
+
+/** In the editor of several diffs an editor has no column; in that of one diff its column shows that diff. */
+function isInDiff({ viewColumn, document }: vscode.TextEditor): boolean {
+  const input = vscode.window.tabGroups.all.find(group => group.viewColumn === viewColumn)?.activeTab?.input;
+  return viewColumn === undefined || (input instanceof vscode.TabInputTextDiff && input.modified.toString() === document.uri.toString());
+}
+
+/** The file that the person looks at, also as the right side of a diff. */
+export function activeFile(): vscode.Uri | undefined {
+  const { input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
+  const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri
+    : vscode.window.activeTextEditor?.document.uri;
+  if (uri?.scheme === BEFORE) return fileOf(uri); // of a file that was deleted
+  return uri?.scheme === 'file' ? uri : undefined;
+}

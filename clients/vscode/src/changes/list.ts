@@ -1,0 +1,173 @@
+/**
+ * What agents changed and the user has not kept yet, as the daemon lists it: by file, for the text, and by turn, for the
+ * list. Asks again when the daemon says so, and after typing; grouping and places are the daemon's.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import * as vscode from 'vscode';
+import type { Daemon } from '../daemon/daemon';
+import type { UnkeptChange, UnkeptFile, UnkeptResult, UnkeptSession, UnkeptTurn } from '../protocol';
+
+const PAUSE_MS = 150; // between two questions for all: the view need not follow each edit
+const TYPING_PAUSE_MS = 500; // without a key, until a file is asked about
+const RELOAD_PAUSE_MS = 50; // the same of a document that has no unsaved text: it is read again, and not typed in
+const LONGEST_MS = 2_000; // after which it is asked about although the user continues
+
+type Lines = Pick<UnkeptChange, 'start_line' | 'end_line'>;
+
+const NOTHING: UnkeptResult = { n_files: 0, n_changes: 0, added: 0, removed: 0, files: [], sessions: [] };
+
+/** The changes of one turn of an agent. */
+export interface Group {
+  id: string;
+  session: UnkeptSession;
+  turn: UnkeptTurn;
+}
+
+export class UnkeptList implements vscode.Disposable {
+  readonly #files = new Map<string, UnkeptFile>();
+  readonly #changed = new vscode.EventEmitter<string | undefined>();
+  /** Of one file, by its path; undefined: of all. */
+  readonly onDidChange = this.#changed.event;
+  readonly #loaded = new vscode.EventEmitter<string | undefined>();
+  /** As onDidChange, and also if the same is listed of another version of a document. */
+  readonly onDidLoad = this.#loaded.event;
+  readonly #disposables: vscode.Disposable[];
+  #all: UnkeptResult = NOTHING;
+  #pause: NodeJS.Timeout | undefined;
+  /** By path, the files that are asked about when typing pauses. since: the first key, on the clock of `performance`. */
+  readonly #typed = new Map<string, { since: number; pause: NodeJS.Timeout }>();
+  /** Questions are asked one after another: an older answer must not replace a newer one. */
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(readonly daemon: Daemon) {
+    this.#disposables = [
+      this.#changed, this.#loaded,
+      daemon.on('fileops/didChangeUnkept')(({ file_path }) => {
+        if (file_path === null || !this.#typed.has(file_path)) this.refresh(file_path ?? undefined);
+      }),
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+        if (contentChanges.length > 0 && this.#files.has(document.uri.fsPath)) this.refreshLater(document);
+      }),
+      daemon.onDidChangeState(state => (state === 'running' ? this.refresh() : this.#set(NOTHING))),
+    ];
+  }
+
+  /** Whether the daemon keeps a record, and so knows of such changes. */
+  get isOn(): boolean {
+    return this.daemon.state === 'running' && this.daemon.sharing.kind === 'shared' && this.daemon.can('fileops/unkept');
+  }
+
+  get all(): UnkeptResult {
+    return this.#all;
+  }
+
+  of(filePath: string): UnkeptFile | undefined {
+    return this.#files.get(filePath);
+  }
+
+  get groups(): Group[] {
+    return this.#all.sessions.flatMap(session => session.turns.map(turn => ({ id: `turn-${session.session_id}-${turn.turn_id}`, session, turn })));
+  }
+
+  /** The changes of one turn in a file, or with an empty id those of all. */
+  changesOf(filePath: string, groupId: string): readonly UnkeptChange[] {
+    const changes = this.of(filePath)?.changes ?? [];
+    if (groupId === '') return changes;
+    const ids = new Set(this.groups.find(({ id }) => id === groupId)?.turn.change_ids);
+    return changes.filter(({ change_id }) => ids.has(change_id));
+  }
+
+  /** Files with changes to keep or undo; others are listed for what was undone of them only. */
+  filesOf(groupId: string): string[] {
+    return this.#all.files.filter(({ file_path }) => this.changesOf(file_path, groupId).length > 0).map(({ file_path }) => file_path);
+  }
+
+  /** filePath: this file at once, and all a little later if it has other changes then. */
+  refresh(filePath?: string): void {
+    if (filePath === undefined) return this.#refreshAll(0);
+    this.#forgetTyping(filePath);
+    this.#ask(() => this.#load(filePath));
+  }
+
+  /** Its file, once the user has not typed in it for a while. */
+  refreshLater({ uri: { fsPath }, isDirty }: vscode.TextDocument): void {
+    const now = performance.now();
+    const since = this.#typed.get(fsPath)?.since ?? now;
+    this.#forgetTyping(fsPath);
+    const pauseMs = Math.min(isDirty ? TYPING_PAUSE_MS : RELOAD_PAUSE_MS, since + LONGEST_MS - now);
+    this.#typed.set(fsPath, { since, pause: setTimeout(() => this.refresh(fsPath), pauseMs) });
+  }
+
+  #forgetTyping(filePath: string): void {
+    clearTimeout(this.#typed.get(filePath)?.pause);
+    this.#typed.delete(filePath);
+  }
+
+  #refreshAll(pauseMs: number): void {
+    this.#pause ??= setTimeout(() => {
+      this.#pause = undefined;
+      this.#ask(() => this.#loadAll());
+    }, pauseMs);
+  }
+
+  /** Once everything that was asked for is here. */
+  get settled(): Promise<void> {
+    return this.#turn;
+  }
+
+  #ask(load: () => Promise<void>): void {
+    this.#turn = this.#turn.then(load).catch((error: unknown) => {
+      this.daemon.log.warn(`What is to keep or undo could not be read: ${String(error)}`); // the daemon ended, or records nothing
+    });
+  }
+
+  async #load(filePath: string): Promise<void> {
+    if (!this.isOn) return;
+    const { files: [file] } = await this.daemon.request('fileops/unkept', { file_path: filePath });
+    const before = this.#files.get(filePath);
+    if (isDeepStrictEqual(file, before)) return;
+    if (file) this.#files.set(filePath, file);
+    else this.#files.delete(filePath);
+    this.#loaded.fire(filePath);
+    if (file && before && isDeepStrictEqual(changesIn(file), changesIn(before))) {
+      if (isDeepStrictEqual(placesIn(file), placesIn(before))) return;
+      this.#all = { ...this.#all, files: this.#all.files.map(each => (each.file_path === filePath ? file : each)) };
+      this.#changed.fire(undefined);
+    } else {
+      this.#changed.fire(filePath);
+      this.#refreshAll(PAUSE_MS);
+    }
+  }
+
+  async #loadAll(): Promise<void> {
+    if (this.isOn) this.#set(await this.daemon.request('fileops/unkept', {}));
+  }
+
+  #set(all: UnkeptResult): void {
+    this.#all = all;
+    this.#files.clear();
+    for (const file of all.files) this.#files.set(file.file_path, file);
+    this.#loaded.fire(undefined);
+    this.#changed.fire(undefined);
+  }
+
+  dispose(): void {
+    clearTimeout(this.#pause);
+    for (const { pause } of this.#typed.values()) clearTimeout(pause);
+    for (const disposable of this.#disposables) disposable.dispose();
+  }
+}
+
+const linesOf = ({ start_line, end_line }: Lines): Lines => ({ start_line, end_line });
+
+/** Where the changes of a file are, and what was undone of it. */
+const placesIn = ({ changes, undone }: UnkeptFile): unknown => [changes.map(linesOf), undone.map(linesOf)];
+
+/** All of a file but its text, and where its changes are in that: typing beside them changes nothing of this. */
+function changesIn({ changes, undone, ...file }: UnkeptFile): unknown {
+  const moved = { start_line: 0, end_line: 0 };
+  return [
+    { ...file, digest: '', document_version: null },
+    changes.map(change => ({ ...change, ...moved })), undone.map(place => ({ ...place, ...moved })),
+  ];
+}

@@ -1,0 +1,174 @@
+/**
+ * What waits for the person and what they have not kept yet, as a source control of its own: VS Code's list, its count,
+ * and the bars, peek and diffs that come with it.
+ */
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { UnkeptOfFile } from '../protocol';
+import type { Reviews, Waiting } from '../review/queue';
+import { rebasedSentence } from '../review/told';
+import type { Agents } from '../agents';
+import { inOneLine } from '../ui/labels';
+import type { UnkeptActions } from './actions';
+import type { Before } from './before';
+import { labelOfGroup, WAITING } from './diffs';
+import type { Group } from './list';
+import { counted, type Row } from './targets';
+
+/** A row that was decided is shown for so long: a second click must not meet the next one in its place. */
+const LINGER_MS = 2_000;
+
+interface Shown {
+  source: vscode.SourceControl;
+  waiting: vscode.SourceControlResourceGroup;
+  turns: Map<string, vscode.SourceControlResourceGroup>;
+}
+
+export class AgentChanges implements vscode.Disposable {
+  /**
+   * Only while there is something to show. It is then younger than git's, so that the editor's peek begins with it: of
+   * providers with a root, VS Code asks the youngest first.
+   */
+  #shown: Shown | undefined;
+  /** By their keys, rows that were decided a moment ago. */
+  readonly #lingering = new Map<string, Row>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #disposables: vscode.Disposable[];
+  #drawing: NodeJS.Immediate | undefined;
+
+  constructor(readonly before: Before, readonly reviews: Reviews, readonly actions: UnkeptActions, readonly agents: Agents) {
+    this.#disposables = [
+      before.list.onDidChange(filePath => filePath === undefined && this.#drawSoon()),
+      reviews.onDidChange(() => this.#drawSoon()),
+      actions.onDidDecide(({ change_ids, rewindId }) => this.#linger(new Set(change_ids), rewindId)),
+    ];
+  }
+
+  /** The groups as VS Code has them; none while nothing is to be decided. */
+  get groups(): readonly vscode.SourceControlResourceGroup[] {
+    return this.#shown ? [this.#shown.waiting, ...this.#shown.turns.values()] : [];
+  }
+
+  get count(): number | undefined {
+    return this.#shown?.source.count;
+  }
+
+  #open(): Shown {
+    const source = vscode.scm.createSourceControl('fileops', 'Agent Changes', vscode.Uri.file('/'));
+    source.quickDiffProvider = this.before; // once: assigned again, the peek does not open any more
+    source.inputBox.visible = false; // it looks like a commit message
+    const waiting = source.createResourceGroup(WAITING, 'Waiting for You');
+    waiting.hideWhenEmpty = true;
+    return { source, waiting, turns: new Map() };
+  }
+
+  #linger(ids: ReadonlySet<string>, rewindId: string | undefined): void {
+    const rows = [...this.#shown?.turns.values() ?? []].flatMap(group => group.resourceStates as Row[]);
+    for (const row of rows) {
+      if (!row.target || !row.target.change_ids.every(id => ids.has(id))) continue;
+      const { target: _, ...rest } = row;
+      this.#lingering.set(keyOf(row), {
+        ...rest, contextValue: rewindId ? 'undone' : 'kept', ...(rewindId ? { rewindId } : {}),
+        decorations: { faded: true, strikeThrough: rewindId !== undefined, tooltip: rewindId ? 'Undone' : 'Kept' },
+      });
+    }
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      if (this.#timers.size === 0) this.#lingering.clear();
+      this.#drawSoon();
+    }, LINGER_MS);
+    this.#timers.add(timer);
+    this.#drawSoon();
+  }
+
+  /** Once for all that is said in this turn of the loop. */
+  #drawSoon(): void {
+    this.#drawing ??= setImmediate(() => {
+      this.#drawing = undefined;
+      this.#draw();
+    });
+  }
+
+  #draw(): void {
+    const { groups } = this.before.list;
+    const { waiting } = this.reviews;
+    void vscode.commands.executeCommand('setContext', 'fileops.hasChanges', waiting.length + groups.length > 0);
+    if (waiting.length + groups.length + this.#lingering.size === 0) {
+      this.#shown?.source.dispose();
+      this.#shown = undefined;
+      return;
+    }
+    const { source, waiting: ofReviews, turns } = this.#shown ??= this.#open();
+    ofReviews.resourceStates = waiting.map(review => this.#rowOfReview(review));
+    for (const group of groups) if (!turns.has(group.id)) turns.set(group.id, source.createResourceGroup(group.id, labelOfGroup(group)));
+    for (const [id, shown] of turns) {
+      const group = groups.find(one => one.id === id);
+      const rows = this.#rowsOf(id, group, shown.resourceStates as Row[]);
+      if (rows.length === 0) {
+        shown.dispose();
+        turns.delete(id);
+        continue;
+      }
+      if (group) shown.label = labelOfGroup(group);
+      shown.resourceStates = rows;
+    }
+    source.count = new Set([...waiting.map(({ place }) => place), ...this.before.list.filesOf('')]).size;
+  }
+
+  /** Those that were there keep their places, also for a moment after they were decided; others follow. */
+  #rowsOf(id: string, group: Group | undefined, old: readonly Row[]): Row[] {
+    const rows = new Map((group?.turn.files ?? []).map(file => this.#rowOfFile(group!, file)).map(row => [keyOf(row), row]));
+    for (const row of this.#lingering.values()) if (row.groupId === id && !rows.has(keyOf(row))) rows.set(keyOf(row), row);
+    const before = old.map(keyOf).filter(key => rows.has(key));
+    return [...new Set([...before, ...rows.keys()])].map(key => rows.get(key)!);
+  }
+
+  #rowOfFile({ id, session }: Group, { file_path, change_ids, n_changes, added, removed }: UnkeptOfFile): Row {
+    const resourceUri = vscode.Uri.file(file_path);
+    const { operation, moved_from } = this.before.list.of(file_path) ?? {};
+    const agent = inOneLine(session.label);
+    const from = moved_from == null ? '' : `, moved from ${vscode.workspace.asRelativePath(moved_from)}`;
+    return {
+      resourceUri, groupId: id, contextValue: 'file',
+      target: { change_ids, what: `${counted(n_changes)} in ${path.basename(file_path)}`, nFiles: 1, agents: [agent] },
+      command: { command: 'fileops.open', title: 'Open Changes', arguments: [{ resourceUri, groupId: id }] },
+      decorations: { tooltip: `${counted(n_changes)} of ${agent}: +${added} −${removed}${from}`, strikeThrough: operation === 'delete' },
+    };
+  }
+
+  #rowOfReview(review: Waiting): Row {
+    const isDecided = review.kind === 'edit' && review.isDeciding;
+    return {
+      resourceUri: review.kind === 'edit' ? vscode.Uri.file(review.place) : rowOfCommand(review.place, review.name), groupId: WAITING, review, contextValue: review.kind,
+      command: { command: 'fileops.open', title: 'Open Changes', arguments: [{ reviewId: review.id }] },
+      decorations: {
+        tooltip: this.#tooltipOf(review), faded: isDecided,
+        strikeThrough: review.kind === 'edit' && review.question.operation === 'delete',
+        ...(review.kind === 'command' ? { iconPath: new vscode.ThemeIcon('terminal') } : {}),
+      },
+    };
+  }
+
+  #tooltipOf(review: Waiting): string {
+    if (review.kind === 'command') return review.title;
+    const { title, agent, set, rebased, isDeciding, question: { previous } } = review;
+    return [
+      `${title} (${agent})`,
+      ...(set ? [`Decided together with the ${set.question.files.length} files of its change set${isDeciding ? `; ${set.nLeft} are left` : ''}`] : []),
+      ...(previous ? ['The file changed in the meantime: decide again'] : []),
+      ...(rebased ? [rebasedSentence(rebased, id => this.agents.nameOf(id))] : []),
+    ].join('\n');
+  }
+
+  dispose(): void {
+    if (this.#drawing) clearImmediate(this.#drawing);
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#shown?.source.dispose();
+    for (const disposable of this.#disposables) disposable.dispose();
+  }
+}
+
+/** VS Code labels a row by its address alone: the command is the last part of one in its folder. */
+const rowOfCommand = (folder: string, command: string): vscode.Uri => vscode.Uri.file(path.join(folder, command.replaceAll('/', '\u2215')));
+
+const keyOf = ({ groupId, resourceUri }: Row): string => `${groupId}\0${resourceUri.fsPath}`;

@@ -1,0 +1,64 @@
+/** What a person means by Keep or Undo: rows, a turn, a change of the editor's peek, or what the cursor is at. */
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { UnkeptChange } from '../protocol';
+import type { Waiting } from '../review/queue';
+import { inOneLine } from '../ui/labels';
+import type { Before } from './before';
+
+/** These changes and no others. what: for people. agents: whose they are. */
+export interface Target {
+  change_ids: readonly string[];
+  what: string;
+  nFiles: number;
+  agents: readonly string[];
+}
+
+/** A file of the list: what waits there, or what is to keep or undo. */
+export interface Row extends vscode.SourceControlResourceState {
+  groupId: string;
+  review?: Waiting;
+  target?: Target;
+  /** That it was undone by this, and is shown for a moment longer. */
+  rewindId?: string;
+}
+
+/** The lines of one of the changes that the editor found itself. 1-based, inclusive; no lines: the end is 0. */
+interface LineChange {
+  modifiedStartLineNumber: number;
+  modifiedEndLineNumber: number;
+}
+
+const isObject = (given: unknown): given is object => typeof given === 'object' && given !== null;
+
+/** Of the rows or the group that a command was given. */
+export function rowsOf(given: readonly unknown[]): Row[] {
+  return given.flat().filter(isObject).flatMap(one => {
+    if ('resourceStates' in one) return one.resourceStates as Row[];
+    return 'groupId' in one ? [one as Row] : [];
+  });
+}
+
+/** As VS Code passes it to a button of its peek: the file, all its changes and which of them is meant. */
+export function targetInPeek(before: Before, [uri, changes, index]: readonly unknown[]): Target | undefined {
+  if (!(uri instanceof vscode.Uri) || !Array.isArray(changes) || typeof index !== 'number') return undefined;
+  const { modifiedStartLineNumber: from, modifiedEndLineNumber: to } = changes[index] as LineChange;
+  const marks = to === 0 ? before.within(uri, from, from) : before.within(uri, from - 1, to);
+  return targetOfChanges(marks.map(({ change, start }) => ({ ...change, start_line: start + 1 })), uri.fsPath);
+}
+
+export function targetOfChanges(changes: readonly UnkeptChange[], filePath: string): Target | undefined {
+  const [first] = changes;
+  if (!first) return undefined;
+  const what = changes.length === 1 ? `the change of ${inOneLine(first.label)} in line ${first.start_line}` : `${counted(changes.length)} in ${path.basename(filePath)}`;
+  return { change_ids: changes.map(({ change_id }) => change_id), what, nFiles: 1, agents: [...new Set(changes.map(({ label }) => inOneLine(label)))] };
+}
+
+export function together(targets: readonly Target[], what: string): Target {
+  return {
+    change_ids: [...new Set(targets.flatMap(({ change_ids }) => change_ids))], what,
+    nFiles: targets.reduce((n, { nFiles }) => n + nFiles, 0), agents: [...new Set(targets.flatMap(({ agents }) => agents))],
+  };
+}
+
+export const counted = (n: number, what = 'change'): string => `${n} ${what}${n === 1 ? '' : 's'}`;

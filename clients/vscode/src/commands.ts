@@ -1,0 +1,146 @@
+/** The commands of *Agent Changes*: what each means by its arguments, the pane or page in front, or the cursor. */
+import * as vscode from 'vscode';
+import type { Agents } from './agents';
+import type { AskSwitch } from './ask';
+import type { UnkeptActions } from './changes/actions';
+import { type ChangeDiffs, WAITING } from './changes/diffs';
+import { BEFORE } from './changes/before';
+import { activeFile, type ChangesHere } from './changes/here';
+import type { UnkeptList } from './changes/list';
+import { counted, type Row, rowsOf, type Target, targetInPeek, targetOfChanges, together } from './changes/targets';
+import type { Turns } from './changes/turns';
+import type { History } from './history';
+import type { Reviews, Waiting } from './review/queue';
+import { REVIEW_SCHEME } from './ui/diff';
+import type { Status } from './ui/status';
+
+export interface Parts {
+  list: UnkeptList;
+  here: ChangesHere;
+  actions: UnkeptActions;
+  diffs: ChangeDiffs;
+  turns: Turns;
+  reviews: Reviews;
+  agents: Agents;
+  history: History;
+  ask: AskSwitch;
+  status: Status;
+  log: vscode.LogOutputChannel;
+}
+
+type Run = (...given: unknown[]) => unknown;
+
+export class Commands implements vscode.Disposable {
+  readonly #commands: vscode.Disposable;
+
+  constructor(readonly parts: Parts) {
+    const { actions, diffs, turns, reviews, agents, history, ask, status } = parts;
+    const onTarget = (act: (target: Target) => Promise<void>): Run => (...given) => this.#withTarget(this.#targetOf(given), act);
+    const inFile = (act: (target: Target) => Promise<void>): Run => () => this.#withTarget(this.#targetOfFile(), act);
+    const onAll = (act: (target: Target) => Promise<void>): Run => () => this.#withTarget(this.#targetOfAll(), act);
+    const commands: Record<string, Run> = {
+      keep: onTarget(target => actions.keep(target)),
+      undo: onTarget(target => actions.undo(target)),
+      undoWithReason: onTarget(target => actions.undoWithReason(target)),
+      keepFile: inFile(target => actions.keep(target)),
+      undoFile: inFile(target => actions.undo(target)),
+      keepAll: onAll(target => actions.keep(target)),
+      undoAll: onAll(target => actions.undo(target)),
+      accept: (...given) => reviews.accept(this.#reviewsOf(given)),
+      reject: (...given) => reviews.reject(this.#reviewsOf(given)),
+      acceptAll: () => reviews.accept(reviews.edits.filter(({ isDeciding }) => !isDeciding)),
+      rejectAll: () => reviews.reject(reviews.edits),
+      acceptAlways: (...given) => Promise.all(this.#reviewsOf(given).map(review => reviews.decide(review, 'always'))),
+      open: (...given) => this.#open(given),
+      openAll: (group?: unknown) => diffs.openAll(isGroup(group) ? group.id : undefined),
+      nextFile: () => diffs.nextFile(),
+      redo: (row?: unknown) => actions.redo(isRow(row) ? row.rewindId : undefined),
+      ask: () => ask.pick(),
+      showAgents: () => agents.pick(sessionId => history.pick(sessionId)),
+      showHistory: () => history.pick(),
+      restore: () => turns.pick(),
+      showMenu: () => status.pick(),
+      showLog: () => parts.log.show(),
+      restart: () => parts.list.daemon.restart(),
+    };
+    this.#commands = vscode.Disposable.from(vscode.languages.registerCodeLensProvider({ scheme: REVIEW_SCHEME, language: 'fileops-command' }, {
+      provideCodeLenses: () => [new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), { command: 'fileops.acceptAlways', title: '$(check-all) Accept, and do not ask again about this command' })],
+    }), ...Object.entries(commands).map(([name, run]) =>
+      vscode.commands.registerCommand(`fileops.${name}`, (...given: unknown[]) => this.#run(name, run, given))));
+  }
+
+  /** A request that fails is said; VS Code would show its code alone. */
+  async #run(name: string, run: Run, given: unknown[]): Promise<void> {
+    try {
+      await run(...given);
+    } catch (error) {
+      this.parts.log.error(`${name}: ${String(error)}`);
+      void vscode.window.showWarningMessage(`Fileops: nothing was done. ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async #withTarget(target: Target | undefined, act: (target: Target) => Promise<void>): Promise<void> {
+    if (target && target.change_ids.length > 0) await act(target);
+    else vscode.window.setStatusBarMessage('Nothing to keep or undo here', 5000);
+  }
+
+  /** Rows or a group, a change of the peek, or that at the cursor. */
+  #targetOf(given: unknown[]): Target | undefined {
+    const rows = rowsOf(given);
+    if (rows.length > 0) {
+      const targets = rows.flatMap(({ target }) => target ?? []);
+      const [first] = targets;
+      if (targets.length <= 1) return first;
+      return together(targets, `${counted(new Set(targets.flatMap(({ change_ids }) => change_ids)).size)} in ${counted(targets.length, 'file')}`);
+    }
+    const [mark] = this.parts.here.atCursor;
+    return targetInPeek(this.parts.here.before, given)
+      ?? (mark && targetOfChanges([{ ...mark.change, start_line: mark.start + 1 }], ''));
+  }
+
+  /** Of a turn's diff, the turn's changes; else all in the file. */
+  #targetOfFile(): Target | undefined {
+    const { input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
+    const before = input instanceof vscode.TabInputTextDiff ? input.original : input instanceof vscode.TabInputText ? input.uri : undefined;
+    const own = before?.scheme === BEFORE ? before : undefined;
+    const file = own?.fsPath ?? activeFile()?.fsPath;
+    return file === undefined ? undefined : targetOfChanges(this.parts.list.changesOf(file, own?.query ?? ''), file);
+  }
+
+  /** All of the page in front; else all there is to keep or undo. */
+  #targetOfAll(): Target | undefined {
+    const { list, diffs } = this.parts;
+    const page = diffs.pageInFront;
+    const groupId = page === undefined || page === WAITING ? '' : page;
+    const targets = list.filesOf(groupId).flatMap(file => targetOfChanges(list.changesOf(file, groupId), file) ?? []);
+    const all = together(targets, '');
+    return { ...all, what: `${counted(all.change_ids.length)} in ${counted(all.nFiles, 'file')}` };
+  }
+
+  /** Of rows or the group; else of the pane in front. */
+  #reviewsOf(given: unknown[]): Waiting[] {
+    const rows = rowsOf(given);
+    const { reviews } = this.parts;
+    if (rows.length > 0) return rows.flatMap(({ review }) => review ?? []);
+    const { current } = reviews;
+    if (!current) vscode.window.setStatusBarMessage('No edit that waits is in front', 5000);
+    return current ? [current] : [];
+  }
+
+  async #open([given]: unknown[]): Promise<void> {
+    const { reviews, diffs } = this.parts;
+    if (typeof given !== 'object' || given === null) return;
+    const reviewId = 'reviewId' in given ? given.reviewId : isRow(given) ? given.review?.id : undefined;
+    const review = reviews.waiting.find(({ id }) => id === reviewId);
+    if (review) await reviews.show(review, true);
+    else if (isRow(given)) await diffs.open(given.resourceUri.fsPath, given.groupId);
+  }
+
+  dispose(): void {
+    this.#commands.dispose();
+  }
+}
+
+const isRow = (given: unknown): given is Row => typeof given === 'object' && given !== null && 'resourceUri' in given && 'groupId' in given;
+
+const isGroup = (given: unknown): given is vscode.SourceControlResourceGroup => typeof given === 'object' && given !== null && 'resourceStates' in given;

@@ -1,0 +1,293 @@
+// node changes.mjs floor|new OUT VSIX [IMAGES]: what agents wrote is kept or undone beside git's own source control, by
+// keyboard and by VS Code's own buttons, in the real workbench: bars, peek, diffs, a commit, a branch, a daemon that hangs
+// and one that is killed. With IMAGES the pictures for the documentation are put there. Environment as in mocha.mjs.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import { statusOf } from './daemon.mjs';
+import { agentOutside } from './outside.mjs';
+import { personAt } from './person.mjs';
+import { openShop, PRICES } from './shop.mjs';
+import { play, say, until } from './workbench.mjs';
+
+const USERS = Array.from({ length: 20 }, (_, n) => `def user_${n}(name):\n    return name + "${n}"\n\n`).join('\n');
+const TAX = 'RATE = 1\n\n\ndef tax(x):\n    return x * RATE\n';
+const git = (folder, ...args) => execFileSync('git', ['-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { encoding: 'utf8' });
+
+const { out, workbench, page, workspace, socket, file, disk, person } = await openShop({
+  files: { 'prices.py': PRICES, 'users.py': USERS, 'lib/tax.py': TAX },
+  settings: {
+    'git.enabled': true, 'git.openRepositoryInParentFolders': 'never', 'files.autoSave': 'off', 'editor.minimap.enabled': false,
+  },
+  prepare: folder => {
+    fs.writeFileSync(`${folder}/.gitignore`, '.vscode\n');
+    git(folder, 'init', '-q', '-b', 'main');
+    git(folder, 'add', '.');
+    git(folder, 'commit', '-qm', 'first');
+    fs.writeFileSync(`${folder}/prices.py`, PRICES.replace('What a basket costs', 'What the basket costs')); // the person's own change
+  },
+  isCovered: true,
+});
+const { status, row, focused, tab, palette, pressKeyOf, openFile, goToLine, reasonBox, setWorkspace, shoot, toast } = person;
+const MINE = PRICES.replace('What a basket costs', 'What the basket costs');
+const QUIET = { 'files.autoSave': 'off' };
+let claude;
+let painter;
+
+const list = page.locator('.scm-view');
+const button = (where, label) => where.locator(`a[aria-label^="${label}"]`).first();
+/** VS Code's own bars, which are git's too. */
+const bars = () => page.locator('.editor-instance .dirty-diff-glyph').count();
+
+/** Whether a text stands after a line, where it is no part of the document. */
+const namedInText = name => page.evaluate(wanted => [...document.querySelectorAll('.view-line span')]
+  .some(span => getComputedStyle(span, '::after').content.replaceAll('\u00a0', ' ').includes(wanted)), name);
+
+async function write(agent, basename, ...edits) {
+  await agent.call('Read', basename);
+  for (const [old_string, new_string] of edits) {
+    const { text, isError } = await agent.call('Edit', basename, { old_string, new_string });
+    assert.ok(!isError, text);
+  }
+}
+
+const clear = () => palette('Notifications: Clear All Notifications');
+
+/** Two agents change three files; the list is beside git's. */
+async function listBesideGit() {
+  await openFile('prices.py');
+  await write(claude, 'prices.py',
+    ['    for item in basket:\n', '    for item in basket:\n        if item.count < 0:\n            raise ValueError("a count is negative")\n'],
+    ['total * 0.95', 'total * Decimal("0.9")']);
+  await write(painter, 'users.py', ['def user_3(name):\n', 'def user_3(name):\n    """The third."""\n']);
+  await write(painter, 'lib/tax.py', ['RATE = 1', 'RATE = Decimal("1.07")']);
+  await status('4 to keep or undo').waitFor();
+  await page.keyboard.press('Control+Shift+G');
+  await row('Agent Changes').waitFor();
+  await row(/Claude Code · /).waitFor();
+  await row(/painter · /).waitFor();
+  assert.equal(await list.locator('.monaco-list-row', { hasText: 'prices.py' }).count(), 2, "git's row and ours");
+  await openFile('prices.py');
+  await goToLine(11);
+  await until(async () => await bars() >= 3, 'the bars of VS Code');
+  await until(() => namedInText('Claude Code'), 'the line with the cursor names the agent');
+  await shoot('changes', QUIET);
+  await setWorkspace({});
+  say('the list is beside that of git, the bars are VS Code’s, the line names the agent');
+}
+
+/** Ours is the younger provider: the peek begins with it, and its icons keep and undo one change. */
+async function oneChangeByThePeek() {
+  await goToLine(11);
+  await page.keyboard.press('Alt+F3');
+  const peek = page.locator('.peekview-widget');
+  await peek.waitFor();
+  await until(async () => /Agent Changes/.test(await peek.innerText()), 'the peek is of our provider');
+  await button(peek, 'Undo').waitFor();
+  await shoot('peek', QUIET);
+  await setWorkspace({});
+  await peek.waitFor();
+  const before = disk('prices.py');
+  await button(peek, 'Keep').click();
+  await status('3 to keep or undo').waitFor();
+  assert.equal(disk('prices.py'), before);
+  await page.keyboard.press('Escape');
+  say('one change is kept by an icon of the peek');
+}
+
+/** A letter and a line above move the bars, and change none: looked at every 15 ms. */
+async function typingAbove() {
+  await openFile('users.py');
+  await goToLine(1);
+  await until(async () => await bars() === 1, 'one bar');
+  const seen = page.evaluate(async () => {
+    const counts = [];
+    for (let n = 0; n < 200; n++) {
+      counts.push(document.querySelectorAll('.editor-instance .dirty-diff-glyph').length);
+      await new Promise(resolve => setTimeout(resolve, 15));
+    }
+    return counts;
+  });
+  await page.keyboard.type('# one\n# two\n', { delay: 40 });
+  const counts = await seen;
+  // git's own bar of what is typed may come; that of the agent's change never goes.
+  assert.ok(counts.every(n => n >= 1), counts.join());
+  for (let n = 0; n < 12; n++) await page.keyboard.press('Control+Z');
+  await page.keyboard.press('Control+S');
+  await until(() => disk('users.py').startsWith('def user_0'), 'nothing of it is left');
+  await status('3 to keep or undo').waitFor();
+  say('typing above a change: its bar never went');
+}
+
+/** By keys: this change, this file, the next one, all; unsaved text stays unsaved. */
+async function byKeys() {
+  await openFile('prices.py');
+  await goToLine(19);
+  await pressKeyOf('undo');
+  await status('2 to keep or undo').waitFor();
+  await page.locator('.view-line', { hasText: 'total * 0.95' }).first().waitFor();
+  await until(() => disk('prices.py').includes('total * 0.95'), 'it is undone');
+  await palette('Agent Changes: Redo the Last Undo');
+  await status('3 to keep or undo').waitFor();
+  await until(() => disk('prices.py').includes('Decimal("0.9")'), 'it is there again');
+  await goToLine(19);
+  await until(() => namedInText('Claude Code'), 'the change is at the cursor');
+  await palette('Agent Changes: Undo with a Reason…');
+  await reasonBox.waitFor();
+  await page.keyboard.type('Regular customers get 5 percent.');
+  await page.keyboard.press('Enter');
+  await status('2 to keep or undo').waitFor();
+  const { notices } = await claude.call('Read', 'prices.py');
+  assert.match(notices.join(' '), /Regular customers get 5 percent\./);
+  await pressKeyOf('nextFile');
+  await until(async () => /Agent Changes/.test(await focused()), 'a diff has the keyboard');
+  const [first, second] = /tax/.test(await focused()) ? ['tax.py', 'users.py'] : ['users.py', 'tax.py'];
+  await pressKeyOf('keepFile');
+  await tab(`${second} (Agent Changes)`).waitFor();
+  assert.equal(await tab(`${first} (Agent Changes)`).count(), 0);
+  await until(async () => (await focused()).includes(second), 'the next file has the keyboard');
+  await pressKeyOf('undoFile');
+  await tab('(Agent Changes)').waitFor({ state: 'detached' });
+  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  await row('Agent Changes').waitFor({ state: 'detached' }); // the list goes with the last change
+  assert.ok(second === 'tax.py' ? disk('lib/tax.py') === TAX : disk('users.py') === USERS);
+  await clear();
+  say('a change, a file and the next file by keys; with the last one the list goes');
+}
+
+/** The margin's arrow undoes in the unsaved text; Ctrl+Z brings it back, listed. All on one page. */
+async function diffsOfVsCode() {
+  await write(claude, 'prices.py', ['    return round(amount + amount * VAT, 2)', '    return round(amount * (1 + VAT), 2)'], ['    total = 0', '    total = Decimal(0)']);
+  await write(painter, 'users.py', ['def user_9(name):\n', 'def user_9(name):\n    """The ninth."""\n']);
+  await status('3 to keep or undo').waitFor();
+  await palette('Agent Changes: Open All Changes');
+  await tab('Agent Changes').waitFor();
+  await page.locator('.multiDiffEntry', { hasText: 'users.py' }).waitFor();
+  await write(painter, 'lib/tax.py', ['return x * RATE', 'return round(x * RATE, 2)']);
+  await page.locator('.multiDiffEntry', { hasText: 'tax.py' }).waitFor(); // opened again with the new file
+  await shoot('all-changes', QUIET);
+  await setWorkspace({});
+  await palette('View: Close All Editors');
+  await page.keyboard.press('Control+Shift+G');
+  await row(/Claude Code · /).waitFor();
+  await list.locator('.monaco-list-row', { hasText: 'prices.py' }).last().click();
+  await tab('prices.py (Agent Changes)').waitFor();
+  await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: '(1 + VAT)' }).click();
+  const before = disk('prices.py');
+  const arrows = page.locator('.monaco-diff-editor a[aria-label^="Revert"]');
+  await arrows.last().click();
+  await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: 'amount + amount' }).waitFor();
+  await status('3 to keep or undo').waitFor();
+  assert.equal(disk('prices.py'), before, 'the text is not saved');
+  await page.locator('.modified-in-monaco-diff-editor .view-line', { hasText: 'amount + amount' }).click();
+  await page.keyboard.press('Control+Z');
+  await status('4 to keep or undo').waitFor();
+  await page.keyboard.press('Control+S');
+  say('the arrow in the margin undoes one change, and Ctrl+Z lists it again');
+}
+
+/** Git takes everything away and brings it back: that is nobody's work. */
+async function gitInTheMiddle() {
+  await palette('View: Close All Editors');
+  git(workspace, 'stash', '-q');
+  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  git(workspace, 'stash', 'pop', '-q');
+  await status('4 to keep or undo').waitFor();
+  await list.locator('.monaco-list-row', { hasText: /painter · / }).waitFor();
+  say('stashed and back: the same is to keep or undo, of the same agents');
+  await palette('Agent Changes: Keep All');
+  await page.locator('.monaco-dialog-box', { hasText: /Keep 4 changes in 3 files of / }).waitFor(); // of two agents: it asks
+  await page.keyboard.press('Enter');
+  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  await clear();
+}
+
+/**
+ * The daemon hangs while two windows undo the same change: the person reads so, and when it continues the change is
+ * undone once, which the other window reads.
+ */
+async function undoInTwoWindowsWithoutAnAnswer() {
+  await openFile('prices.py');
+  const before = disk('prices.py');
+  const late = await (await page.context().browser().newContext({ viewport: { width: 1600, height: 900 } })).newPage();
+  late.setDefaultTimeout(60_000);
+  await late.goto(page.url());
+  const other = personAt({ page: late, workspace });
+  await write(painter, 'prices.py', ['VAT = Decimal("0.19")', 'VAT = Decimal("0.20")']);
+  await Promise.all([status, other.status].map(shown => shown('1 to keep or undo').waitFor()));
+  await clear();
+  const { pid } = statusOf(socket);
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await palette('Agent Changes: Undo All');
+    await other.palette('Agent Changes: Undo All');
+    await Promise.all([toast, other.toast].map(shown => shown('has not answered about the undo of').waitFor()));
+    assert.notEqual(disk('prices.py'), before, 'nothing is undone yet');
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  await until(() => disk('prices.py') === before, 'it is undone');
+  const counted = async text => await toast(text).count() + await other.toast(text).count();
+  await until(async () => await counted('undone: 1 change') === 1 && await counted('nothing was undone') === 1, 'one window undid it, and the other says that it is gone');
+  assert.equal(disk('prices.py'), before);
+  await late.context().close();
+  say('a daemon that hung was named; of two windows that undid a change, one did, and the other said so');
+}
+
+/** The daemon is killed before it has kept one change and undone another: nothing is decided, and both can be later. */
+async function keepAndUndoOfADaemonThatIsKilled() {
+  const before = disk('prices.py');
+  await write(painter, 'prices.py', ['VAT = Decimal("0.19")', 'VAT = Decimal("0.20")'], ['def discount(', 'def reduced(']);
+  const edited = disk('prices.py');
+  await status('2 to keep or undo').waitFor();
+  await clear();
+  await openFile('prices.py');
+  const lineOf = text => edited.split('\n').findIndex(line => line.includes(text)) + 1;
+  const { pid } = statusOf(socket);
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await goToLine(lineOf('0.20'));
+    await pressKeyOf('keep');
+    await goToLine(lineOf('def reduced'));
+    await pressKeyOf('undo');
+    await toast('has not answered about keeping the change of painter in line 5').waitFor();
+    await toast('has not answered about the undo of the change of painter').waitFor();
+  } finally {
+    process.kill(pid, 'SIGKILL');
+  }
+  await palette('Notifications: Show Notifications'); // of many in a second, VS Code shows the first three at once
+  const notice = text => page.locator('.notifications-center .notification-list-item-message', { hasText: text });
+  await notice('there was no answer about the change of painter in line 5').waitFor();
+  await clear();
+  await until(() => ![undefined, pid].includes(statusOf(socket).pid), 'another daemon runs');
+  await status('2 to keep or undo').waitFor();
+  assert.equal(disk('prices.py'), edited);
+  await openFile('prices.py');
+  await goToLine(lineOf('0.20'));
+  await pressKeyOf('keep');
+  await status('1 to keep or undo').waitFor();
+  await goToLine(lineOf('def reduced'));
+  await pressKeyOf('undo');
+  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  await until(() => disk('prices.py') === before.replace('"0.19"', '"0.20"'), 'one is kept and the other undone');
+  say('a daemon that was killed while it kept and undid had done neither; another one did');
+}
+
+async function story() {
+  await setWorkspace(QUIET);
+  await status(/fileops/).waitFor();
+  await until(() => statusOf(socket).connections?.some(({ role }) => role === 'editor'), 'the window is attached');
+  claude = await agentOutside(socket, workspace, 'Claude Code');
+  painter = await agentOutside(socket, workspace, 'painter');
+  await listBesideGit();
+  await oneChangeByThePeek();
+  await typingAbove();
+  await byKeys();
+  await diffsOfVsCode();
+  await gitInTheMiddle();
+  if (process.argv[2] === 'floor') return; // the rest is the same in every editor
+  await undoInTwoWindowsWithoutAnAnswer();
+  await keepAndUndoOfADaemonThatIsKilled();
+}
+
+await play(workbench, out, story, () => [claude, painter].forEach(agent => agent?.end()));

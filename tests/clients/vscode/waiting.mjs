@@ -1,0 +1,272 @@
+// node waiting.mjs floor|new OUT VSIX [IMAGES]: what waits for the person is decided by keyboard alone, in the real
+// workbench: a queue, ten files without a tab in ten seconds, changes left out, typed text, commands. With IMAGES the
+// pictures for the documentation are put there, in a dark and a light theme. Environment as in mocha.mjs.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { ASKED, openShop, PRICES } from './shop.mjs';
+import { play, say, until } from './workbench.mjs';
+
+const LINES = Array.from({ length: 40 }, (_, i) => `value_${i} = ${i}\n`).join('');
+const TEN = Array.from({ length: 10 }, (_, n) => `part_${n}.py`);
+const QUEUE_MS = 10_000;
+const LATIN = 'gr\u00fc\u00dfe\nline 2\nline 3\nline 4\n';
+const { out, workbench, page, workspace, agent, edit, read, file, disk, person } = await openShop({
+  files: { 'one.py': LINES, 'two.py': LINES, 'prices.py': PRICES, ...Object.fromEntries(TEN.map(name => [name, LINES])) },
+  settings: { ...ASKED, 'fileops.bash': true, 'files.autoSave': 'off',
+    'fileops.encodings': [{ glob: '**/*.latin1', encoding: 'latin-1' }], 'files.associations': { '*.latin1': 'plaintext' },
+    '[plaintext]': { 'files.encoding': 'iso88591' } },
+  prepare: folder => fs.writeFileSync(`${folder}/greet.latin1`, Buffer.from(LATIN, 'latin1')), isCovered: true,
+});
+const { waiting, status, row, proposal, titleButton, tab, focused, palette, pressKeyOf, openFile, reasonBox, setWorkspace, shoot, toast } = person;
+
+/** Agents whose edits wait: one for each name of a file, each of another line. */
+async function propose(round, basenames) {
+  const calls = [];
+  for (const [n, basename] of basenames.entries()) {
+    const session = `bot-${round}-${n}`;
+    await read(session, basename);
+    calls.push(edit(session, basename, `value_${4 * n} = `, `value_${4 * n} =  `));
+    await status(`${n + 1} to review`).waitFor();
+  }
+  return calls;
+}
+
+/** The user's editor has the keyboard again, and nothing was typed into it. */
+async function keyboardIsBack() {
+  await until(async () => await waiting('(one|two).py').count() === 0, 'all reviews are gone');
+  await until(async () => /one\.py/.test(await focused()), 'the editor has the keyboard');
+  assert.equal(await page.locator('.tab.dirty').count(), 0);
+}
+
+const inReview = async () => /waits/.test(await focused());
+
+async function aQueueByOneKey() {
+  let round = 0;
+  for (const files of [['one.py', 'one.py', 'one.py'], ['one.py', 'two.py', 'two.py', 'one.py']]) {
+    for (const delay of [0, 30]) {
+      for (const basename of ['one.py', 'two.py']) fs.writeFileSync(file(basename), LINES);
+      await page.locator('.view-line', { hasText: 'value_0' }).first().click();
+      const calls = await propose(++round, files);
+      await pressKeyOf('nextFile');
+      await until(inReview, 'the first review has the keyboard');
+      let isDecided = false;
+      const decided = Promise.all(calls).then(results => (isDecided = true, results));
+      await until(async () => {
+        await pressKeyOf('reject'); // may be too early for the next review: then it does nothing
+        if (await reasonBox.isVisible()) await page.keyboard.press('Enter');
+        await new Promise(resolve => setTimeout(resolve, delay));
+        return isDecided;
+      }, 'all are decided by the one key', 30_000);
+      assert.ok((await decided).every(result => result.error?.code === 'rejected'));
+      await keyboardIsBack();
+      say(`${files.length} reviews decided by keyboard, a key every ${delay} ms`);
+    }
+  }
+}
+
+/** One agent, whose next edit follows the answer to the last one: its review comes while the last one is closed. */
+async function oneAgentAfterAnother() {
+  fs.writeFileSync(file('one.py'), LINES);
+  await page.locator('.view-line', { hasText: 'value_0' }).first().click();
+  await read('worker', 'one.py');
+  const results = [];
+  const work = (async () => {
+    for (let n = 0; n < 5; n++) results.push(await edit('worker', 'one.py', `value_${4 * n} = `, `value_${4 * n} =  `));
+  })();
+  for (let n = 0; n < 5; n++) {
+    await until(async () => {
+      await pressKeyOf(await inReview() ? 'accept' : 'nextFile');
+      return results.length > n;
+    }, `edit ${n + 1} of one agent is accepted`, 20_000);
+  }
+  await work;
+  assert.deepEqual(results.map(result => result.status), Array(5).fill('success'));
+  await keyboardIsBack();
+  say('5 reviews of one agent decided by keyboard');
+}
+
+/** Files without a tab: to the first one, and each accepted by one key. */
+async function tenFilesInTenSeconds() {
+  const calls = [];
+  for (const [n, basename] of TEN.entries()) {
+    await read(`ten-${n}`, basename);
+    calls.push(edit(`ten-${n}`, basename, 'value_7 = 7', `value_7 = ${100 + n}`));
+  }
+  await status('10 to review').waitFor();
+  await page.locator('.view-line', { hasText: 'value_0' }).first().click();
+  const began = Date.now();
+  let nAnswered = 0;
+  for (const call of calls) void call.then(() => nAnswered++);
+  await pressKeyOf('nextFile');
+  await until(async () => {
+    if (await inReview()) await pressKeyOf('accept');
+    return nAnswered === TEN.length;
+  }, 'all ten are accepted', 60_000);
+  const took = Date.now() - began;
+  assert.deepEqual((await Promise.all(calls)).map(({ status: state }) => state), TEN.map(() => 'success'));
+  for (const [n, basename] of TEN.entries()) assert.equal(disk(basename), LINES.replace('value_7 = 7', `value_7 = ${100 + n}`));
+  await keyboardIsBack();
+  say(`10 waiting files of closed tabs decided in ${(took / 1000).toFixed(1)} s by keys`);
+  assert.ok(took < QUEUE_MS || process.env.FILEOPS_SLOW, `${took} ms`);
+}
+
+async function allAtOnce() {
+  const files = ['one.py', 'two.py', 'two.py', 'one.py'];
+  for (const basename of files) fs.writeFileSync(file(basename), LINES);
+  const proposed = basename => files.reduce((text, name, n) => name === basename ? text.replace(`value_${4 * n} = `, `value_${4 * n} =  `) : text, LINES);
+  await page.locator('.view-line', { hasText: 'value_0' }).first().click();
+  let calls = await propose('all', files);
+  await palette('Agent Changes: Reject All');
+  await reasonBox.waitFor();
+  await page.keyboard.press('Escape');
+  await reasonBox.waitFor({ state: 'hidden' });
+  await status('4 to review').waitFor();
+  await palette('Agent Changes: Reject All');
+  await reasonBox.waitFor();
+  await page.keyboard.type('one blank will do');
+  await page.keyboard.press('Enter');
+  for (const { error } of await Promise.all(calls)) {
+    assert.equal(error?.code, 'rejected');
+    assert.match(error.message, /one blank will do/);
+  }
+  for (const basename of files) assert.equal(disk(basename), LINES);
+  await until(async () => await waiting('(one|two).py').count() === 0, 'all reviews are gone');
+  await openFile('one.py');
+
+  calls = await propose('again', files);
+  await palette('Agent Changes: Accept All');
+  assert.deepEqual((await Promise.all(calls)).map(result => result.status), files.map(() => 'success'));
+  for (const basename of files) assert.equal(disk(basename), proposed(basename));
+  await until(async () => await waiting('(one|two).py').count() === 0, 'all reviews are gone');
+  say('all that waits is rejected with one reason, and accepted, by one command; Escape decided nothing');
+}
+
+/** In the list and in a pane: a change left out by the arrow in the margin, and text typed into the proposal. */
+async function aProposal() {
+  await openFile('prices.py');
+  await read('Claude Code', 'prices.py');
+  if (process.argv[5]) await palette('View: Close All Editors'); // with the window for itself it is side by side
+  const call = agent('Claude Code', 'multiEdit', { file_path: file('prices.py'), edits: [
+    { old_string: '    for item in basket:\n', new_string: '    for item in basket:\n        if item.count < 0:\n            raise ValueError("a count is negative")\n' },
+    { old_string: 'total * 0.95', new_string: 'total * Decimal("0.9")' },
+    { old_string: 'round(amount + amount * VAT, 2)', new_string: 'round(amount * (1 + VAT), 2)' }] });
+  await waiting('prices.py').waitFor();
+  await page.keyboard.press('Control+Shift+G');
+  await row('Waiting for You').waitFor();
+  await proposal('a count is negative').waitFor();
+  await shoot('waiting', { 'files.autoSave': 'off' });
+  await setWorkspace({});
+  await page.locator('.monaco-diff-editor a[aria-label^="Revert"]').first().click();
+  await proposal('a count is negative').waitFor({ state: 'detached' });
+  await proposal('Decimal("0.9")').click();
+  await page.keyboard.press('End');
+  await page.keyboard.type('  # see #12');
+  await pressKeyOf('accept');
+  const result = await call;
+  assert.equal(result.status, 'success', result.output);
+  assert.equal(result.details.modified_by_user, true);
+  const written = disk('prices.py');
+  assert.ok(written.includes('Decimal("0.9")  # see #12') && !written.includes('is negative') && written.includes('(1 + VAT)'), written);
+  await waiting('prices.py').waitFor({ state: 'detached' });
+  say('a change was left out by the arrow in the margin, text was typed, and the agent reads what was written');
+
+  const taken = edit('Claude Code', 'prices.py', 'def gross(', 'def total(');
+  await waiting('prices.py').waitFor();
+  taken.cancel();
+  await waiting('prices.py').waitFor({ state: 'detached' });
+  await status('to review').waitFor({ state: 'detached' });
+  say('the agent took an edit back; its review is gone');
+}
+
+/** The person types into the file while a review of it waits: they decide on the text as it is then. */
+async function aFileThatChanges() {
+  await openFile('prices.py');
+  await read('Claude Code', 'prices.py');
+  const call = edit('Claude Code', 'prices.py', 'total * Decimal("0.9")', 'total * Decimal("0.8")');
+  await waiting('prices.py').waitFor();
+  await page.locator('.view-line', { hasText: 'if customer.is_regular' }).first().click();
+  await page.keyboard.press('End');
+  await page.keyboard.type('  # mine');
+  await pressKeyOf('nextFile');
+  await until(inReview, 'the review has the keyboard');
+  await pressKeyOf('accept');
+  await toast('was not carried out, because the file changed in the meantime').waitFor();
+  await proposal('# mine').waitFor();
+  await until(inReview, 'the new review has the keyboard');
+  await pressKeyOf('accept');
+  assert.equal((await call).status, 'success', (await call).output);
+  await page.locator('.view-line', { hasText: 'Decimal("0.8")' }).first().waitFor();
+  assert.ok(await page.locator('.view-line', { hasText: '# mine' }).count() > 0);
+  await openFile('prices.py');
+  await page.keyboard.press('Control+S');
+  await until(() => disk('prices.py').includes('# mine') && disk('prices.py').includes('Decimal("0.8")'), 'both are saved');
+  await palette('Notifications: Clear All Notifications');
+  say('a review whose file changed is decided on the new text');
+}
+
+/** A file in ISO 8859-1: accepted, and another change undone, byte for byte. */
+async function anotherEncoding() {
+  const bytes = text => Buffer.from(text, 'latin1');
+  await openFile('greet.latin1');
+  await read('speller', 'greet.latin1');
+  const call = edit('speller', 'greet.latin1', 'line 3', 'l\u00edne 3');
+  await waiting('greet.latin1').waitFor();
+  await pressKeyOf('nextFile');
+  await until(inReview, 'the review has the keyboard');
+  await pressKeyOf('accept');
+  assert.equal((await call).status, 'success');
+  const accepted = LATIN.replace('line 3', 'l\u00edne 3');
+  await until(() => fs.readFileSync(file('greet.latin1')).equals(bytes(accepted)), 'it is written');
+  await agent('speller', 'setApprovalMode', 'yolo');
+  assert.equal((await edit('speller', 'greet.latin1', 'line 4', 'l\u00edne 4')).status, 'success');
+  await status('1 to keep or undo').waitFor();
+  await openFile('greet.latin1');
+  await pressKeyOf('undoFile');
+  await until(() => fs.readFileSync(file('greet.latin1')).equals(bytes(accepted)), 'it is undone');
+  say('a file in ISO 8859-1 is as it was');
+}
+
+async function aCommand() {
+  const commandTab = tab('shop-bot: command waits for you');
+  let call = agent('shop-bot', 'bash', { command: 'python -m pytest -q tests/test_prices.py &&\n  echo done >> log.txt', description: 'See whether the prices still add up' });
+  await commandTab.waitFor();
+  await status('1 to review').waitFor();
+  assert.doesNotMatch(await focused(), /waits/, 'the keyboard stays where it was');
+  await shoot('command', { 'files.autoSave': 'off' });
+  await setWorkspace({});
+  await pressKeyOf('nextFile');
+  let isAnswered = false;
+  void call.then(() => (isAnswered = true));
+  await until(async () => {
+    if (/command waits/.test(await focused())) await pressKeyOf('reject'); // may be too early: then it does nothing
+    return isAnswered;
+  }, 'it is rejected');
+  assert.equal((await call).error.code, 'rejected');
+  await commandTab.waitFor({ state: 'detached' });
+  assert.ok(!fs.existsSync(path.join(workspace, 'log.txt')));
+  call = agent('shop-bot', 'bash', { command: 'echo done >> log.txt' });
+  await commandTab.waitFor();
+  await pressKeyOf('nextFile');
+  await until(async () => /command waits/.test(await focused()), 'the command has the keyboard');
+  await titleButton('Accept').click();
+  assert.equal((await call).status, 'success');
+  assert.equal(disk('log.txt'), 'done\n');
+  await commandTab.waitFor({ state: 'detached' });
+  say('a command rejected by keyboard, another one run by mouse');
+}
+
+async function story() {
+  await until(() => agent(null, 'state').then(state => state === 'running', () => false), 'the agents have their daemon');
+  await openFile('one.py');
+  await aQueueByOneKey();
+  await oneAgentAfterAnother();
+  await tenFilesInTenSeconds();
+  await allAtOnce();
+  await aProposal();
+  await aFileThatChanges();
+  await aCommand();
+  await anotherEncoding();
+}
+
+await play(workbench, out, story);
