@@ -548,6 +548,14 @@ async def test_record_of_an_unreadable_file_is_withheld(project: Path, monkeypat
             assert SECRET not in str(await agent.call("fileops/rewind", {**target, "dry_run": True}))
 
 
+async def test_rules_larger_than_the_memory_close_everything_below_and_are_not_read(project: Path) -> None:
+    os.truncate(project / ".agentsignore", 1 << 40)
+    async with agent_of("private", project) as agent:
+        result = await agent("fileops/read", {"file_path": str(project / "open.txt")})
+    assert code_of(result) == "not_permitted"
+    assert "has more than 1,000,000 bytes" in str(result)
+
+
 # --- MCP ---------------------------------------------------------------------------------------------------------
 
 MCP_DOORS: dict[str, Message] = {

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from fileops.core.approval import is_rule_file
 from fileops.core.globs import is_below
-from fileops.core.ignore import BadPatternsError, IgnorePatterns
+from fileops.core.ignore import MAX_BYTES, BadPatternsError, IgnorePatterns
 from fileops.core.presentation.failures import failure_message
 from fileops.core.roots import folder_of, is_inside
 from fileops.core.stamps import is_racy, same_stamp
@@ -146,10 +146,12 @@ class RuleBook:
         if known is not None and self.finder.keeps(path, known.taken_ns):
             return known.rules
         canonical = self._fs.resolve(path)
-        if known is not None and not is_racy(known.stamp, known.taken_ns):
-            stamp = self._fs.stat(canonical)
-            if stamp is not None and same_stamp(stamp, known.stamp):
-                return known.rules
+        stamp = self._fs.stat(canonical)
+        is_usable = known is not None and not is_racy(known.stamp, known.taken_ns)
+        if known is not None and is_usable and stamp is not None and same_stamp(stamp, known.stamp):
+            return known.rules
+        if stamp is not None and stamp.size_bytes > MAX_BYTES:  # of a project, and perhaps larger than the memory
+            return Rules(path=path, fault=f"It has more than {MAX_BYTES:,} bytes.")
         snapshot = self._fs.read(canonical)
         if snapshot.stamp is None:
             is_there = path in (self.finder.above(folder_of(path)) or ())
