@@ -725,7 +725,7 @@ class RecordItem:
     """What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null."""
 
     entries: tuple[RecordEntry, ...]
-    """All of it, the newest first."""
+    """The newest 1,000, the newest first."""
     diff: str
     """Unified, of all entries."""
     entry: RecordEntry | None = None
@@ -736,6 +736,8 @@ class RecordItem:
     """A turn."""
     rewind: RecordedRewind | None = None
     """A rewind."""
+    truncated: bool
+    """Whether it has more entries than these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1221,6 +1223,8 @@ class Unkept:
     """In the order of their paths."""
     sessions: tuple[UnkeptSession, ...]
     """The same changes by session, turn and file; the session with the newest change first."""
+    truncated: bool | None = None
+    """Whether there are more files than are listed; the counts are of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -285,6 +285,8 @@ class UnkeptResult(Struct, frozen=True, kw_only=True):
     """In the order of their paths."""
     sessions: tuple[UnkeptSession, ...]
     """The same changes by session, turn and file; the session with the newest change first."""
+    truncated: bool = False
+    """Whether there are more files than are listed; the counts are of all."""
 
 
 class KeepRequest(Struct, frozen=True, kw_only=True):
@@ -338,7 +340,7 @@ class BlamedLines(Struct, frozen=True, kw_only=True):
 class RecordItem(Struct, frozen=True, kw_only=True):
     """What an id of the record means: exactly one of entry, command, turn and rewind (its id).
 
-    entries: the item's, newest first. diff: of all of them.
+    entries: the item's, newest first. diff: of all of them. truncated: whether it has more entries than these.
     """
 
     entries: tuple[Entry, ...]
@@ -347,3 +349,4 @@ class RecordItem(Struct, frozen=True, kw_only=True):
     command: Command | None = None
     turn: CountedTurn | None = None
     rewind_id: str | None = None
+    truncated: bool = False

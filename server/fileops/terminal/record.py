@@ -209,9 +209,13 @@ async def _show(client: FileOpsClient, options: argparse.Namespace) -> int:
         )
     if item.entry is None:
         lines += (entry_line(entry, folder) for entry in item.entries)
+    if item.truncated:
+        more = f"Only its newest {len(item.entries)} changes are shown; `log` and `diff` with a path show others."
+        answer["truncated"] = True
+        lines.append([(more, "warning")])
     lines.append(plain(""))
     lines += diff_lines(item.diff, folder)
-    return _print(options, {**answer, "diff": item.diff}, lines)
+    return _print(options, {**answer, "diff": item.diff}, lines) or (LEFT if item.truncated else 0)
 
 
 async def _diff(client: FileOpsClient, options: argparse.Namespace) -> int:

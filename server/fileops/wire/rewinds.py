@@ -211,7 +211,7 @@ class RecordItemResult(msgspec.Struct, frozen=True, kw_only=True):
     """What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null."""
 
     entries: list[RecordEntry]
-    """All of it, the newest first."""
+    """The newest 1,000, the newest first."""
     diff: str
     """Unified, of all entries."""
     entry: RecordEntry | None
@@ -222,6 +222,8 @@ class RecordItemResult(msgspec.Struct, frozen=True, kw_only=True):
     """A turn."""
     rewind: RecordRewind | None
     """A rewind."""
+    truncated: bool
+    """Whether it has more entries than these."""
 
 
 def rewind_request(params: RewindParams, *, of: SessionName | None, by: SessionName, has_user: bool) -> RewindRequest:
@@ -280,6 +282,7 @@ def item_result(item: RecordItem) -> RecordItemResult:
         command=None if item.command is None else msgspec.convert(item.command, RecordCommand, from_attributes=True),
         turn=None if turn is None else _turn(turn),
         rewind=rewind,
+        truncated=item.truncated,
     )
 
 

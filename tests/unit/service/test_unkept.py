@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from fileops.model.errors import UnknownTarget
+from fileops.model.errors import TooManyFiles, UnknownTarget
 from fileops.model.record import OUTSIDE, Turn, unsure
-from fileops.model.rewind import KeepRequest, UnkeptFile, UnkeptResult
+from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget, UnkeptFile, UnkeptResult
 from fileops.model.sessions import SessionName
+from fileops.service.rewind.unkept import MAX_FILES
 from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording
 
 A, B = "/w/a", "/w/b"
@@ -233,3 +234,18 @@ async def test_later_write_of_a_command_is_not_kept_with_the_one_before(recordin
     await recording.bench.service.rewinds.keep(KeepRequest())
     recording.write(A, MINE.replace(b"three", b"3!"), COMMAND)
     assert [place.removed_text for place in (await _file(recording, A)).changes] == ["three\n"]
+
+
+async def test_list_of_more_files_than_are_listed_says_so_and_counts_all(recording: Recording) -> None:
+    n_files = MAX_FILES + 2
+    ids = [recording.write(f"/w/many{n:04}", b"new\n", AGENT) for n in range(n_files)]
+    cut = await _listed(recording)
+    assert (cut.n_files, len(cut.files), cut.truncated) == (n_files, MAX_FILES, True)
+    refused = await recording.rewind("session_id", "agent")
+    assert isinstance(refused.error, TooManyFiles)
+    first = RewindRequest(target=RewindTarget("entry_ids", tuple(ids[:MAX_FILES])), is_approved=True)
+    assert (await recording.bench.service.rewinds.rewind(first)).n_undone == MAX_FILES
+    left = await _listed(recording)
+    assert (left.n_files, [file.file_path for file in left.files if file.changes]) == (
+        2, ["/w/many1000", "/w/many1001"],
+    )  # fmt: skip

@@ -1729,7 +1729,7 @@ export interface RecordItemParams {
 }
 /** What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null. */
 export interface RecordItemResult {
-  /** All of it, the newest first. */
+  /** The newest 1,000, the newest first. */
   entries: RecordEntry[];
   /** Unified, of all entries. */
   diff: string;
@@ -1741,6 +1741,8 @@ export interface RecordItemResult {
   turn: Turn | null;
   /** A rewind. */
   rewind: RecordRewind | null;
+  /** Whether it has more entries than these. */
+  truncated: boolean;
 }
 /** Whether a file counts as read. */
 export interface RecordReadResult {
@@ -2751,6 +2753,8 @@ export interface UnkeptResult {
   files: UnkeptFile[];
   /** The same changes by session, turn and file; the session with the newest change first. */
   sessions: UnkeptSession[];
+  /** Whether there are more files than are listed; the counts are of all. */
+  truncated?: boolean;
 }
 /** The changes of one session. */
 export interface UnkeptSession {

@@ -285,7 +285,8 @@ def failure_message(error: FileOpsError) -> str:
         case errors.PlanChanged():
             return "The rewind would not do what its preview showed, because files have changed. Look at it again."
         case errors.TooManyFiles(n_files=n_files, max_files=max_files):
-            return f"{n_files} files would be changed, and {max_files} are the most. Name some of them."
+            limit = f"{n_files} files would be changed, and {max_files} are the most at once."
+            return f"{limit} Go on in parts: name some of the folders, a turn or a command."
         case errors.NotRecorded(path=path):
             return f"Changes are not recorded{'' if path is None else f' in {path}'}."
         case errors.DiskFull(reason=reason, hint=hint):

@@ -27,18 +27,24 @@ def item_of(store: "RecordStore", beginning: str) -> RecordItem:
     if entry is not None:
         return RecordItem(entries=(entry,), diff=_diff(store, [entry]), entry=entry)
     command, turn = store.command(whole), store.turn(whole)
-    if command is not None:
-        entries = _entries(store, LogQuery(command_id=whole, limit=MAX_ENTRIES))
-        return RecordItem(entries=tuple(entries), diff=_diff(store, entries), command=command)
+    query = LogQuery(rewind_id=whole, limit=MAX_ENTRIES)
+    if command is not None or turn is not None:
+        query = LogQuery(command_id=whole if command else None, turn_id=whole if turn else None, limit=MAX_ENTRIES)
+    entries, is_truncated = store.entries(query)
+    counted = None
     if turn is not None:
-        entries = _entries(store, LogQuery(turn_id=whole, limit=MAX_ENTRIES))
         counted = CountedTurn(
             turn=turn, n_entries=len(entries), n_files=len({entry.path for entry in entries}),
             n_undone=sum(entry.undone_by is not None for entry in entries),
         )  # fmt: skip
-        return RecordItem(entries=tuple(entries), diff=_diff(store, entries), turn=counted)
-    entries = _entries(store, LogQuery(rewind_id=whole, limit=MAX_ENTRIES))
-    return RecordItem(entries=tuple(entries), diff=_diff(store, entries), rewind_id=whole)
+    return RecordItem(
+        entries=tuple(entries),
+        diff=_diff(store, entries),
+        command=command,
+        turn=counted if command is None else None,
+        rewind_id=whole if command is None and turn is None else None,
+        truncated=is_truncated,
+    )
 
 
 def is_by(entry: Entry, session_id: SessionName | None) -> bool:
@@ -46,11 +52,6 @@ def is_by(entry: Entry, session_id: SessionName | None) -> bool:
     if session_id is None or session_of(entry.by) == session_id:
         return True
     return isinstance(entry.by, ByUnsure) and any(session_of(by) == session_id for by in entry.by.candidates)
-
-
-def _entries(store: "RecordStore", query: LogQuery) -> list[Entry]:
-    entries, _ = store.entries(query)
-    return entries
 
 
 def _diff(store: "RecordStore", entries: list[Entry]) -> str:

@@ -92,21 +92,18 @@ class UnkeptPlaces(Struct, frozen=True):
         turn_id: str | None = None,
     ) -> UnkeptResult:
         """What is not kept yet. Args: path: canonical, a file. folders: without it, only what is in one of these."""
-        files: list[UnkeptFile] = []
-        for each in self._paths(folders) if path is None else (path,):
-            file = self._file(each, session_id, turn_id)
-            if file is not None:
-                files.append(file)
-            if len(files) == MAX_FILES:
-                break
-        with_changes = [file for file in files if file.changes]
+        paths = self._paths(folders) if path is None else [path]
+        found = [file for each in paths if (file := self._file(each, session_id, turn_id)) is not None]
+        with_changes = [file for file in found if file.changes]
+        listed = sorted(found, key=lambda file: not file.changes)[:MAX_FILES]  # what is only undone may be left out
         return UnkeptResult(
             n_files=len(with_changes),
-            n_changes=sum(len(file.changes) for file in files),
-            added=sum(file.added for file in files),
-            removed=sum(file.removed for file in files),
-            files=tuple(files),
-            sessions=tuple(self._sessions(with_changes)),
+            n_changes=sum(len(file.changes) for file in found),
+            added=sum(file.added for file in found),
+            removed=sum(file.removed for file in found),
+            files=tuple(sorted(listed, key=lambda file: file.file_path)),
+            sessions=tuple(self._sessions([file for file in listed if file.changes])),
+            truncated=len(found) > len(listed),
         )
 
     def _paths(self, folders: tuple[str, ...] | None) -> list[str]:

@@ -732,12 +732,13 @@
 ---@field id string Of an entry, a command, a turn or a rewind; or its beginning, if it is unique.
 
 ---@class (exact) fileops.wire.RecordItemResult What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null.
----@field entries fileops.wire.RecordEntry[] All of it, the newest first.
+---@field entries fileops.wire.RecordEntry[] The newest 1,000, the newest first.
 ---@field diff string Unified, of all entries.
 ---@field entry? fileops.wire.RecordEntry An entry.
 ---@field command? fileops.wire.RecordCommand A command.
 ---@field turn? fileops.wire.Turn A turn.
 ---@field rewind? fileops.wire.RecordRewind A rewind.
+---@field truncated boolean Whether it has more entries than these.
 
 ---@class (exact) fileops.wire.RecordReadResult Whether a file counts as read.
 ---@field recorded boolean Whether it does.
@@ -1199,6 +1200,7 @@
 ---@field removed integer Lines.
 ---@field files fileops.wire.UnkeptFile[] In the order of their paths.
 ---@field sessions fileops.wire.UnkeptSession[] The same changes by session, turn and file; the session with the newest change first.
+---@field truncated? boolean Whether there are more files than are listed; the counts are of all.
 
 ---@class (exact) fileops.wire.UnkeptSession The changes of one session.
 ---@field session_id? string Null if the author is unsure.
