@@ -71,7 +71,7 @@ def _by_command(editors: list[RawClient], file: Path) -> None:
     editor = editors[-1]
     begun = editor.result("fileops/beginCommand", {"label": "make"})
     _run(f"echo made >> '{file.name}'", file.parent)
-    editor.result("fileops/endCommand", begun)
+    editor.result("fileops/endCommand", {"command_id": begun["command_id"]})
 
 
 def _by_edit(editors: list[RawClient], file: Path) -> None:
@@ -111,7 +111,7 @@ def test_change_in_commands_of_two_daemons_is_unsure_and_names_both(editors: lis
     file = folder / f"{CHANGES[0][0]} 0.txt"
     _by_outside(editors, file)
     for editor, command in zip(editors, begun, strict=True):
-        editor.result("fileops/endCommand", command)
+        editor.result("fileops/endCommand", {"command_id": command["command_id"]})
     (entry,) = _entries(editors, file)
     assert entry["by"]["kind"] == "unsure"
     assert {by["command_id"] for by in entry["by"]["candidates"]} == {command["command_id"] for command in begun}
