@@ -1,8 +1,10 @@
 """The options and commands of the command line."""
 
 import argparse
+import difflib
+import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from fileops import __version__
 
@@ -93,6 +95,9 @@ ABOUT_UNDO = """\
 What would be done is shown first, and asked about. Text that others have changed since is left alone and listed. An
 undo is recorded too, and can be undone by its own id. Status 3: done, but something was left."""
 
+ABOUT_CHANGES = """\
+What waits is not written yet: accept or reject it. What is not kept is in the files: keep or undo it."""
+
 ABOUT_KEEP = """\
 Changes by agents count as new until a person keeps them. Keeping them changes no file."""
 
@@ -110,9 +115,19 @@ class _Paragraphs(argparse.HelpFormatter):
         return "\n\n".join(fitted)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Names the command that was most likely meant in place of an unknown one, as argparse does from Python 3.14 on."""
+
+    def error(self, message: str) -> NoReturn:
+        given = re.match(r"argument COMMAND: invalid choice: '(.+?)' ", message)
+        choices = next((action.choices for action in self._actions if action.dest == "command" and action.choices), ())
+        near = difflib.get_close_matches(given[1], [str(choice) for choice in choices], n=1) if given else []
+        super().error(f"there is no command {given[1]}. Did you mean {near[0]}?" if given and near else message)
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
-    main = argparse.ArgumentParser(prog="fileops-server", description=ABOUT, formatter_class=_Paragraphs)
+    main = _Parser(prog="fileops-server", description=ABOUT, formatter_class=_Paragraphs)
     main.add_argument("--version", action="version", version=f"fileops-server {__version__}")
     main.add_argument("--log-file", metavar="FILE", help="write the log to FILE instead of stderr")
     main.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="default: warning")
@@ -123,7 +138,9 @@ def parser() -> argparse.ArgumentParser:
     _add_socket_option(main, None)
     _add_host_option(main, None)
     _add_stdio_option(main)
-    commands = main.add_subparsers(dest="command", metavar="COMMAND", prog=main.prog)  # else it lays out a help text
+    commands = main.add_subparsers(
+        dest="command", metavar="COMMAND", prog=main.prog, parser_class=argparse.ArgumentParser
+    )  # else it lays out a help text
     demo = commands.add_parser(
         "demo",
         help="show what the daemon does",
@@ -305,6 +322,8 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         command.add_argument("--yes", action="store_true", help="do not ask; needed without a terminal")
     blame = add("blame", "show who wrote each line of a file", ABOUT_IDS)
     blame.add_argument("path", metavar="FILE")
+    changes = add("changes", "list what waits for you, and what agents changed and you have not kept", ABOUT_CHANGES)
+    changes.add_argument("path", metavar="PATH", nargs="?", help="only in this file or folder")
     keep = add("keep", "accept changes of agents, so that they do not count as new any more", ABOUT_KEEP)
     keep.add_argument("path", metavar="PATH", nargs="?", help="those in this file or folder")
     keep.add_argument("--turn", metavar="ID", help="those of this turn")

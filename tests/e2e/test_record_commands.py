@@ -366,3 +366,26 @@ async def test_json_of_each_command_has_the_documented_keys(shared: Place, folde
     assert set(await answer(shared, folder, "show", done["rewind_id"])) == {"rewind", "entries", "diff"}
     assert {"output", "error", "rewind_id", "files", "conflicts", "n_undone", "n_left"} <= set(done)
     assert set(await answer(shared, folder, "keep", "--all")) == {"keep_id", "n_entries"}
+
+
+async def test_changes_lists_what_is_not_kept_in_the_project_by_turn_and_file(shared: Place, folder: Path) -> None:
+    """R-CLI-5, R-UI-5: also from a folder of the project; what was kept is not listed any more."""
+    await edited(folder)
+    (below := folder / "below").mkdir()
+    for cwd in (folder, below):
+        listed = await run(shared, cwd, "changes")
+        assert (listed.returncode, listed.stderr) == (0, b"")
+        text = listed.stdout.decode()
+        assert "a.txt  +" in text
+        assert "Not kept: " in text
+    answer_ = await answer(shared, folder, "changes")
+    assert (set(answer_), answer_["waiting"], answer_["unkept"]["n_files"] > 0) == ({"waiting", "unkept"}, [], True)
+    assert (await run(shared, below, "keep", "--all")).returncode == 0
+    assert b"every change of an agent is kept" in (await run(shared, below, "changes")).stdout
+
+
+async def test_wrong_command_names_the_one_that_was_meant(shared: Place, folder: Path) -> None:
+    for given, meant in (("chnages", "changes"), ("kep", "keep"), ("blam", "blame")):
+        refused = await run(shared, folder, given)
+        assert (refused.returncode, f"Did you mean {meant}?" in refused.stderr.decode()) == (2, True)
+    assert b"invalid choice" in (await run(shared, folder, "xyzzy")).stderr

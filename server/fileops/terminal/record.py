@@ -11,11 +11,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import msgspec
 
 from fileops.attach.address import AttachRefused
+from fileops.core.roots import is_inside
 from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.lines import visible
 from fileops.terminal.page import Line, json_text, plain, print_lines
@@ -35,9 +37,11 @@ from fileops.terminal.record_arguments import (
 )
 from fileops.terminal.record_lines import (
     blame_lines,
+    change_lines,
     detail_lines,
     diff_lines,
     entry_line,
+    files_of,
     rewind_lines,
     turn_line,
     when,
@@ -113,6 +117,7 @@ async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: 
         is_over = time.monotonic() > deadline
         if status and (status[-1].state != "starting" or is_over):
             options.root, options.is_starting = status[-1].root, status[-1].state == "starting"
+            _widen(client, options.root, folder)
             return
         if is_over:
             raise NotDone(
@@ -120,6 +125,13 @@ async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: 
                 "with `record` off there is none (docs/guide/record.md)."
             )
         await asyncio.sleep(STARTS_EVERY_S)
+
+
+def _widen(client: FileOpsClient, root: str, folder: str) -> None:
+    """Let lists and "all" be of the whole project, in whichever folder of it the command was given."""
+    if root != folder:
+        added = {"uri": Path(root).as_uri(), "name": os.path.basename(root)}
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [added], "removed": []}})
 
 
 # --- looking ------------------------------------------------------------------------------------------------------
@@ -406,6 +418,25 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
     return _print(options, {"keep_id": kept.keep_id, "n_entries": kept.n_entries}, [plain(sentence)])
 
 
+async def _changes(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Raises: NotDone, UNREACHABLE."""
+    path = await path_of(client, options, options.path)
+    is_in_file = path is not None and not is_folder(path)
+    unkept = await (client.unkept(file_path=path) if is_in_file else client.unkept(root=path or options.root))
+    waiting = await client.reviews(include_texts=False)
+    if path is not None:
+        waiting = tuple(review for review in waiting if any(is_inside(path, name) for name in files_of(review)))
+    if not waiting and not unkept.n_changes:
+        return _print(options, {"waiting": waiting, "unkept": unkept}, (), _no_changes(options))
+    return _print(options, {"waiting": waiting, "unkept": unkept}, change_lines(waiting, unkept, os.getcwd()))
+
+
+def _no_changes(options: argparse.Namespace) -> str:
+    if options.is_starting:
+        return "The recording of this folder has just begun: try again in a moment."
+    return "Nothing waits for you, and every change of an agent is kept."
+
+
 # --- output -----------------------------------------------------------------------------------------------------------
 
 
@@ -470,4 +501,5 @@ def _failed(options: argparse.Namespace, sentence: str, status: int) -> int:
 
 _COMMANDS: dict[str, Command] = {
     "log": _log, "show": _show, "diff": _diff, "undo": _undo, "rewind": _rewind, "blame": _blame, "keep": _keep,
+    "changes": _changes,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from fileops.core.presentation.phrases import counted, lines_named
 from fileops.terminal.lines import visible
 from fileops.terminal.page import Line, plain
-from fileops_client import Author, BlamedLines, RecordEntry, Rewind, RewindConflict, Turn
+from fileops_client import Author, BlamedLines, RecordEntry, Review, Rewind, RewindConflict, Turn, Unkept
 
 SHOWN_ID_CHARS = 10  # of an id: its letter, and 8 digits, which a record of a million entries hardly ever repeats
 _LETTERS = {"create": "A", "modify": "M", "delete": "D", "mode": "X"}
@@ -65,6 +65,38 @@ def turn_line(turn: Turn) -> Line:
         (title, "plain"),
         (f"  ({counted(turn.n_entries, 'change')} in {counted(turn.n_files, 'file')}{undone}{is_open})", "faint"),
     ]
+
+
+def files_of(review: Review) -> list[str]:
+    """The files that a review is about."""
+    return [file.file_path for file in review.files] or [review.file_path]
+
+
+def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iterator[Line]:
+    """What waits for the person, then what is not kept: a heading for each turn, and a line for each of its files."""
+    if waiting:
+        yield [("Waiting for you", "name"), (f": {counted(len(waiting), 'edit')}", "plain")]
+    for review in waiting:
+        names = ", ".join(shown_path(name, folder) for name in files_of(review))
+        yield plain(f"  {visible(review.review_id)}  {visible(review.session.label)}  {names}")
+    if waiting:
+        yield plain("To decide: fileops-server review, or review accept ID, review reject ID")
+    kinds = {file.file_path: file.operation for file in unkept.files}
+    for session in unkept.sessions:
+        for turn in session.turns:
+            began = "" if turn.began is None else f"  {when(turn.began)}"
+            title = f"  {visible(turn.title)}" if turn.title else ""
+            yield [(short_id(turn.turn_id or ""), "id"), (began, "plain"), ("  ", "plain"),
+                   (visible(session.label), "name"), (title, "plain")]  # fmt: skip
+            for file in turn.files:
+                letter = _LETTERS[kinds[file.file_path]]
+                yield [
+                    (f"  {letter} {shown_path(file.file_path, folder)}  ", "plain"),
+                    (f"+{file.added}", "added"), (" ", "plain"), (f"-{file.removed}", "removed"),
+                ]  # fmt: skip
+    if unkept.n_changes:
+        n_changes, n_files = counted(unkept.n_changes, "change"), counted(unkept.n_files, "file")
+        yield plain(f"Not kept: {n_changes} in {n_files}. To decide: fileops-server keep PATH, or undo ID")
 
 
 def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
