@@ -17,7 +17,6 @@ from typing import Any, Literal, cast
 import msgspec
 
 from fileops.attach.address import AttachRefused
-from fileops.core.roots import is_inside
 from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.lines import visible
 from fileops.terminal.page import Line, json_text, plain, print_lines
@@ -425,10 +424,14 @@ async def _changes(client: FileOpsClient, options: argparse.Namespace) -> int:
     unkept = await (client.unkept(file_path=path) if is_in_file else client.unkept(root=path or options.root))
     waiting = await client.reviews(include_texts=False)
     if path is not None:
-        waiting = tuple(review for review in waiting if any(is_inside(path, name) for name in files_of(review)))
+        waiting = tuple(review for review in waiting if any(_is_in(path, name) for name in files_of(review)))
     if not waiting and not unkept.n_changes:
         return _print(options, {"waiting": waiting, "unkept": unkept}, (), _no_changes(options))
     return _print(options, {"waiting": waiting, "unkept": unkept}, change_lines(waiting, unkept, os.getcwd()))
+
+
+def _is_in(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def _no_changes(options: argparse.Namespace) -> str:

@@ -145,7 +145,7 @@ def test_clock_that_goes_back_ends_no_command_before_its_begin(windows: CommandW
 
 
 def test_command_covers_no_project_below_its_folder(tmp_path: Path) -> None:
-    """An agent may name a folder of several projects, or the root of the disk."""
+    """R-BY-7: An agent may name a folder of several projects, or the root of the disk."""
     for folder in ("one/.git/refs", "two", "top/.git/refs", "top/nested/.git"):
         (tmp_path / folder).mkdir(parents=True)
     for head in ("one/.git/HEAD", "top/.git/HEAD", "top/nested/.git/HEAD"):
