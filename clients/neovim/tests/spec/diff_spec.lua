@@ -168,6 +168,12 @@ t.it('the files of an agent are compared one after the other', function()
   keys('gg]cdp')
   marked(vim.api.nvim_get_current_buf(), { 12 })
   vim.cmd('Fileops diff')
+  vim.cmd.buffer(buf)
+  t.eq(
+    { vim.wo.diff, vim.wo.foldmethod, vim.wo.foldcolumn, vim.wo.scrollbind },
+    { false, 'manual', '0', false }
+  )
+  vim.cmd.buffer(vim.fn.bufnr(other))
   vim.cmd('Fileops keep file')
   marked(vim.api.nvim_get_current_buf(), {})
   vim.cmd.buffer(buf)

@@ -202,9 +202,8 @@ local function announce(review)
   if review.params.rebased then
     notes[#notes + 1] = require('fileops.sessions').rebased(review.params.rebased)
   end
-  local summary = require('fileops.review.view').summary(review)
-  local note = #notes > 0 and (' · ' .. table.concat(notes, ' · ')) or ''
-  messages.info(summary .. note .. '  (:w accepts, :Fileops reject)')
+  if #notes > 0 then return messages.info(table.concat(notes, ' · ') .. '  (:w accepts)') end
+  messages.info(require('fileops.review.view').summary(review) .. '  (:w accepts, :Fileops reject)')
 end
 
 --- A buffer of such a name has been opened.

@@ -81,6 +81,8 @@ local function heading(review, index)
   if is_decided then say(is_decided, 'FileopsTitle') end
   if is_decided ~= 'accepted' then hint(keys.accept, 'accept') end
   if is_decided ~= 'rejected' then hint(keys.reject, 'reject') end
+  local operation = index == 1 and require('fileops.review.set').operation(review.params)
+  if operation then say(operation, 'FileopsWarning') end
   if index == 1 and review.note then say(review.note, 'FileopsWarning') end
   return chunks
 end

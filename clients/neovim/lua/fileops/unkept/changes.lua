@@ -55,6 +55,7 @@ local function draw(buf, file)
   marks.draw(buf, file and file.changes or {}, file and file.undone or {})
   if file and #file.changes > 0 then had_changes[buf] = true end
   if marks.has(buf) then
+    require('fileops.unkept.introduction').marked()
     text_keys.map(buf, 'unkept', keys, marks.lines)
   else
     text_keys.unmap(buf, 'unkept')

@@ -28,6 +28,8 @@ local M = {}
 ---@field change_id? string nil for what is below the last change
 
 local views = {} ---@type table<integer, fileops.DiffView> by window of the file
+-- Buffers that were left in diff mode: a window remembers its options of a buffer, and brings diff mode back with it.
+local left = {} ---@type table<integer, boolean>
 local n_opened = 0
 
 ---@param buf integer
@@ -241,7 +243,7 @@ local function close(view)
   views[view.file_win] = nil
   view.finish()
   if vim.api.nvim_win_is_valid(view.file_win) then
-    vim.api.nvim_win_call(view.file_win, function() vim.cmd('diffoff') end)
+    vim.api.nvim_win_call(view.file_win, function() vim.cmd('diffoff!') end) -- also the buffers that were shown before
   end
   if vim.api.nvim_win_is_valid(view.before_win) then pcall(vim.api.nvim_win_close, view.before_win, true) end
 end
@@ -305,8 +307,12 @@ end
 local group = vim.api.nvim_create_augroup('fileops.diff', {})
 vim.api.nvim_create_autocmd('BufWinEnter', {
   group = group,
-  callback = function()
+  callback = function(event)
     local win = vim.api.nvim_get_current_win()
+    if not views[win] and left[event.buf] then
+      left[event.buf] = nil
+      return vim.cmd('diffoff')
+    end
     if not views[win] then return end
     vim.schedule(function() -- when the command that opened the buffer is done with it
       local view = views[win]
@@ -314,6 +320,13 @@ vim.api.nvim_create_autocmd('BufWinEnter', {
       if not buffers.is_file(vim.api.nvim_win_get_buf(win)) then return close(view) end
       bind(view)
     end)
+  end,
+})
+vim.api.nvim_create_autocmd('BufWinLeave', {
+  group = group,
+  callback = function(event)
+    local view = views[vim.api.nvim_get_current_win()]
+    if view and view.buf == event.buf then left[event.buf] = true end
   end,
 })
 vim.api.nvim_create_autocmd('WinClosed', {

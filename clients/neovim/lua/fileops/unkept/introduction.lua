@@ -1,16 +1,21 @@
--- Once on this machine, when an agent edits a file without a question: how to keep or undo that, and where the help
--- says how to be asked before.
+-- Once on this machine, when an agent of another program has edited a file without a question: how to keep or undo
+-- that, and where the help says how to be asked before.
 local config = require('fileops.config')
 
 local M = {}
+
+local session_id ---@type string? of the agent that edited a file last
 
 ---@return string of the file that says that it was explained
 local function marker() return vim.fs.normalize(vim.fn.stdpath('state') .. '/fileops-introduced') end
 
 --- An agent of another program edited a file.
----@param session_id string
-function M.edited(session_id)
-  if not require('fileops.unkept.changes').is_served() or vim.uv.fs_stat(marker()) then return end
+---@param session string its id
+function M.edited(session) session_id = session end
+
+--- A change that is not kept has been marked. What another editor accepted is kept, and needs no words.
+function M.marked()
+  if not session_id or vim.uv.fs_stat(marker()) then return end
   local keys = config.get().keys
   require('fileops.ui.messages').info(
     ('%s edited: %s keep, %s undo (:h fileops-keep)'):format(
@@ -19,6 +24,7 @@ function M.edited(session_id)
       keys.undo or ':Fileops undo'
     )
   )
+  session_id = nil
   vim.fn.mkdir(vim.fs.dirname(marker()), 'p')
   local file = io.open(marker(), 'w')
   if not file then return require('fileops.log').note('cannot write ' .. marker()) end
