@@ -7,7 +7,7 @@ from contract.recording import RecordingHooks
 from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
 from fileops.model.errors import FileMissing
-from fileops.model.files import Committed, Sighting
+from fileops.model.files import Committed, ReadProof
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.tracking.freshness import Freshness
@@ -31,7 +31,7 @@ class AgentSession:
             with self.fs.open(path) as stream:
                 data = stream.read(1 << 30)
                 is_whole = n_bytes < 0
-                sighting = Sighting(
+                read_proof = ReadProof(
                     session_id=SessionName(self.id),
                     given_path=given_path,
                     path=path,
@@ -42,7 +42,7 @@ class AgentSession:
                     version=stream.version,
                     content=data if is_whole else None,
                 )
-                self.freshness.note_read(sighting)
+                self.freshness.note_read(read_proof)
         except FileMissing:
             self.freshness.note_missing(SessionName(self.id), path)
             raise

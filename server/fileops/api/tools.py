@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fileops.core.presentation.advice import NO_HINTS, Hints, hints_of, hints_of_read, hints_of_set
+from fileops.core.presentation.suggestion_texts import NO_HINTS, Hints, hints_of, hints_of_read, hints_of_set
 from fileops.model.changes import ChangeSetResult
 from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.results import CommandResult, EditResult, ReadResult, UndoResult

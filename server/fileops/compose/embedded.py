@@ -9,8 +9,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from fileops.compose.client_connection import attachment_of_only_client
-from fileops.compose.embedding import OwnParts
 from fileops.compose.lsp_connection import LspConnection
+from fileops.compose.own_parts import OwnParts
 from fileops.compose.state import DaemonState
 from fileops.core.matching import strategies
 from fileops.core.matching.exact import BUILT_IN, STRATEGIES

@@ -30,7 +30,7 @@ from fileops.telemetry.calls import BorrowedSink
 from fileops.watch.factory import FolderStreams
 
 if TYPE_CHECKING:
-    from fileops.compose.embedding import OwnParts
+    from fileops.compose.own_parts import OwnParts
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.model.settings import Ask, FreshnessRule
     from fileops.ports import EventSink, FileSystem

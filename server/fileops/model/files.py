@@ -119,7 +119,7 @@ class Committed(Struct, frozen=True, kw_only=True):
     report: CommitReport
 
 
-class Sighting(Struct, frozen=True, kw_only=True):
+class ReadProof(Struct, frozen=True, kw_only=True):
     """What a read shows a session of one file. It is recorded when the answer to the read was sent.
 
     given_path: as the session gave it; path: canonical. taken_ns: wall clock just before `stamp` was taken. digest: of

@@ -7,7 +7,7 @@ from msgspec import Struct
 from fileops.model.edits import Change, Edit, Rebased
 from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
-from fileops.model.files import CommitReport, NewlineStyle, Sighting, Snapshot, Source, StaleReason, Stamp, TextFormat
+from fileops.model.files import CommitReport, NewlineStyle, ReadProof, Snapshot, Source, StaleReason, Stamp, TextFormat
 from fileops.model.history import AppliedEdit
 from fileops.model.suggestions import Advice, RefusedPlace, SyntaxReport
 
@@ -154,7 +154,7 @@ class ReadResult(Struct, frozen=True, kw_only=True):
     If the read failed, `error` says why and the other fields are None. An image has a `picture`, and neither window nor
     format. mtime_ns is None for a buffer without a file. An offset after the last line is not a failure: the file
     counts as read, and the window says `past_end`. encoding: the one that the client has named for the file.
-    is_raw: `output` is empty, and the window has the text. sighting: what counts once the result was sent.
+    is_raw: `output` is empty, and the window has the text. read_proof: what counts once the result was sent.
     """
 
     output: str
@@ -168,12 +168,12 @@ class ReadResult(Struct, frozen=True, kw_only=True):
     document_version: int | None = None
     encoding: str | None = None
     is_raw: bool = False
-    sighting: Sighting | None = None
+    read_proof: ReadProof | None = None
 
     @property
     def shown_path(self) -> str | None:
         """The canonical path of the file that the read shows."""
-        return None if self.sighting is None else self.sighting.path
+        return None if self.read_proof is None else self.read_proof.path
 
 
 class EditTexts(Struct, frozen=True, kw_only=True):
@@ -191,7 +191,7 @@ class EditResult(Struct, frozen=True, kw_only=True):
     history. did_edit: the event to publish once the caller has the response. rebased: if others had changed the file
     since it was read. texts: None unless requested. needs_approval: whether a user would be asked; None unless it was a
     dry run. shown_path: the canonical path of the file, if it was written. advice: what is added to a
-    failure; sighting: what counts as read once the result was sent. refused: what a read of the file is to be of.
+    failure; read_proof: what counts as read once the result was sent. refused: what a read of the file is to be of.
     syntax: the errors of a file that parsed before.
     """
 
@@ -216,7 +216,7 @@ class EditResult(Struct, frozen=True, kw_only=True):
     processed_by: tuple[str, ...] = ()
     shown_path: str | None = None
     advice: Advice | None = None
-    sighting: Sighting | None = None
+    read_proof: ReadProof | None = None
     refused: RefusedPlace | None = None
     syntax: SyntaxReport | None = None
 

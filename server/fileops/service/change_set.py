@@ -21,8 +21,8 @@ from fileops.core.diff.unified import change_of, unified_diff
 from fileops.core.merge.relevance import foreign_ranges
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.presentation import outputs
-from fileops.core.presentation.advice import nearest_note
 from fileops.core.presentation.failures import failure_message
+from fileops.core.presentation.suggestion_texts import nearest_note
 from fileops.core.roots import Roots, is_inside
 from fileops.model.approval import (
     ApprovalRequest,
@@ -68,7 +68,7 @@ from fileops.service.edit import DecidedPlan, EditOperation, Proposal
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about, question_about_set
 
-MAX_ADVISED = 4  # failing changes of a set, because each may take the adviser 50 ms
+MAX_ADVISED = 4  # failing changes of a set, because each may take the suggester 50 ms
 
 
 class SetFile(Struct, frozen=True, kw_only=True):

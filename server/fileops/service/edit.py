@@ -29,7 +29,7 @@ from fileops.core.merge.relevance import foreign_ranges, shown_after
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
-from fileops.core.review.merge import Decided, Reopened, merge
+from fileops.core.review.decision_merge import Decided, Reopened, merge
 from fileops.core.roots import Roots
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once, SomeChanges
 from fileops.model.commits import Commit
@@ -49,7 +49,7 @@ from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 from fileops.model.settings import Settings
 from fileops.ports import FileSystem
-from fileops.service.answers.advice import Advised, Adviser
+from fileops.service.answers.suggester import Suggested, Suggester
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.commit import Committer, PlannedCommit, did_edit
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
@@ -151,9 +151,9 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """
         return self._plan(request, snapshot, None, token)
 
-    def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Advised":
+    def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Suggested":
         """Return the failure, with its nearest place, and what is added to its answer."""
-        return Adviser(fs=self.fs, history=self.history, settings=self.settings).advise(request, error, roots)
+        return Suggester(fs=self.fs, history=self.history, settings=self.settings).advise(request, error, roots)
 
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
         reported = original_error(request, error)
@@ -165,7 +165,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             is_multi=request.tool == "multi_edit",
             dry_run=request.dry_run,
             advice=advised.advice,
-            sighting=advised.sighting,
+            read_proof=advised.read_proof,
             refused=advised.refused,
         )
         if policy.can_correct and reported is error and isinstance(advised.error, NoMatch):

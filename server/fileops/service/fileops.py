@@ -21,13 +21,13 @@ from fileops.core.roots import Roots
 from fileops.model.changes import ChangeSetRequest, ChangeSetResult, PatchRequest, paths_of
 from fileops.model.errors import FileOpsError, NotAbsolute
 from fileops.model.events import ApprovalModeChanged, DidRead, DidRecover, Event, WatcherHealth
-from fileops.model.files import Sighting, Snapshot
+from fileops.model.files import ReadProof, Snapshot
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
 from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode, Settings
 from fileops.ports import FileSystem
-from fileops.service.answers.shell_views import sightings_in
+from fileops.service.answers.shell_views import read_proofs_in
 from fileops.service.change_set import ChangeSetOperation
 from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import ClientApproval
@@ -224,13 +224,13 @@ class FileOps:
 
     def _count_read(self, request: ReadRequest, result: ReadResult, *, checks_later: bool = False) -> None:
         """Record what the session has been shown. checks_later: see Freshness.note_read."""
-        if result.sighting is not None:
+        if result.read_proof is not None:
             size, modified = result.size_bytes or 0, (result.mtime_ns or 0) / 1e9
-            self._note_sighting(result.sighting, size, modified, checks_later=checks_later)
+            self._note_read_proof(result.read_proof, size, modified, checks_later=checks_later)
 
-    def _note_sighting(self, sighting: Sighting, size: int, modified: float, *, checks_later: bool) -> None:
-        self._workspace.freshness.note_read(sighting, checks_later=checks_later)
-        session_id, file_path, now = sighting.session_id, sighting.given_path, self._workspace.now()
+    def _note_read_proof(self, read_proof: ReadProof, size: int, modified: float, *, checks_later: bool) -> None:
+        self._workspace.freshness.note_read(read_proof, checks_later=checks_later)
+        session_id, file_path, now = read_proof.session_id, read_proof.given_path, self._workspace.now()
         self.files.activity.note_read(session_id, file_path, now)
         self._client.events.publish(
             DidRead(file_path=file_path, session_id=session_id, timestamp=now, size=size, modified=modified)
@@ -275,11 +275,11 @@ class FileOps:
             self.files.note_edit(request, result, self._workspace.now())
         if result.did_edit is not None:
             self._client.events.publish(result.did_edit)
-        if result.sighting is not None:
-            self._count_when_shown(request, result.sighting, session)
+        if result.read_proof is not None:
+            self._count_when_shown(request, result.read_proof, session)
         return result
 
-    def _count_when_shown(self, request: EditRequest, sighting: Sighting, session: OpenSession) -> None:
+    def _count_when_shown(self, request: EditRequest, read_proof: ReadProof, session: OpenSession) -> None:
         """Count the lines that a refused edit is answered with as read, once the answer was sent.
 
         As with a notice (see NoticeBoard), an edit of the file that the session has requested before does not know of
@@ -290,9 +290,9 @@ class FileOps:
         def count() -> None:
             if session.is_closed or session.n_resets != n_resets:
                 return
-            if not self._in_flight.is_editing(request.session_id, sighting.path, freshness.paths_of):
-                stamp = sighting.stamp
-                self._note_sighting(sighting, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
+            if not self._in_flight.is_editing(request.session_id, read_proof.path, freshness.paths_of):
+                stamp = read_proof.stamp
+                self._note_read_proof(read_proof, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
 
         when_delivered(count)
 
@@ -377,14 +377,14 @@ class FileOps:
         """
         session, freshness, roots = self._sessions.get(session_id), self._workspace.freshness, self._read_roots
         n_resets = session.n_resets
-        look = partial(sightings_in, self._reader.fs, session_id, tuple(file_paths), output, roots)
-        sightings = await self._workers.run(CancelToken(), look)
+        look = partial(read_proofs_in, self._reader.fs, session_id, tuple(file_paths), output, roots)
+        read_proofs = await self._workers.run(CancelToken(), look)
         if session.is_closed or session.n_resets != n_resets:
             return
-        for sighting in sightings:
-            if not self._in_flight.is_editing(session_id, sighting.path, freshness.paths_of):
-                stamp = sighting.stamp
-                self._note_sighting(sighting, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
+        for read_proof in read_proofs:
+            if not self._in_flight.is_editing(session_id, read_proof.path, freshness.paths_of):
+                stamp = read_proof.stamp
+                self._note_read_proof(read_proof, stamp.size_bytes, stamp.mtime_ns / 1e9, checks_later=True)
 
     async def notices(
         self,

@@ -18,7 +18,7 @@ from fileops.core.text import detect_format, is_binary
 from fileops.model.changes import ChangeSetResult
 from fileops.model.digest import CHUNK_BYTES, Hasher
 from fileops.model.errors import FileMissing, FileOpsError, ModifiedExternally
-from fileops.model.files import Sighting, Text
+from fileops.model.files import ReadProof, Text
 from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import Conflict, EditResult, ReadResult, SessionFile, UndoneFile
@@ -207,7 +207,7 @@ def _seen_whole(fs: FileSystem, request: ReadRequest, path: str, token: CancelTo
         digest.update(second)
         digest.update_from(stream.read, token.check)
         stamp = stream.stamp
-        sighting = Sighting(
+        read_proof = ReadProof(
             session_id=request.session_id,
             given_path=request.file_path,
             path=path,
@@ -220,7 +220,7 @@ def _seen_whole(fs: FileSystem, request: ReadRequest, path: str, token: CancelTo
             is_whole=True,
         )
         return ReadResult(
-            output="", size_bytes=stamp.size_bytes, mtime_ns=stamp.mtime_ns, source=stream.source, sighting=sighting
+            output="", size_bytes=stamp.size_bytes, mtime_ns=stamp.mtime_ns, source=stream.source, read_proof=read_proof
         )
 
 

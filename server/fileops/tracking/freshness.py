@@ -12,7 +12,7 @@ from fileops.core.tracker import FreshnessMode, ReadRecord
 from fileops.model.digest import content_digest
 from fileops.model.edits import Relevance
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
-from fileops.model.files import Base, Committed, Sighting, Snapshot, Stamp
+from fileops.model.files import Base, Committed, ReadProof, Snapshot, Stamp
 from fileops.model.internal_errors import Stale
 from fileops.model.results import Conflict, TrackedFile
 from fileops.model.sessions import SessionName
@@ -93,31 +93,31 @@ class Freshness:
 
     # --- what sessions read and write ------------------------------------------------------------------------
 
-    def note_read(self, sighting: Sighting, *, checks_later: bool = False) -> None:
+    def note_read(self, read_proof: ReadProof, *, checks_later: bool = False) -> None:
         """Record a read. If the session was shown the whole content before, a part of the same does not change that.
 
         checks_later: do not wait for the disk here, but have the monitor look whether the file has changed since.
         """
-        session_id, path, digest = sighting.session_id, sighting.path, sighting.digest
-        is_whole = sighting.is_whole
+        session_id, path, digest = read_proof.session_id, read_proof.path, read_proof.digest
+        is_whole = read_proof.is_whole
         if not is_whole and digest is not None and (before := self._registry.record_of(session_id, path)) is not None:
             is_whole = before.is_known_whole and before.digest == digest
         record = ReadRecord(
-            given_path=sighting.given_path,
-            stamp=sighting.stamp,
-            taken_ns=sighting.taken_ns,
+            given_path=read_proof.given_path,
+            stamp=read_proof.stamp,
+            taken_ns=read_proof.taken_ns,
             read_ns=self._clock.time_ns(),
             digest=digest,
             is_known_whole=is_whole,
-            source=sighting.source,
-            version=sighting.version,
+            source=read_proof.source,
+            version=read_proof.version,
         )
-        known_stamp = self._registry.record_read(session_id, path, record, sighting.content)
+        known_stamp = self._registry.record_read(session_id, path, record, read_proof.content)
         if known_stamp is None and not checks_later:
             # It may have changed between its stamp and the beginning of its watch.
-            needs_check = bool(self._changed_paths(((path, sighting.stamp),)))
+            needs_check = bool(self._changed_paths(((path, read_proof.stamp),)))
         else:
-            needs_check = known_stamp is None or not same_stamp(known_stamp, sighting.stamp)  # others may be stale
+            needs_check = known_stamp is None or not same_stamp(known_stamp, read_proof.stamp)  # others may be stale
         if needs_check:
             self._monitors.hint(path)
 

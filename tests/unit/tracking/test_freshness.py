@@ -12,7 +12,7 @@ from fileops.fs.memory import MemoryFileSystem
 from fileops.model.digest import content_digest
 from fileops.model.errors import FileMissing, ModifiedExternally, NotRead
 from fileops.model.events import DidConflict
-from fileops.model.files import Sighting
+from fileops.model.files import ReadProof
 from fileops.model.internal_errors import Stale
 from fileops.model.sessions import SessionName
 from fileops.tracking.freshness import Freshness
@@ -20,7 +20,7 @@ from support.events import EventRecorder
 from support.session import AgentSession, WallClock
 
 NEVER_S = 3600.0
-sighting = partial(Sighting, given_path="/w/f", path="/w/f")
+read_proof = partial(ReadProof, given_path="/w/f", path="/w/f")
 
 
 @dataclass
@@ -323,7 +323,9 @@ def test_read_of_the_old_file_recorded_after_a_write_becomes_stale(world: Tracke
     with world.fs.open("/w/f") as stream:
         world.a.write("/w/f", b"two\n")
         stamp, taken_ns, digest = stream.stamp, stream.taken_ns, content_digest(stream.read(100))
-        world.freshness.note_read(sighting(session_id=SessionName("b"), stamp=stamp, taken_ns=taken_ns, digest=digest))
+        world.freshness.note_read(
+            read_proof(session_id=SessionName("b"), stamp=stamp, taken_ns=taken_ns, digest=digest)
+        )
     world.freshness.sweep()
     assert world.notices.stale() == [("b", "/w/f", "modified", "session:a")]
     assert state(world) == [("/w/f", "fresh", None)]
@@ -449,7 +451,7 @@ def test_buffer_equals_its_file_with_any_line_endings(world: TrackerWorld) -> No
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
     shown = b"one\ntwo\n"
-    seen = sighting(
+    seen = read_proof(
         session_id=SessionName("a"),
         stamp=on_disk.stamp,
         taken_ns=on_disk.taken_ns,
@@ -468,7 +470,7 @@ def test_partly_read_buffer_is_compared_by_its_stamp(world: TrackerWorld) -> Non
     """The stamp of a document without unsaved changes is its file's, in every version; typing gives it another."""
     on_disk = world.fs.read("/w/f")
     assert on_disk.stamp is not None
-    seen = sighting(
+    seen = read_proof(
         session_id=SessionName("a"),
         stamp=on_disk.stamp,
         taken_ns=on_disk.taken_ns,

@@ -11,7 +11,7 @@ from fileops.concurrency.cancellation import CancelToken, CommitGuard
 from fileops.core.tracker import ReadRecord
 from fileops.fs.memory import MemoryFileSystem
 from fileops.model.edits import Splice
-from fileops.model.files import Committed, Sighting, Stamp
+from fileops.model.files import Committed, ReadProof, Stamp
 from fileops.model.sessions import SessionName
 from fileops.tracking.freshness import Freshness
 from fileops.tracking.monitor import Checked, FileMonitor
@@ -100,7 +100,7 @@ def test_change_between_a_read_and_its_record_is_noticed_without_watch_and_sweep
     assert read.stamp is not None
     fs.put(FILE, b"two\n")
     freshness.note_read(
-        Sighting(
+        ReadProof(
             session_id=SessionName("a"),
             given_path=FILE,
             path=FILE,

@@ -1,7 +1,7 @@
 """The nearest place of an unmatched text as `details.nearest` has it: a hint for the caller, never applied."""
 
 from fileops.core.pausing import Check, unchecked
-from fileops.core.presentation.advice import line_diff
+from fileops.core.presentation.suggestion_texts import line_diff
 from fileops.core.suggestions.lines import LineTable
 from fileops.core.suggestions.places import MAX_OLD_CHARS, Place, places, without_surrogates
 from fileops.core.text import decode_part, to_lf

@@ -15,7 +15,7 @@ from fileops.core.legacy_text import require_encodable
 from fileops.core.matching.exact import EXACT, Step
 from fileops.core.pausing import Check
 from fileops.core.plan import resolve
-from fileops.core.presentation import advice as wording
+from fileops.core.presentation import suggestion_texts as wording
 from fileops.core.presentation.failures import failure_message
 from fileops.core.suggestions.lines import LineTable
 from fileops.core.suggestions.nearest import lines_of_text

@@ -6,7 +6,7 @@ from fileops.core import text
 from fileops.core.roots import Roots
 from fileops.core.windows.shell_view import view_of
 from fileops.model.errors import FileOpsError
-from fileops.model.files import Sighting, Snapshot
+from fileops.model.files import ReadProof, Snapshot
 from fileops.model.internal_errors import PathMoved
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
@@ -15,16 +15,16 @@ from fileops.service.paths import canonical_path
 MAX_BYTES = 1 << 20  # of a file that is compared with an output
 
 
-def sightings_in(
+def read_proofs_in(
     fs: FileSystem, session: SessionName, file_paths: Sequence[str], output: str, roots: Roots | None
-) -> list[Sighting]:
+) -> list[ReadProof]:
     """Return what the output verifiably has of the present files. fs: what the session may read; roots: where."""
-    return list(_sightings(fs, session, file_paths, output, roots))
+    return list(_read_proofs(fs, session, file_paths, output, roots))
 
 
-def _sightings(
+def _read_proofs(
     fs: FileSystem, session: SessionName, file_paths: Sequence[str], output: str, roots: Roots | None
-) -> Iterator[Sighting]:
+) -> Iterator[ReadProof]:
     for file_path in file_paths:
         try:
             path = canonical_path(fs, file_path, roots)
@@ -36,7 +36,7 @@ def _sightings(
             continue
         view = _view(snapshot, output)
         if view is not None and snapshot.stamp is not None:
-            yield Sighting(
+            yield ReadProof(
                 session_id=session,
                 given_path=file_path,
                 path=path,

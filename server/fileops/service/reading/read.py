@@ -24,7 +24,7 @@ from fileops.model.errors import (
     TooLarge,
     TooManyChars,
 )
-from fileops.model.files import Sighting, TextFormat
+from fileops.model.files import ReadProof, TextFormat
 from fileops.model.requests import ReadRequest
 from fileops.model.results import ReadResult, Window
 from fileops.model.settings import Settings, Texts
@@ -105,7 +105,7 @@ class ReadOperation(Struct, frozen=True):
         window, digest, content = self._window(stream, chunk, fmt, request, token)
         output = "" if request.raw else _output(window, self.settings.texts)
         _require_fits(output, request.max_output_bytes)
-        sighting = Sighting(
+        read_proof = ReadProof(
             session_id=request.session_id,
             given_path=request.file_path,
             path=canonical,
@@ -127,7 +127,7 @@ class ReadOperation(Struct, frozen=True):
             document_version=stream.version,
             encoding=stream.encoding,
             is_raw=request.raw,
-            sighting=sighting,
+            read_proof=read_proof,
         )
 
     def _read_image(
@@ -151,7 +151,7 @@ class ReadOperation(Struct, frozen=True):
         data = b"".join(pieces)
         picture = images.picture_of(data, file_type)
         token.check()
-        sighting = Sighting(
+        read_proof = ReadProof(
             session_id=request.session_id,
             given_path=request.file_path,
             path=canonical,
@@ -168,7 +168,7 @@ class ReadOperation(Struct, frozen=True):
             mtime_ns=stream.stamp.mtime_ns,
             source=stream.source,
             document_version=stream.version,
-            sighting=sighting,
+            read_proof=read_proof,
         )
 
     def _window(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fileops.core import splices as splicing
 from fileops.core.review.changes import changes_of
-from fileops.core.review.merge import Decided, Merged, Reopened, merge
+from fileops.core.review.decision_merge import Decided, Merged, Reopened, merge
 from fileops.core.whole_text import splices_to_text
 from fileops.model.edits import Plan
 from fileops.model.errors import NoMatch

@@ -26,7 +26,7 @@ from fileops.model.errors import (
     NoMatch,
     NotRead,
 )
-from fileops.model.files import Sighting, Snapshot, Text
+from fileops.model.files import ReadProof, Snapshot, Text
 from fileops.model.internal_errors import OutOfTime, PathMoved
 from fileops.model.requests import EditRequest
 from fileops.model.settings import Settings
@@ -45,36 +45,36 @@ MAX_SHOWN_CHARS = 4000
 MAX_SHOWN_CHARS_OF_CHANGED = 2400  # the notice of the change has up to 3,400 of the 6,000 characters
 
 
-class Advised(Struct, frozen=True, kw_only=True):
+class Suggested(Struct, frozen=True, kw_only=True):
     """What is added to an answer, and what it makes count once it was sent."""
 
     error: FileOpsError
     advice: Advice | None = None
-    sighting: Sighting | None = None
+    read_proof: ReadProof | None = None
     refused: RefusedPlace | None = None
 
 
-class Adviser(Struct, frozen=True, kw_only=True):
+class Suggester(Struct, frozen=True, kw_only=True):
     fs: FileSystem
     history: EditHistory
     settings: Settings
 
-    def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> Advised:
+    def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> Suggested:
         """Return the failure, with its nearest place, and what is added to its answer."""
         if request.content is not None or not isinstance(error, _ADVISED):
-            return Advised(error=error)
+            return Suggested(error=error)
         check = _cpu_limit()
         try:
             snapshot = self.fs.read(canonical_path(self.fs, request.file_path, roots))
             content = _text_of(snapshot)
             if content is None:
-                return Advised(error=error)
+                return Suggested(error=error)
             edits = request.given or request.edits
             if self.settings.hints == "off":
-                return Advised(error=_with_nearest(error, edits, content, check))
+                return Suggested(error=_with_nearest(error, edits, content, check))
             return self._advised(request, error, edits, snapshot, content, check)
         except (FileOpsError, PathMoved, OutOfTime):
-            return Advised(error=error)
+            return Suggested(error=error)
 
     def _advised(
         self,
@@ -84,7 +84,7 @@ class Adviser(Struct, frozen=True, kw_only=True):
         snapshot: Snapshot,
         content: Text,
         check: Check,
-    ) -> Advised:
+    ) -> Suggested:
         own: list[OwnEdit] | None = None
 
         def own_edits() -> Sequence[OwnEdit]:
@@ -97,10 +97,10 @@ class Adviser(Struct, frozen=True, kw_only=True):
         error = _with_nearest(error, edits, content, check)
         advice = Advice(suggestions=examined.suggestions, failures=examined.failures)
         if not isinstance(error, NotRead | ModifiedExternally):
-            return Advised(error=error, advice=advice)
+            return Suggested(error=error, advice=advice)
         refused = self._refused_place(snapshot, content, examined)
         to_read = None if refused is None else refused.lines
-        unshown = Advised(error=error, advice=replace(advice, to_read=to_read), refused=refused)
+        unshown = Suggested(error=error, advice=replace(advice, to_read=to_read), refused=refused)
         if not self.settings.shows_lines or request.dry_run or len(snapshot.data) > MAX_SHOWN_BYTES:
             return unshown
         room = MAX_SHOWN_CHARS if isinstance(error, NotRead) else MAX_SHOWN_CHARS_OF_CHANGED
@@ -108,10 +108,10 @@ class Adviser(Struct, frozen=True, kw_only=True):
         if shown is None or snapshot.stamp is None:
             return unshown
         suggestions = (*_seen_now(edits, examined), *advice.suggestions)
-        return Advised(
+        return Suggested(
             error=error,
             advice=replace(advice, shown=shown, suggestions=suggestions),
-            sighting=_sighting_of(request, snapshot),
+            read_proof=_read_proof_of(request, snapshot),
             refused=refused,
         )
 
@@ -210,9 +210,9 @@ def _seen_now(edits: Sequence[Edit], examined: Examination) -> list[Suggestion]:
     ]
 
 
-def _sighting_of(request: EditRequest, snapshot: Snapshot) -> Sighting:
+def _read_proof_of(request: EditRequest, snapshot: Snapshot) -> ReadProof:
     assert snapshot.stamp is not None
-    return Sighting(
+    return ReadProof(
         session_id=request.session_id,
         given_path=request.file_path,
         path=snapshot.path,
