@@ -368,6 +368,30 @@ async def test_history_on_a_full_disk_continues_and_is_reported(tmp_path: Path):
     assert file.read_text() == "one\n2\nthree\n"
 
 
+async def test_history_is_kept_again_after_its_record_could_not_be_made(tmp_path: Path):
+    """R-UNDO-7. The disk is full when the first edit would make the record."""
+    if sys.platform != "linux":
+        raise pytest.skip.Exception("limits of another process are Linux's")
+    file = tmp_path / "project" / "f.txt"
+    file.parent.mkdir()
+    file.write_text("one\ntwo\n")
+    env = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    options: Options = {"history": "persistent"}
+    async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
+        with client.events("window/showMessage") as events:
+            _, most = resource.prlimit(client.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(client.pid, resource.RLIMIT_FSIZE, (1000, most))
+            await applied(client, file, "one", "1", "a")
+            assert "cannot be kept" in (await events.next(timeout_s=20)).params["message"]
+            resource.prlimit(client.pid, resource.RLIMIT_FSIZE, (most, most))
+            kept = await applied(client, file, "two", "2", "a")
+            assert "lacks 1 edit" in (await events.next(timeout_s=20)).params["message"]
+        os.kill(client.pid, signal.SIGKILL)
+    async with FileOpsClient.start(root=file.parent, env=env, initialization_options=options) as client:
+        edits = (await client.request("fileops/history", {"session_id": "a"}))["edits"]
+        assert [edit["edit_id"] for edit in edits] == [kept]
+
+
 async def test_history_is_not_persistent_by_default(tmp_path: Path):
     file, state = tmp_path / "project" / "f.txt", tmp_path / "state"
     file.parent.mkdir()

@@ -111,11 +111,11 @@ def open_history(recorder: "Recorder | None", warn: Callable[[str], None]) -> "H
 
     if recorder is not None:
         return RecordedHistory(lambda: recorder.store, recorder.keep_edit, warn=warn)
-    return RecordedHistory(_Lazily(lambda: open_record(warn)), warn=warn)
+    return RecordedHistory(_Lazily(lambda: open_record(warn, is_tried_again=True)), warn=warn)
 
 
 class _Lazily:
-    """Opens a record when it is used first, on any thread."""
+    """Opens a record when it is used first, on any thread; if that fails, the next use tries again."""
 
     def __init__(self, open_it: "Callable[[], RecordStore]") -> None:
         self._open_it = open_it
@@ -129,8 +129,11 @@ class _Lazily:
             return self._store
 
 
-def open_record(warn: Callable[[str], None]) -> "RecordStore":
-    """Open the record. Blocks for the disk."""
+def open_record(warn: Callable[[str], None], *, is_tried_again: bool = False) -> "RecordStore":
+    """Open the record. Blocks for the disk.
+
+    If that cannot be done now, the record is in memory; with is_tried_again, it raises OSError or sqlite3.Error.
+    """
     import sqlite3
 
     from fileops.record.store import NewerRecord, RecordStore, default_folder, put_aside
@@ -146,5 +149,7 @@ def open_record(warn: Callable[[str], None]) -> "RecordStore":
             warn(f"The record of changes is damaged: {error}. It is now {aside}, and a new one begins.")
             return RecordStore(folder)
     except (OSError, sqlite3.Error, NewerRecord) as error:
+        if is_tried_again and not isinstance(error, NewerRecord):
+            raise
         warn(f"The record of changes in {folder} cannot be used: {error}. Changes are recorded in memory for now.")
         return RecordStore(None if isinstance(error, NewerRecord) else folder, is_usable=False)

@@ -29,9 +29,9 @@ KeepLater = Callable[[str, Callable[[], KeptEdit]], None]
 class RecordedHistory:
     """See ports.HistoryStore.
 
-    open_store: returns the record, and may block for a disk; called in worker threads. keep_later: hands an edit over
-    to the recorder, by its path and what makes the row; None if there is no recorder. `warn` gets sentences for the
-    client, in the thread that calls.
+    open_store: returns the record, or raises OSError or sqlite3.Error; may block for a disk, so it is called in worker
+    threads. keep_later: hands an edit over to the recorder, by its path and what makes the row; None if there is no
+    recorder. `warn` gets sentences for the client, in the thread that calls.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class RecordedHistory:
         loaded: list[AppliedEdit] = []
         try:
             rows = self._open_store().edits(time.time() - MAX_AGE_S)
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             self._warn(f"The history of edits cannot be read: {error}.")
             return []
         for row in rows:
@@ -62,7 +62,7 @@ class RecordedHistory:
     def content(self, digest: bytes) -> bytes | None:
         try:
             return self._open_store().content(digest)
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             log.warning("a content of the record cannot be read: %s", error)
             return None
 
@@ -74,7 +74,7 @@ class RecordedHistory:
         with self._lock:
             try:
                 self._write(edit, content)
-            except sqlite3.Error as error:
+            except (OSError, sqlite3.Error) as error:
                 self._n_missing += 1
                 sentence = _missing_sentence(error) if self._n_missing == 1 else ""
             else:
@@ -93,7 +93,7 @@ class RecordedHistory:
             link_undos(store, [edit])
 
 
-def _missing_sentence(error: sqlite3.Error) -> str:
+def _missing_sentence(error: OSError | sqlite3.Error) -> str:
     return (
         f"The history of edits cannot be kept: {error}. Edits are still made, and can be undone until this daemon "
         "ends, but not after it. A message follows when the history is kept again."
