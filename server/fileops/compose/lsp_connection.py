@@ -268,7 +268,12 @@ class LspConnection(ClientConnection):
         def paths_of(session_id: SessionName, file_path: str) -> tuple[str, ...]:
             return shared.workspace.freshness.paths_of(session_id, file_path) if self.is_editor else ()
 
-        view = EventView(names, self._folders if self.is_editor else tuple, is_open, paths_of)
+        def is_connected(session_id: SessionName) -> bool:
+            session = hub.sessions.get(session_id)
+            return session is None or session.is_connected
+
+        folders = self._folders if self.is_editor else tuple[str, ...]
+        view = EventView(names, folders, is_open, paths_of, is_connected)
         self._server.view_of_event = view.of
         hub.router.connect(self._name, context.events)
 

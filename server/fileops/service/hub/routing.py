@@ -35,7 +35,8 @@ class EventView:
     """One connection's view of the events: which it is sent, and under which names.
 
     folders: of an editor, as given and canonical; none of an agent. is_open: whether the editor has this path open.
-    paths_of: the canonical paths of what a session read under a name. Belongs to the event loop.
+    paths_of: the canonical paths of what a session read under a name. is_connected: whether a session has a connection.
+    Belongs to the event loop.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class EventView:
         folders: Callable[[], tuple[str, ...]],
         is_open: Callable[[str], bool],
         paths_of: Callable[[SessionName, str], Iterable[str]],
+        is_connected: Callable[[SessionName], bool],
     ) -> None:
         self._names = names
         self._folders = folders
         self._is_open = is_open
         self._paths_of = paths_of
+        self._is_connected = is_connected
 
     def of(self, event: Event) -> Event | None:
         """The event with the names that this connection knows; None if it is not sent."""
@@ -60,6 +63,8 @@ class EventView:
             isinstance(event, ApprovalModeChanged) or not self._concerns(event.session_id, event.file_path)
         ):
             return None
+        if isinstance(event, BecameStale) and not self._is_connected(event.session_id):
+            return None  # an agent that has left would not be refused
         local = replace(event, session_id=self._names.local(event.session_id))
         return (
             replace(local, source=self._names.local_source(local.source)) if isinstance(local, BecameStale) else local

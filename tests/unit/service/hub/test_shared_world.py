@@ -25,6 +25,24 @@ async def test_edit_of_an_mcp_host_makes_the_read_of_an_editor_stale(daemon: Sha
     assert file.read_text() == "one\n2\nthree\n"
 
 
+async def test_editor_is_not_told_what_is_stale_for_an_agent_that_has_left(daemon: SharedDaemon, file: Path) -> None:
+    """R-UI-7: it would not be refused, because it edits nothing any more."""
+    editor = await daemon.editor(file.parent)
+    leaving, staying = [await daemon.agent(file.parent, host=host, session="s") for host in ("left", "here")]
+    for agent in (leaving, staying):
+        await agent.read(file)
+    await leaving.hang_up()
+    async with asyncio.timeout(PATIENCE_S):
+        while any(
+            it["connected"] for it in (await editor.call("fileops/sessions"))["sessions"] if it["host"] == "left"
+        ):
+            pass
+    await editor.read(file)
+    assert code_of(await editor.edit(file, "two", "2")) is None
+    await editor.notification("fileops/didBecomeStale", lambda params: params["session_id"] == "here:s")
+    assert [params["session_id"] for params in editor.notified("fileops/didBecomeStale")] == ["here:s"]
+
+
 async def test_unnamed_sessions_are_separate(daemon: SharedDaemon, file: Path) -> None:
     first, second = await daemon.agent(file.parent), await daemon.agent(file.parent)
     await first.read(file)
