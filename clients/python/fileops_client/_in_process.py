@@ -63,10 +63,10 @@ async def launch(
 ) -> InProcessServer:
     """Raises: ServerMissing."""
     try:
-        from fileops.compose import embedded, embedding
+        from fileops.compose import embedded, own_parts
     except ImportError as error:
         raise ServerMissing(f"the package fileops-server cannot be imported: {error}. Install it.") from error
-    parts = embedding.OwnParts(
+    parts = own_parts.OwnParts(
         filesystem=filesystem,
         strategies=strategies or {},
         processors=processors or {},
