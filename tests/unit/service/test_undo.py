@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 
 import pytest
 
+from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.core.uris import uri_of
 from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Reject, SomeChanges
 from fileops.model.edits import LineRange
@@ -123,6 +124,15 @@ async def test_conflict_in_one_file_leaves_all_files_unchanged(bench: Workbench)
     bench.disk.put(PATH, b"one\n2b\nthree\n")
     conflict_of(await bench.undo(session_id="a"))
     assert (bench.on_disk(PATH), bench.on_disk("/w/g")) == (b"one\n2b\nthree\n", b"ALPHA\n")
+
+
+async def test_undo_in_a_file_that_others_made_very_long_is_refused_without_a_comparison(bench: Workbench):
+    edit_id = await bench.applied(PATH, "two", "2")
+    grown = b"one\n2\nthree\n" + b"grown by another program\n" * (MAX_COMPARED_BYTES // 25 + 1)
+    bench.disk.put(PATH, grown)
+    conflict = conflict_of(await bench.undo(edit_id))
+    assert "too long" in conflict.explanation
+    assert bench.on_disk(PATH) == grown
 
 
 # --- several files, all or none -----------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ from fileops.model.errors import UndoConflict
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
 
+# A comparison of longer contents would take seconds and hundreds of megabytes: 1.4 GB for a file that grew to 20 MB.
+MAX_COMPARED_BYTES = 8 << 20
 # More edits of others cost more than one comparison of contents, which takes as long as the steps of 100 edits.
 MAX_EDITS_FOR_ONE = 64
 
@@ -119,7 +121,7 @@ def _without_ours(
     first, stop = ours[0], ours[-1] + 1
     if steps and _is_worth_separating(len(ours), stop - start):
         base = texts.after(run.edits[start])
-        if base is not None:
+        if base is not None and _is_comparable(base, current):
             since = partial(splices_between, base, current, detect_format(base))
             undo = undo_of_ours(steps[start:stop][::-1], since, current)
             if undo is not None:
@@ -162,6 +164,8 @@ def _unmodified(run: Sequence[FileStep], current: bytes, texts: StepTexts) -> tu
         if len(run) > 1:
             return _in_halves(run, current, texts)
         raise _unknown(current)
+    if not _is_comparable(base, current):
+        raise _Conflict("it is too long now to be compared with what the edit left", current)
     splices = splicing.compose_all([_reverse(edit, texts, current) for edit in run])
     before = _checked(base, splices, run)
     rebased = rebase(splices, base, current)
@@ -205,6 +209,10 @@ def _in_halves(run: Sequence[FileStep], current: bytes, texts: StepTexts) -> tup
     between, newer = _unmodified(run[:middle], current, texts)
     content, older = _unmodified(run[middle:], between, texts)
     return content, splicing.compose(newer, older)
+
+
+def _is_comparable(base: bytes, current: bytes) -> bool:
+    return max(len(base), len(current)) <= MAX_COMPARED_BYTES
 
 
 def _reverse(edit: FileStep, texts: StepTexts, current: bytes | None) -> tuple[Splice, ...]:

@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 
 from fileops.core import text
 from fileops.core.merge.authorship import OwnedLines, owners_of_lines
-from fileops.model.errors import BinaryFile, FileMissing
+from fileops.core.merge.undo import MAX_COMPARED_BYTES
+from fileops.model.errors import BinaryFile, FileMissing, TooLarge
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry, LogQuery
 from fileops.model.rewind import BlamedLines
@@ -24,6 +25,8 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLine
         raise FileMissing
     if text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
         raise BinaryFile
+    if len(snapshot.data) > MAX_COMPARED_BYTES:
+        raise TooLarge(size_bytes=len(snapshot.data), max_kb=MAX_COMPARED_BYTES >> 10)
     entries, _ = store.entries(LogQuery(path=path), is_file=True)
     entries.reverse()
     known = {entry.entry_id: entry for entry in entries}
