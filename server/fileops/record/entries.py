@@ -5,6 +5,7 @@ Belongs to the recorder's thread. An entry of a file that an editor has open may
 """
 
 import math
+import time
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
@@ -170,7 +171,7 @@ class EntryWriter:
     def _relation(self, other: Entry, change: Observed) -> Relation | None:
         written = 0.0 if change.after is None else change.after.mtime_ns / 1e9
         after = _version(change.after, _content_kind(change.before, change.after))
-        return relation(other, after, began=change.began_at, read=change.time, written=written)
+        return relation(other, after, began=change.began_at, read=change.time, written=written, now=time.time())
 
     def _joined(self, entry: Entry, change: Observed, part: Part) -> Entry:
         """An entry with what this daemon knows of its author, beside what another daemon knows."""

@@ -40,12 +40,15 @@ _CLOCK_S = 0.01  # the stamp of a file has the time of the kernel's last tick
 Relation = Literal["same", "later", "before"]
 
 
-def relation(other: Entry, after: FileVersion | None, *, began: float, read: float, written: float) -> Relation | None:
+def relation(
+    other: Entry, after: FileVersion | None, *, began: float, read: float, written: float, now: float
+) -> Relation | None:
     """What the newest entry of a file, if another daemon made it, is to a change that this daemon observed.
 
     "same": it is that change. "later": it contains that change. "before": the change follows it. None: it has nothing
     to do with it. Args: after: what the change left; None where no file is. began, read: see attribution.Observation.
-    written: the time in the file's stamp, which may be any; 0 without one.
+    written: the time in the file's stamp, which may be any; 0 without one. now: an entry from later than that was made
+    before the clock was set back.
     """
     has_read_since = 0 < written <= other.time + _CLOCK_S
     if other.time < began - SAME_CHANGE_S and not has_read_since:
@@ -56,7 +59,7 @@ def relation(other: Entry, after: FileVersion | None, *, began: float, read: flo
         return "same"
     if not _is_known(other.after) or not _is_known(after):
         return None
-    return "later" if other.time >= read else "before"
+    return "later" if read <= other.time <= now else "before"
 
 
 def joined(by: By, evidence: Evidence, other_by: By, other_evidence: Evidence) -> tuple[By, Evidence]:

@@ -59,14 +59,14 @@ def test_newest_entry_of_another_daemon_is_related_to_an_observed_change(
     other_after: str | None, after: str | None, began: float, wanted: Relation | None
 ) -> None:
     read = AT - 0.1 if wanted == "later" else max(began, AT) + 0.1
-    found = relation(entry_of("old", other_after), version(after), began=began, read=read, written=0.0)
+    found = relation(entry_of("old", other_after), version(after), began=began, read=read, written=0.0, now=AT + 100)
     assert found == wanted
 
 
 def test_change_found_by_a_late_comparison_is_the_one_that_another_daemon_read() -> None:
     other, late = entry_of("old", "new"), AT + 60
-    assert relation(other, version("new"), began=late, read=late, written=AT - 0.05) == "same"
-    assert relation(other, version("new"), began=late, read=late, written=AT + 30) is None
+    assert relation(other, version("new"), began=late, read=late, written=AT - 0.05, now=AT + 100) == "same"
+    assert relation(other, version("new"), began=late, read=late, written=AT + 30, now=AT + 100) is None
 
 
 @pytest.mark.parametrize(
@@ -120,3 +120,12 @@ def test_own_edit_follows_an_edit_of_another_daemon_with_the_same_contents() -> 
     found, _ = store.entries(LogQuery())
     assert [entry.by for entry in found] == [AGENT, MAKE]
     store.close()
+
+
+def test_entry_from_before_the_clock_was_set_back_contains_no_later_change() -> None:
+    other = entry_of("old", "new")
+    found = [
+        relation(other, version("newer"), began=AT - 30, read=AT - 30, written=0.0, now=now)
+        for now in (AT - 29, AT + 1)
+    ]
+    assert found == ["before", "later"]
