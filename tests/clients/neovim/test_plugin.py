@@ -16,7 +16,7 @@ import pytest
 from clients.neovim.world import PLUGIN, REPOSITORY, Neovim, neovim
 from clients.places import editor, program
 
-WITHOUT_RECORD = ["approval", "ask", "command", "diff", "follow", "process", "unkept"]  # by a private daemon
+WITHOUT_RECORD = ["approval", "ask", "command", "diff", "follow", "unkept"]  # by a private daemon
 SPECS = sorted(path.name.removesuffix("_spec.lua") for path in (PLUGIN / "tests" / "spec").glob("*_spec.lua"))
 BROKEN_DAEMON = Path(__file__).parent / "broken_daemon.py"
 

@@ -141,6 +141,35 @@ t.it('a keep is taken back, also the one before', function()
   marked(buf, {})
 end)
 
+t.it('code actions of the daemon keep and undo the change at the cursor', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  ---@param line integer
+  ---@param begin string of the title
+  local function run(line, begin)
+    vim.api.nvim_win_set_cursor(0, { line, 0 })
+    local select, chosen = vim.ui.select, false
+    vim.ui.select = function(items, options, choose) -- luacheck: ignore 122
+      for _, item in ipairs(items) do
+        if vim.startswith(options.format_item(item), begin) then
+          chosen = true
+          return choose(item)
+        end
+      end
+    end
+    vim.lsp.buf.code_action()
+    t.wait(function() return chosen end, begin)
+    vim.ui.select = select -- luacheck: ignore 122
+  end
+  run(2, 'Keep')
+  marked(buf, { 6, 10 })
+  run(6, 'Undo')
+  marked(buf, { 9 })
+  t.eq(t.contents(path), (TEXT:gsub('two', 'TWO'):gsub('nine\n', '')))
+  vim.cmd('Fileops keep file')
+  marked(buf, {})
+end)
+
 t.it('what is hidden in a fold is shown by a key, and not decided', function()
   local path, _, buf = changed()
   marked(buf, { 2, 6, 10 })
