@@ -1,5 +1,5 @@
--- What agents did, prompt by prompt, and the ways back: one turn undone, or the files as they were before it, which
--- undoes all later turns of its agent too. The daemon plans it; only what was previewed is done.
+-- What agents did, prompt by prompt, and the ways back: one turn is undone, or all that its agent, or all agents, have
+-- done since it began. The daemon plans it; only what was previewed is done.
 local decision = require('fileops.unkept.decision')
 local messages = require('fileops.ui.messages')
 local protocol = require('fileops.client.protocol')
@@ -46,26 +46,32 @@ end
 
 ---@param turn fileops.wire.Turn
 local function choose_way(turn)
-  local only, since = { turn_id = turn.turn_id }, { since_turn = turn.turn_id }
-  local function preview(target, act)
-    decision.rewind(vim.tbl_extend('force', target, { dry_run = true }), 'the preview', act)
-  end
-  preview(only, function(of_turn)
-    preview(since, function(of_since)
-      local ways = {
-        { 'Undo this turn, ' .. size_of(of_turn), only, of_turn },
-        { ('Undo it and all later turns of %s, %s'):format(turn.label, size_of(of_since)), since, of_since },
-        { 'Leave them' },
-      }
-      vim.ui.select(ways, {
-        prompt = line_of(turn),
-        kind = 'fileops.restore',
-        format_item = function(way) return way[1] end,
-      }, function(way)
-        if way and way[2] then undo(way[2], way[3]) end
-      end)
+  local ways = {
+    { 'Undo this turn', { turn_id = turn.turn_id } },
+    { ('Undo it and all later turns of %s'):format(turn.label), { since_turn = turn.turn_id } },
+    { 'Undo it and all turns of all agents since', { all_since_turn = turn.turn_id } },
+  }
+  local previews = {} ---@type fileops.wire.RewindDetails[]
+  local function choose()
+    vim.ui.select({ 1, 2, 3, 4 }, {
+      prompt = line_of(turn),
+      kind = 'fileops.restore',
+      format_item = function(n)
+        return ways[n] and ('%s, %s'):format(ways[n][1], size_of(previews[n])) or 'Leave them'
+      end,
+    }, function(n)
+      if ways[n] then undo(ways[n][2], previews[n]) end
     end)
-  end)
+  end
+  local function preview()
+    local way = ways[#previews + 1]
+    if not way then return choose() end
+    decision.rewind(vim.tbl_extend('force', way[2], { dry_run = true }), 'the preview', function(details)
+      table.insert(previews, details)
+      preview()
+    end)
+  end
+  preview()
 end
 
 --- Choose a turn, the newest first, and how to undo it.
