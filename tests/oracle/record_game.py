@@ -157,8 +157,7 @@ class RecordGame:
             self.trace.append(f"{step.name}:{step.number}")
             dice = random.Random(step.number)
             if step.name == "restart":
-                self._end_faults()
-                await self._settled()
+                await self.restart(dice)
                 return steps[n + 1 :]
             can = self._has_descriptors or step.name in OPENS_NO_FILE
             did = can and await getattr(self, step.name)(dice)
@@ -493,6 +492,11 @@ class RecordGame:
     async def clock(self, dice: random.Random) -> None:
         self._clock_s += dice.choice((-3600.0, -30.0, -3.0, -1.0, 1.0, 3.0, 30.0))
         self._note(f"the clock is set by {self._clock_s} s in all")
+
+    async def restart(self, _dice: random.Random) -> None:
+        """The daemon is ended; the next one begins with the steps that are left."""
+        self._end_faults()
+        await self._settled()
 
     async def wait(self, dice: random.Random) -> None:
         await asyncio.sleep(dice.choice((0.03, 0.1, 0.3)))
