@@ -70,7 +70,9 @@ async def test_reason_of_what_is_dropped_reaches_the_model_with_the_rest(shared:
         call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three"), (20, "twenty")))
         await window.until("change 1 of 2")
         await window.press("R")
-        await window.until("Nothing is dropped")
+        await window.until("Reject the edit of a.py? A reason")
+        await window.press("a", "X", "Escape")  # of a reason that is given up, and no keys of the screen
+        await window.until("change 1 of 2")
         await window.press("n", "Space")
         await window.until("1 dropped")
         await window.press("R")

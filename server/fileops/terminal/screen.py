@@ -200,8 +200,8 @@ class ReviewApp(App[int]):
     def action_accept_rest(self) -> None:
         if (review := self._decidable()) is None:
             return
-        if self.board.is_whole(review):
-            self._say("Nothing is dropped: Space drops a change, r rejects all.")
+        if self.board.is_whole(review):  # what is typed now is a reason, and must not become keys
+            self.action_reject()
             return
         question = f"Accept {self._place(review)} without what is dropped? A reason, if you like:"
         acceptance = partial(self._acceptance, outcome="accept")
