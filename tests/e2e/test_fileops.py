@@ -52,6 +52,29 @@ async def test_read_returns_lines_and_details(client: FileOpsClient, file: Path)
     }  # fmt: skip
 
 
+# R-READ-4
+async def test_read_from_beyond_the_end_is_a_warning_and_counts_as_read(client: FileOpsClient, file: Path) -> None:
+    await client.start_session()
+    result = await client.call("read", file_path=str(file), offset=9)
+    assert (result["status"], result["error"]) == ("success", None)
+    assert "shorter than the provided offset (9). The file has 3 lines." in result["output"]
+    assert (await client.call("edit", file_path=str(file), **EDITED))["status"] == "success"
+
+
+# R-READ-5
+async def test_characters_are_counted_after_long_lines_are_cut_and_before_lines_are_left_out(
+    client: FileOpsClient, tmp_path: Path
+) -> None:
+    await client.start_session()
+    long, many = tmp_path / "long.txt", tmp_path / "many.txt"
+    long.write_text("x" * 100_000 + "\n")
+    many.write_text(("y" * 26 + "\n") * 2500)  # 67,500 characters, of which 2,000 lines would have 54,000
+    assert (await client.call("read", file_path=str(long)))["status"] == "success"
+    refused = await client.call("read", file_path=str(many))
+    assert refused["error"]["code"] == "too_many_chars"
+    assert "(67500 chars)" in refused["output"]
+
+
 async def test_read_is_notified(client: FileOpsClient, file: Path) -> None:
     await client.start_session()
     await client.call("read", file_path=str(file), session_id="s")

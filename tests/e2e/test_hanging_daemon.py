@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fileops.mcp.texts import INSTRUCTIONS
+from fileops.mcp.texts import instructions
 from support.daemon_process import Place, attached
 from support.mcp_client import mcp_client
 from support.patience import wait_until
@@ -37,8 +37,8 @@ def test_agent_is_served_privately_if_the_daemon_hangs(here: Place, file: Path) 
     here.start()
     pid = stop(here)
     with mcp_client(file.parent, env=here.env) as agent:
-        instructions = agent.begin()["instructions"]
-        assert instructions == f"{INSTRUCTIONS}\n{SILENT}{PRIVATE}"
+        told = agent.begin()["instructions"]
+        assert told == f"{instructions(has_undo=False)}\n{SILENT}{PRIVATE}"
         assert f"fileops-server: {SILENT}{PRIVATE}\n" in agent.stderr
         assert not agent.tool("Read", file_path=str(file)).get("isError")
         os.kill(pid, signal.SIGCONT)

@@ -139,6 +139,13 @@ def test_refusal_of_a_notebook_names_a_tool_that_the_host_has(tmp_path: Path, ho
     assert [text.partition(".")[0] for text in more] == ([] if has_tool else ["This host has no NotebookEdit"])
 
 
+@pytest.mark.parametrize("has_undo", [False, True])
+def test_instructions_say_whether_changes_by_commands_can_be_undone(tmp_path: Path, has_undo: bool) -> None:
+    with mcp_client(tmp_path, *(["--tools", "+undo"] if has_undo else [])) as client:
+        told = client.begin()["instructions"]
+    assert ("cannot be undone from here" in told, "Undo with `turn` reverts it" in told) == (not has_undo, has_undo)
+
+
 def test_disabled_notices_do_not_affect_the_refusal(tmp_path: Path) -> None:
     path, other = three_lines(tmp_path), three_lines(tmp_path, "b.txt")
     with mcp_client(tmp_path, "--notices", "off") as client:

@@ -104,6 +104,26 @@ def test_agent_makes_the_edits_that_its_reviewer_accepts(
         assert (project / "a.txt").read_text() == "one\n2\n3\n"
 
 
+def test_program_for_people_who_know_the_classes_runs(tmp_path: Path) -> None:
+    program = [sys.executable, str(EXAMPLES / "from_classes.py"), str(tmp_path)]
+    done = subprocess.run(program, capture_output=True, check=True, text=True, timeout=PATIENCE_S)
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if not line.startswith("file:")] == [
+        "Confirm Edit: create shop.py",
+        f"File created successfully at: {tmp_path}/shop.py",
+        "bread = 3", "cheese = 1",
+        "Confirm Edit: shop.py",
+        f"Applied 2 edits to {tmp_path}/shop.py:",
+        '1. Replaced "bread = 2" with "bread = 3"', '2. Replaced "cheese = 1" with "cheese = 0"',
+        "False no_match", "modified_externally",
+        "Confirm Edit: shop.py",
+        "True",
+    ]  # fmt: skip
+    events = [line for line in lines if line.startswith("file:")]
+    assert events == ["file:edited: shop.py"] * 2 + ["file:conflict: shop.py", "file:edited: shop.py"]
+    assert (tmp_path / "shop.py").read_text() == "bread = 4\ncheese = 0\ntea = 5\n"
+
+
 async def test_listener_prints_edits_and_stale_files(project: Path, environment: dict[str, str], socket: str) -> None:
     path = project / "a.txt"
     listener = await asyncio.create_subprocess_exec(

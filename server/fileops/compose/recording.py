@@ -1,6 +1,6 @@
 """The record of a shared daemon, as the composition root puts it together: the store, the recorder, its sources.
 
-Imports of the record are deferred: a private daemon records nothing.
+Imports of the record are deferred: a private daemon needs them with `history: "persistent"` only.
 """
 
 import threading

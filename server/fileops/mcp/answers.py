@@ -11,29 +11,29 @@ _CAPABILITIES: JsonObject = {"tools": {}}
 _SERVER_INFO: JsonObject = {"name": protocol.SERVER_NAME, "version": __version__}
 
 
-def initialized(wanted_version: str, notice: str | None) -> JsonObject:
+def initialized(wanted_version: str, notice: str | None, *, has_undo: bool) -> JsonObject:
     """Return the result of `initialize`, with which the legacy era begins. Args: notice: see McpServer."""
     return {
         "protocolVersion": protocol.negotiated_version(wanted_version),
         "capabilities": _CAPABILITIES,
         "serverInfo": _SERVER_INFO,
-        "instructions": _instructions(notice),
+        "instructions": _instructions(notice, has_undo=has_undo),
     }
 
 
-def discovered(notice: str | None) -> JsonObject:
+def discovered(notice: str | None, *, has_undo: bool) -> JsonObject:
     """Return the result of `server/discover`, in the modern era. Args: notice: see McpServer."""
     return {
         **CACHEABLE,
         "supportedVersions": [protocol.MODERN_VERSION, *reversed(protocol.LEGACY_VERSIONS)],
         "capabilities": _CAPABILITIES,
-        "instructions": _instructions(notice),
+        "instructions": _instructions(notice, has_undo=has_undo),
         "_meta": {protocol.SERVER_KEY: _SERVER_INFO},
     }
 
 
-def _instructions(notice: str | None) -> str:
-    return texts.INSTRUCTIONS if notice is None else f"{texts.INSTRUCTIONS}\n{notice}"
+def _instructions(notice: str | None, *, has_undo: bool) -> str:
+    return "\n".join(filter(None, (texts.instructions(has_undo=has_undo), notice)))
 
 
 def withdrawal(msg_id: str) -> dict[str, object]:

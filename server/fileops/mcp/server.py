@@ -169,13 +169,13 @@ class McpServer:
         host = None if checked.client_info is None else checked.client_info.name
         self.names.note_host(host)
         self._client = Peer(is_modern=False, capabilities=checked.capabilities, host=host)
-        return answers.initialized(checked.protocol_version, self._notice)
+        return answers.initialized(checked.protocol_version, self._notice, has_undo="Undo" in self._tools)
 
     def _modern_answer(self, method: str) -> JsonObject:
         if method == protocol.TOOLS_LIST:
             return {**answers.CACHEABLE, "tools": self._tool_list()}
         if method == protocol.DISCOVER:
-            return answers.discovered(self._notice)
+            return answers.discovered(self._notice, has_undo="Undo" in self._tools)
         raise RequestRefused(errors.method_not_found(method))
 
     def _tool_list(self) -> list[JsonObject]:

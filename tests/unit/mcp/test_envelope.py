@@ -16,7 +16,7 @@ from fileops.mcp.elicitation import McpApprover
 from fileops.mcp.host_sessions import HostSessions
 from fileops.mcp.options import McpOptions
 from fileops.mcp.server import McpServer
-from fileops.mcp.texts import INSTRUCTIONS
+from fileops.mcp.texts import instructions
 from fileops.model.files import Committed, Snapshot
 from fileops.service.fileops import FileOps
 from support.in_process import asker_of_host, service_over
@@ -108,13 +108,15 @@ async def test_initialize_agrees_on_a_version(wanted: str, given: str) -> None:
         assert result["protocolVersion"] == given
         assert result["capabilities"] == {"tools": {}}
         assert result["serverInfo"]["name"] == "fileops-server"
-        assert result["instructions"] == INSTRUCTIONS
+        assert result["instructions"] == instructions(has_undo=False)
 
 
 def test_instructions_are_short_and_begin_with_the_tools() -> None:
     """Hosts put them into every conversation, and cut long ones."""
-    assert len(INSTRUCTIONS) <= 800
-    assert INSTRUCTIONS.startswith("Read, Edit and MultiEdit for the files of this workspace: use them instead of ")
+    for has_undo in (False, True):
+        text = instructions(has_undo=has_undo)
+        assert len(text) <= 800
+        assert text.startswith("Read, Edit and MultiEdit for the files of this workspace: use them instead of ")
 
 
 MODERN = {"_meta": modern_meta()}

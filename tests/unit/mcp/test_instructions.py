@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fileops.mcp.texts import INSTRUCTIONS
+from fileops.mcp.texts import instructions
 from fileops_client import FileOpsClient
 
 
@@ -12,5 +12,5 @@ async def test_instructions_name_the_mark_that_a_read_shows_after_the_line_numbe
         shown = (await client.read(tmp_path / "a.txt")).output
     mark = shown[len("     1")]
     assert shown.startswith(f"     1{mark}\tbread\n")
-    assert f"after the line number and its arrow ({mark})" in INSTRUCTIONS
-    assert " tab" not in INSTRUCTIONS
+    assert f"after the line number and its arrow ({mark})" in instructions(has_undo=False)
+    assert " tab" not in instructions(has_undo=False)
