@@ -155,7 +155,11 @@ def _in_the_first_request(here: Place, file: Path, stack: contextlib.ExitStack) 
 def _in_an_approval(here: Place, file: Path, stack: contextlib.ExitStack) -> list[RawClient]:
     here.start()
     editor = stack.enter_context(attached(here, "--shared"))
-    editor.initialize({"experimental": {"fileops": {"confirm_edit": True}}}, rootUri=file.parent.as_uri())
+    editor.initialize(
+        {"experimental": {"fileops": {"confirm_edit": True}}},
+        rootUri=file.parent.as_uri(),
+        initializationOptions={"ask": "each_edit"},
+    )
     agent = stack.enter_context(attached(here, "attach"))
     agent.initialize(rootUri=file.parent.as_uri())
     agent.read(file)
