@@ -100,7 +100,7 @@ export function commandSuite(): void {
         assert.deepEqual([row!.decorations?.tooltip, row!.contextValue], ['Run echo $(date) …', 'command']);
         assert.match(insides.status.text, /1 to review/);
         const [always] = lenses;
-        await vscode.commands.executeCommand('fileops.nextFile');
+        await insides.reviews.show(review, true);
         await until(() => insides.reviews.current === review, 'it has the keyboard');
         await vscode.commands.executeCommand(always!.command!.command);
         assert.equal((await done).status, 'success');
