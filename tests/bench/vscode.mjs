@@ -31,7 +31,7 @@ async function measured(vsix, out) {
   workbench = await openWorkbench(name, {
     out, env: { MEASURED_JSON: report, FILEOPS_PAGE: `http://127.0.0.1:${server.address().port}` },
     testDriver: { extension: path.join(unpacked, 'extension'), tests: path.join(EXTENSION, 'dist-test/measure') },
-    settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.agentsApproval': 'default',
+    settings: { 'fileops.interpreter': process.env.FILEOPS_PYTHON, 'files.autoSave': 'off', 'fileops.ask': 'each_edit',
       'editor.wordBasedSuggestions': 'off' }, // they differ between the files, and a line end would take one
   });
   session = await workbench.page.context().newCDPSession(workbench.page);
