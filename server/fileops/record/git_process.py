@@ -38,7 +38,7 @@ class GitFailed(Exception):
     """git could not be asked, or what it keeps not be read."""
 
 
-class Answer:
+class GitAnswer:
     """What a git process writes, read with a deadline."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", deadline_s: float) -> None:
@@ -106,7 +106,7 @@ def ask(root: str, *arguments: str, stdin: bytes = b"", deadline_s: float | None
 
 
 @contextlib.contextmanager
-def answering(root: str, *arguments: str, stdin: bytes = b"", deadline_s: float | None = None) -> Generator[Answer]:
+def answering(root: str, *arguments: str, stdin: bytes = b"", deadline_s: float | None = None) -> Generator[GitAnswer]:
     """Start git in a work tree; it is ended with the block. Raises: GitFailed."""
     program = find_program("git", outside=(root,))
     if program is None:
@@ -127,7 +127,7 @@ def answering(root: str, *arguments: str, stdin: bytes = b"", deadline_s: float 
         stack.enter_context(process)
         stack.callback(process.kill)
         _limit_memory(process.pid)
-        yield Answer(process, DEADLINE_S if deadline_s is None else deadline_s)
+        yield GitAnswer(process, DEADLINE_S if deadline_s is None else deadline_s)
 
 
 def _limit_memory(pid: int) -> None:
