@@ -45,10 +45,8 @@ const namedInText = name => page.evaluate(wanted => [...document.querySelectorAl
 
 async function write(agent, basename, ...edits) {
   await agent.call('Read', basename);
-  for (const [old_string, new_string] of edits) {
-    const { text, isError } = await agent.call('Edit', basename, { old_string, new_string });
-    assert.ok(!isError, text);
-  }
+  const { text, isError } = await agent.call('MultiEdit', basename, { edits: edits.map(([old_string, new_string]) => ({ old_string, new_string })) });
+  assert.ok(!isError, text);
 }
 
 const clear = () => palette('Notifications: Clear All Notifications');

@@ -29,10 +29,12 @@ const file = path.join(workspace, 'one.txt');
 const disk = () => fs.readFileSync(file, 'utf8');
 let agent;
 
-/** As the arrow in the margin, which is shown for the change with the cursor. */
+/** By the arrow in the margin that is nearest to the change. */
 async function leaveOut(old, proposed) {
-  await proposal(page, proposed).click();
-  await page.locator('.monaco-diff-editor .gutter .actions-container a[aria-label^="Revert"], .monaco-diff-editor a[aria-label^="Revert"]').first().click();
+  const { y } = await proposal(page, proposed).boundingBox();
+  const arrows = await page.locator('.monaco-diff-editor a[aria-label^="Revert"]').all();
+  const distances = await Promise.all(arrows.map(async arrow => Math.abs((await arrow.boundingBox()).y - y)));
+  await arrows[distances.indexOf(Math.min(...distances))].click();
   await proposal(page, old).waitFor();
 }
 
