@@ -1,0 +1,1 @@
+"""Which problems an edit introduced and which it resolved."""

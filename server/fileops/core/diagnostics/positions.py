@@ -1,0 +1,54 @@
+"""Positions of LSP as offsets in a text, and offsets as lines and columns of a read.
+
+LSP's lines end at LF, CRLF and CR, those of a read at LF only. So problems are kept as offsets in characters.
+"""
+
+import re
+from bisect import bisect_right
+
+from fileops.model.documents import PositionEncoding
+
+_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+class Positions:
+    """The lines of one text. A position beyond the end of a line, or of the text, means that end."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._is_ascii = text.isascii()
+        self._starts: list[int] | None = None  # of LSP's lines
+        self._ends: list[int] = []
+        self._read_starts: list[int] | None = None  # of a read's lines
+
+    def offset(self, line: int, character: int, encoding: PositionEncoding) -> int:
+        """Return the offset of a position of LSP, whose character is in units of the encoding."""
+        if self._starts is None:
+            breaks = list(_BREAK.finditer(self._text))
+            self._starts = [0, *(found.end() for found in breaks)]
+            self._ends = [*(found.start() for found in breaks), len(self._text)]
+        if line < 0:
+            return 0
+        if line >= len(self._starts):
+            return len(self._text)
+        start, end = self._starts[line], self._ends[line]
+        if self._is_ascii or encoding == "utf-32":
+            return min(start + max(character, 0), end)
+        at, n_units = start, 0
+        while at < end and n_units < character:
+            n_units += _n_units(self._text[at], encoding)
+            at += 1
+        return at
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Return both 1-based: the line as a read numbers it, the column in characters."""
+        if self._read_starts is None:
+            self._read_starts = [0, *(found.end() for found in re.finditer("\n", self._text))]
+        line = bisect_right(self._read_starts, offset)
+        return line, offset - self._read_starts[line - 1] + 1
+
+
+def _n_units(char: str, encoding: PositionEncoding) -> int:
+    if encoding == "utf-16":
+        return 1 if ord(char) < 0x10000 else 2
+    return len(char.encode("utf-8", "surrogatepass"))
