@@ -47,8 +47,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "watch": {"model", "ports"},
     "tracking": {"model", "ports", "core"},
     "history": {"model", "ports", "core"},
+    "languages": {"model", "core"},
     "record": {"model", "ports", "core", "platform"},
-    "wire": {"model", "core.presentation", "core.matching", "core.globs", "core.legacy_text", "rpc.decode"},
+    "wire": {
+        "model", "core.presentation", "core.matching", "core.globs", "core.legacy_text", "core.roots", "rpc.decode",
+    },
     "service": {
         "model", "ports", "core", "concurrency", "tracking", "history", "record", "telemetry", "platform.memory",
     },
@@ -69,9 +72,15 @@ MAY_IMPORT: dict[str, set[str]] = {
 COMPOSITION = {"compose", "cli", "__main__"}
 # The only places that may name a library.
 ONLY_IN = {
-    "pygls": ("fileops/lsp/",),
-    "lsprotocol": ("fileops/lsp/", "fileops/schema/messages.py"),
-    "cattrs": ("fileops/lsp/",),
+    "pygls": (
+        "fileops/lsp/",
+        "fileops/languages/",
+    ),
+    "lsprotocol": ("fileops/lsp/", "fileops/languages/", "fileops/schema/messages.py"),
+    "cattrs": (
+        "fileops/lsp/",
+        "fileops/languages/",
+    ),
     "watchdog": ("fileops/watch/",),
     "rich": ("fileops/demo/", "fileops/terminal/"),
     "textual": ("fileops/terminal/screen.py", "fileops/terminal/widgets.py"),

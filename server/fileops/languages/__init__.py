@@ -1,0 +1,1 @@
+"""Language servers that the daemon starts, and what they say about edits."""

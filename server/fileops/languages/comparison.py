@@ -1,0 +1,130 @@
+"""Compares the problems before and after a commit, as language servers find them.
+
+Each language server is given the texts before the commit, then those after it. So what others changed in between, and
+what the session had read, does not matter. Belongs to the event loop of `languages/service.py`.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from lsprotocol.types import FileChangeType
+
+from fileops.core.diagnostics.report import Compared, Edits, compared_change, compared_text, settled, text_of, unsettled
+from fileops.languages.connection import ServerEnded
+from fileops.languages.language_server import LanguageServer
+from fileops.languages.pool import LanguageServerPool, Place, checks, places_of
+from fileops.model.diagnostics import DiagnosticsReport, FileChange, LanguageServerSetting, Problem
+
+GIVE_UP_S = 30.0  # for the problems of one text
+OTHER_FILES_S = 2.0  # for files that were not edited, after those that were
+MAX_FILE_BYTES = 1 << 20
+
+
+class Comparison(Edits, frozen=True, kw_only=True):
+    """Edits whose problems are to be compared.
+
+    folders: workspace folders of the client. may_know: whether the session has read this file, and may read it.
+    """
+
+    folders: tuple[str, ...]
+    settings: tuple[LanguageServerSetting, ...]
+    may_know: Callable[[str], bool]
+
+    def places(self) -> list[Place]:
+        """Return the language servers that check one of the edited files."""
+        found = {
+            (place.setting.name, place.root): place
+            for change in self.changes
+            for place in places_of(change.path_after, self.folders, self.settings)
+        }
+        return list(found.values())
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of these language servers."""
+        return tuple(dict.fromkeys(place.setting.name for place in self.places()))
+
+
+class _Found(Compared, frozen=True, kw_only=True):
+    source: str
+
+
+async def compare(pool: LanguageServerPool, comparison: Comparison) -> DiagnosticsReport:
+    """Ask all language servers that check the files. If some of them fail, the others make the report."""
+    sizes = [len(data) for change in comparison.changes for data in (change.before, change.after) if data is not None]
+    if max(sizes, default=0) > MAX_FILE_BYTES:
+        return unsettled(comparison, "unavailable", comparison.sources, "a file has more than 1 MB")
+    answers = await asyncio.gather(*(_asked(pool, place, comparison) for place in comparison.places()))
+    found = [answer for answer in answers if isinstance(answer, _Found)]
+    if not found:
+        reason = "; ".join(answer for answer in answers if isinstance(answer, str))
+        return unsettled(comparison, "unavailable", comparison.sources, reason)
+    return settled(comparison, tuple(answer.source for answer in found), sum(found, Compared()))
+
+
+async def _asked(pool: LanguageServerPool, place: Place, comparison: Comparison) -> _Found | str:
+    """Return what one server found, or a clause that says why it found nothing."""
+    name = place.setting.name
+    try:
+        async with pool.server(place) as server:
+            found = await _found(server, comparison)
+    except ServerEnded as fault:
+        return f"{name}: {fault}"
+    except TimeoutError:
+        return f"{name} did not answer within {GIVE_UP_S:g} s"
+    return _Found(found.introduced, found.resolved, source=name)
+
+
+async def _found(server: LanguageServer, comparison: Comparison) -> Compared:
+    """Raises: ServerEnded, TimeoutError."""
+    changes = [change for change in comparison.changes if checks(server.setting, change.path_after)]
+    edited = {path for change in changes for path in (change.path, change.path_after)}
+    _close_overwritten(server, edited)
+    # All texts before first, then all texts after: a problem in one file may depend on another one of the set.
+    for change in changes:
+        if change.before is not None:
+            server.send_text(change.path, text_of(change.before))
+    before: dict[str, tuple[Problem, ...]] = {}
+    for change in changes:
+        if change.before is not None:
+            before[change.path] = await server.problems(change.path, text_of(change.before), GIVE_UP_S)
+    others = {path: server.known_problems(path) for path in server.open_paths() if path not in edited}
+    _send_after(server, changes)
+    found = Compared()
+    for change in changes:
+        if change.after is not None:
+            after = await server.problems(change.path_after, text_of(change.after), GIVE_UP_S)
+            server.note_saved(change.path_after)
+            found += compared_change(change, before.get(change.path, ()), after)
+    with suppress(TimeoutError):  # what they say later is not promised
+        async with asyncio.timeout(OTHER_FILES_S):
+            for path, known in others.items():
+                if known is not None and comparison.may_know(path):
+                    now = await server.refreshed_problems(path, OTHER_FILES_S)
+                    found += compared_text(path, server.text_of(path) or "", known, known if now is None else now)
+    return found
+
+
+def _close_overwritten(server: LanguageServer, edited: set[str]) -> None:
+    """Close files that others have written since, so that the server reads the disk."""
+    overwritten = [path for path in server.open_paths() if path not in edited and server.is_overwritten(path)]
+    for path in overwritten:
+        server.close(path)
+    if overwritten:
+        server.note_files_changed([(path, FileChangeType.Changed) for path in overwritten])
+
+
+def _send_after(server: LanguageServer, changes: Sequence[FileChange]) -> None:
+    events: list[tuple[str, FileChangeType]] = []
+    for change in changes:
+        if change.after is None or change.new_path is not None:
+            server.close(change.path)
+            events.append((change.path, FileChangeType.Deleted))
+        if change.after is not None and (change.before is None or change.new_path is not None):
+            events.append((change.path_after, FileChangeType.Created))
+    if events:
+        server.note_files_changed(events)
+    for change in changes:
+        if change.after is not None:
+            server.send_text(change.path_after, text_of(change.after))

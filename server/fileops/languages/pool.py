@@ -1,0 +1,174 @@
+"""The language servers of a daemon: one for each setting and folder, shared by all clients, started when needed.
+
+Belongs to the event loop of `languages/service.py`.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Literal, NamedTuple
+
+import msgspec
+from lsprotocol.types import FileChangeType
+
+from fileops.core.globs import Glob
+from fileops.core.roots import is_inside
+from fileops.languages.connection import ServerEnded
+from fileops.languages.language_server import LanguageServer
+from fileops.model.diagnostics import LanguageServerSetting, LanguageServerStatus, Problem
+
+log = logging.getLogger(__name__)
+
+MAX_SERVERS = 4  # one may need 200 to 600 MB
+IDLE_S = 600.0
+CRASH_WINDOW_S = 600.0
+RESTARTS_AFTER_S = (0.0, 1.0, 5.0)  # after no, one and two ends within the window; no more after three
+MAX_FILES_AT_ONCE = 1_000  # changed on the disk; after more of them a server starts anew
+
+
+class Place(NamedTuple):
+    """A language server to ask: its setting, and the workspace folder that it serves."""
+
+    setting: LanguageServerSetting
+    root: str
+
+
+def places_of(path: str, folders: Iterable[str], settings: Iterable[LanguageServerSetting]) -> list[Place]:
+    """Return the language servers that check a file, in the innermost of the folders that contain it."""
+    root = max((folder for folder in folders if is_inside(folder, path)), key=len, default=None)
+    if root is None:
+        return []
+    return [Place(setting, root) for setting in settings if checks(setting, path)]
+
+
+def checks(setting: LanguageServerSetting, path: str) -> bool:
+    """Return whether a language server checks this file."""
+    return any(Glob(glob).fullmatch(path) for glob in setting.globs)
+
+
+class LanguageServerPool:
+    """on_correction: see LanguageServer."""
+
+    def __init__(
+        self, on_correction: Callable[[LanguageServer, str, tuple[Problem, ...], tuple[Problem, ...]], None]
+    ) -> None:
+        self._on_correction = on_correction
+        self._servers: dict[bytes, LanguageServer] = {}
+        self._starts: defaultdict[bytes, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._ends: defaultdict[bytes, list[float]] = defaultdict(list)  # of servers that ended by themselves
+        self._n_users: defaultdict[bytes, int] = defaultdict(int)
+
+    @asynccontextmanager
+    async def server(self, place: Place) -> AsyncGenerator[LanguageServer]:
+        """Yield a running server, which is not ended as idle meanwhile. Raises: ServerEnded."""
+        key = _key(place)
+        self._n_users[key] += 1
+        try:
+            async with self._starts[key]:
+                server = self._servers.get(key)
+                if server is None or not server.is_alive:
+                    server = await self._started(key, place)
+            yield server
+        finally:
+            self._n_users[key] -= 1
+
+    async def _started(self, key: bytes, place: Place) -> LanguageServer:
+        now = time.monotonic()
+        ends = self._ends[key] = [at for at in self._ends[key] if now - at < CRASH_WINDOW_S]
+        if len(ends) >= len(RESTARTS_AFTER_S):
+            raise ServerEnded(f"it ended {len(ends)} times and is not started again for now")
+        await asyncio.sleep(RESTARTS_AFTER_S[len(ends)])
+        await self._make_room(key)
+        server = LanguageServer(
+            place.setting, place.root, lambda reason: self._note_end(key, reason), self._on_correction
+        )
+        self._servers[key] = server
+        try:
+            await server.start()
+        except ServerEnded:
+            if server.is_alive and server.pid is not None:  # it was started and does not initialize
+                self._ends[key].append(time.monotonic())
+            await server.stop()
+            raise
+        return server
+
+    def _note_end(self, key: bytes, reason: str) -> None:
+        server = self._servers[key]
+        log.warning("the language server %s in %s: %s", server.setting.name, server.root, reason)
+        self._ends[key].append(time.monotonic())
+
+    async def _make_room(self, wanted: bytes) -> None:
+        """Raises: ServerEnded."""
+        running = [key for key, server in self._servers.items() if server.is_alive and key != wanted]
+        if len(running) < MAX_SERVERS:
+            return
+        idle = [key for key in running if not self._n_users[key]]
+        if not idle:
+            raise ServerEnded(f"it is not started: {MAX_SERVERS} language servers are in use")
+        await self._servers.pop(min(idle, key=lambda key: self._servers[key].used_at)).stop()
+
+    async def end_idle(self) -> None:
+        """End the servers that were not used for long."""
+        now = time.monotonic()
+        for key, server in list(self._servers.items()):
+            if not self._n_users[key] and (not server.is_alive or now - server.used_at > IDLE_S):
+                del self._servers[key]
+                await server.stop()
+
+    async def note_files_changed(self, changes: Sequence[tuple[str, FileChangeType]]) -> None:
+        """Files were changed by others: tell the servers of their folders, which close those that they have open."""
+        for key, server in list(self._servers.items()):
+            own = [(path, kind) for path, kind in changes if is_inside(server.root, path)]
+            if len(own) > MAX_FILES_AT_ONCE:
+                del self._servers[key]
+                await server.stop()
+            elif own:
+                for path, _ in own:
+                    server.close(path)
+                server.note_files_changed(own)
+
+    def describe(self) -> list[LanguageServerStatus]:
+        """Return the servers that were started, for people."""
+        return [_status_of(server, n_ends=len(self._ends[key])) for key, server in self._servers.items()]
+
+    async def close(self) -> None:
+        """End all servers."""
+        servers = list(self._servers.values())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(3):
+                await asyncio.gather(*(server.stop() for server in servers), return_exceptions=True)
+        for server in servers:
+            server.kill()
+
+
+def _status_of(server: LanguageServer, *, n_ends: int) -> LanguageServerStatus:
+    state: Literal["starting", "running", "ended"] = "ended"
+    if server.is_alive:
+        state = "starting" if server.start_s is None else "running"
+    pid = server.pid if server.is_alive else None
+    return LanguageServerStatus(
+        name=server.setting.name,
+        root=server.root,
+        state=state,
+        pid=pid,
+        n_ends=n_ends,
+        start_s=server.start_s,
+        memory_bytes=None if pid is None else _resident_bytes(pid),
+    )
+
+
+def _resident_bytes(pid: int) -> int | None:
+    """Return the memory of a process by proc(5); None where the system does not say it."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def _key(place: Place) -> bytes:
+    return msgspec.json.encode([place.root, place.setting])

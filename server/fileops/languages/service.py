@@ -1,0 +1,250 @@
+"""Asks the language servers about commits, in a thread of its own, so that nothing else waits for their answers.
+
+The public methods may be called in any thread, and none of them blocks.
+"""
+
+import asyncio
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from lsprotocol.types import FileChangeType
+from msgspec.structs import replace
+
+from fileops.core.diagnostics.report import Edits, compared_text, settled, text_of, unsettled
+from fileops.core.splices import compose
+from fileops.languages.comparison import GIVE_UP_S, MAX_FILE_BYTES, Comparison, compare
+from fileops.languages.connection import ServerEnded
+from fileops.languages.language_server import LanguageServer
+from fileops.languages.pool import LanguageServerPool, Place, places_of
+from fileops.model.diagnostics import (
+    DiagnosticsReport,
+    FileChange,
+    LanguageServerSetting,
+    LanguageServerStatus,
+    Problem,
+)
+from fileops.model.sessions import SessionName
+
+log = logging.getLogger(__name__)
+
+END_IDLE_EVERY_S = 30.0
+CLOSE_S = 5.0
+MAX_REPORTED = 200  # files whose last report can still be corrected
+
+
+class _Job:
+    """A comparison that waits or runs, and who waits for it."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self.report: Future[DiagnosticsReport] = Future()
+
+
+class LanguageServers:
+    """on_correction: called in their thread, with a session and what corrects an earlier report of it."""
+
+    def __init__(self, on_correction: Callable[[SessionName, DiagnosticsReport], None]) -> None:
+        self._report_correction = on_correction
+        self._lock = threading.Lock()  # of the next three
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # of the thread
+        self._is_closed = False
+        # The rest belongs to the loop.
+        self._pool = LanguageServerPool(self._corrected)
+        self._queues: dict[str, deque[_Job]] = {}  # by folder; the first job of each is running
+        self._reported: OrderedDict[str, Comparison] = OrderedDict()  # by file
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- any thread ----------------------------------------------------------------------------------------------
+
+    def prepare(
+        self,
+        path: str,
+        folders: Sequence[str],
+        settings: Sequence[LanguageServerSetting],
+        read: Callable[[], bytes | None],
+    ) -> None:
+        """A session has read the file: start its language servers, and have its problems known before an edit.
+
+        Args: read: returns the content, None if there is none; called in a thread.
+        """
+        if places := places_of(path, folders, settings):
+            for place in places:
+                self._run(partial(self._prepare, place, path, read))
+
+    def compare(
+        self,
+        edits: Edits,
+        folders: Sequence[str],
+        settings: Sequence[LanguageServerSetting],
+        may_know: Callable[[str], bool],
+    ) -> "Future[DiagnosticsReport] | None":
+        """Compare the problems before and after a commit; None if no language server checks its files.
+
+        The calls for one file come in the order of its commits. The future never fails. If it is `pending`, a later
+        edit of the same file goes on from this one, and its report will be that of both.
+        Args: may_know: whether the session has read this file, and may read it.
+        """
+        job = _Job(
+            Comparison(
+                changes=edits.changes,
+                edit_ids=edits.edit_ids,
+                session_id=edits.session_id,
+                severity=edits.severity,
+                folders=tuple(folders),
+                settings=tuple(settings),
+                may_know=may_know,
+            )
+        )
+        if not job.comparison.places() or not self._run(partial(self._enqueue, job)):
+            return None
+        return job.report
+
+    def note_written(self, changes: Sequence[FileChange]) -> None:
+        """Others have written files."""
+        events: list[tuple[str, FileChangeType]] = []
+        for change in changes:
+            if change.new_path is not None:
+                events += [(change.path, FileChangeType.Deleted), (change.new_path, FileChangeType.Created)]
+            elif change.after is None:
+                events.append((change.path, FileChangeType.Deleted))
+            else:
+                kind = FileChangeType.Created if change.before is None else FileChangeType.Changed
+                events.append((change.path, kind))
+        if self._thread is not None:
+            self._run(partial(self._pool.note_files_changed, events))
+
+    def describe(self) -> "Future[list[LanguageServerStatus]]":
+        """Return the language servers that were started."""
+        described: Future[list[LanguageServerStatus]] = Future()
+
+        async def describe() -> None:
+            described.set_result(self._pool.describe())
+
+        if self._thread is None or not self._run(describe):
+            described.set_result([])
+        return described
+
+    def close(self) -> None:
+        """End all language servers, by force after a moment. Blocks for 5 s at most."""
+        with self._lock:
+            was_closed, self._is_closed = self._is_closed, True
+            thread, loop = self._thread, self._loop
+        if thread is not None and loop is not None and not was_closed:
+            asyncio.run_coroutine_threadsafe(self._close(loop), loop)
+            thread.join(CLOSE_S)
+
+    def _run(self, make: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        with self._lock:
+            if self._is_closed:
+                return False
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._serve, args=(self._loop,), name="fileops-languages", daemon=True
+                )
+                self._thread.start()
+            self._loop.call_soon_threadsafe(self._begin, self._loop, make)
+        return True
+
+    # --- its own thread ------------------------------------------------------------------------------------------
+
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        self._begin(loop, self._end_idle)
+        loop.run_forever()
+        loop.close()
+
+    def _begin(self, loop: asyncio.AbstractEventLoop, make: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        task = loop.create_task(make())
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            log.error("language servers", exc_info=fault)
+
+    async def _close(self, loop: asyncio.AbstractEventLoop) -> None:
+        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._pool.close()
+        loop.stop()
+
+    async def _end_idle(self) -> None:
+        while True:
+            await asyncio.sleep(END_IDLE_EVERY_S)
+            await self._pool.end_idle()
+
+    async def _prepare(self, place: Place, path: str, read: Callable[[], bytes | None]) -> None:
+        with suppress(ServerEnded, TimeoutError):  # a comparison will say so
+            async with self._pool.server(place) as server:
+                if server.is_open(path):
+                    return
+                data = await asyncio.to_thread(read)
+                if data is not None and len(data) <= MAX_FILE_BYTES and not server.is_open(path):
+                    await server.problems(path, text_of(data), GIVE_UP_S)
+
+    async def _enqueue(self, job: _Job) -> None:
+        """Run one comparison at a time in each folder: what it does to other files is then its own doing."""
+        queue = self._queues.setdefault(job.comparison.places()[0].root, deque())
+        if len(queue) > 1 and (joined := _joined(queue[-1].comparison, job.comparison)) is not None:
+            waiting = queue[-1].comparison
+            queue[-1].report.set_result(unsettled(waiting, "pending", waiting.sources))
+            job.comparison = joined
+            queue[-1] = job
+            return
+        queue.append(job)
+        if len(queue) > 1:
+            return
+        while queue:
+            running = queue[0]
+            running.report.set_result(await self._compared(running.comparison))
+            queue.popleft()
+
+    async def _compared(self, comparison: Comparison) -> DiagnosticsReport:
+        try:
+            report = await compare(self._pool, comparison)
+        except Exception as fault:  # a language server is foreign code, and pygls decodes what it says
+            log.exception("the comparison of problems failed")
+            report = unsettled(comparison, "unavailable", comparison.sources, f"an internal error ({fault!r})")
+        for change in comparison.changes:
+            self._reported.pop(change.path_after, None)
+            self._reported[change.path_after] = comparison
+        while len(self._reported) > MAX_REPORTED:
+            self._reported.popitem(last=False)
+        return report
+
+    def _corrected(self, server: LanguageServer, path: str, was: tuple[Problem, ...], now: tuple[Problem, ...]) -> None:
+        """A server that publishes said more about a text whose problems had counted as settled."""
+        comparison = self._reported.get(path)
+        if comparison is None:
+            return
+        given_path = next(change.given_path for change in comparison.changes if change.path_after == path)
+        compared = compared_text(given_path, server.text_of(path) or "", was, now)
+        report = settled(comparison, (server.setting.name,), compared)
+        if report.n_introduced or report.n_resolved:
+            self._report_correction(comparison.session_id, report)
+
+
+def _joined(first: Comparison, second: Comparison) -> Comparison | None:
+    """Return one comparison of both if the second edit goes on from what the first one of the session made."""
+    if (first.session_id, first.settings, first.folders) != (second.session_id, second.settings, second.folders):
+        return None
+    if len(first.changes) != 1 or len(second.changes) != 1:
+        return None
+    one, two = first.changes[0], second.changes[0]
+    if one.path != two.path or one.new_path is not None or two.new_path is not None:
+        return None
+    if one.before is None or one.after is None or two.after is None or one.after != two.before:
+        return None
+    change = replace(two, before=one.before, splices=tuple(compose(one.splices, two.splices)))
+    return replace(second, changes=(change,), edit_ids=(*first.edit_ids, *second.edit_ids))
