@@ -75,6 +75,16 @@ MCP_CHOICES = (
         "say beside a failed edit what to send instead, and show the lines around an unread place (default: on)",
     ),
     Choice("show_diff", ("on", "off"), "show the first lines of the diff of each applied edit (default: on)"),
+    Choice(
+        "diagnostics",
+        ("on", "off"),
+        "say after an edit which problems it introduced, where an editor or a language server knows it (default: on)",
+    ),
+    Choice(
+        "diagnostics_severity",
+        ("warning", "error", "information", "hint"),
+        "the mildest problems that are reported (default: warning)",
+    ),
 )
 
 ABOUT_REVIEW = """\
@@ -381,6 +391,18 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         default=[],
         help="files that the agent must not read or edit here, beside those that .agentsignore files name; a folder "
         "means all below it (may be given several times). Shell commands of the host are not restricted",
+    )
+    mcp.add_argument(
+        "--diagnostics-wait-s",
+        metavar="N",
+        type=float,
+        help="how many seconds the answer to an edit waits for its problems, 0 to 30 (default: 2)",
+    )
+    mcp.add_argument(
+        "--language-servers",
+        metavar="FILE",
+        help="a JSON file that lists the language servers to start; it must not be in a root (default: "
+        "fileops/language-servers.json in $XDG_CONFIG_HOME or ~/.config, if it is there)",
     )
     mcp.add_argument(
         "--private", action="store_true", help="serve from this process alone, and not by the daemon that all share"

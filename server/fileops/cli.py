@@ -238,6 +238,8 @@ def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
         _refuse_mcp(f"--tools {unknown[0]} is not known. There are {', '.join(FURTHER_TOOLS)}.")
     if options.max_read_bytes is not None and options.max_read_bytes < 1:
         _refuse_mcp("--max-read-bytes must be at least 1.")
+    if options.diagnostics_wait_s is not None and not 0 <= options.diagnostics_wait_s <= 30:
+        _refuse_mcp("--diagnostics-wait-s must be from 0 to 30.")
     given: dict[str, object] = {
         "roots": roots,
         "session": options.session,
@@ -246,11 +248,27 @@ def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
         "further_tools": [tool for name, tool in FURTHER_TOOLS.items() if name in wanted],
         "encodings": [_encoding_rule(rule) for rule in options.encodings],
         "unreadable": [_checked_glob(glob) for glob in options.unreadable],
+        "diagnostics_wait_s": options.diagnostics_wait_s,
+        "language_servers": _language_servers(options.language_servers, roots or [os.getcwd()]),
     }
     for choice in MCP_CHOICES:
         if (value := getattr(options, choice.name)) != choice.values[0]:
             given[choice.name] = value
     return {name: value for name, value in given.items() if value not in (None, [])}
+
+
+def _language_servers(path: str | None, roots: list[str]) -> "Sequence[object]":
+    """What the user lets the daemon start, as JSON carries it: from the file given, else from the user's own."""
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    own = os.path.join(config, "fileops", "language-servers.json")
+    if path is None and not os.path.exists(own):
+        return []
+    from fileops.wire.language_servers import read_language_servers
+
+    try:
+        return read_language_servers(path or own, roots)
+    except ValueError as fault:
+        _refuse_mcp(str(fault))
 
 
 def _encoding_rule(rule: str) -> dict[str, str]:

@@ -117,6 +117,29 @@ class DecidedByDetails(TypedDict):
     """Of a policy."""
 
 
+class DiagnosticsReport(TypedDict):
+    """What one or several edits of a session did to the problems of their files. Sent as it is."""
+
+    state: Literal["pending", "settled", "unavailable"]
+    """`settled`: compared. `pending`: a later result has it. `unavailable`: it will not be known."""
+    sources: NotRequired[list[str]]
+    """The editor, or the language servers, that are asked."""
+    edit_ids: NotRequired[list[str]]
+    """Of the edits, in their order."""
+    file_paths: NotRequired[list[str]]
+    """The edited files, as the session gave them."""
+    reason: NotRequired[str]
+    """Of `unavailable`: a clause."""
+    introduced: NotRequired[list[ReportedProblem]]
+    """Of `settled`: the first 50, the worst first."""
+    resolved: NotRequired[list[ReportedProblem]]
+    """Of `settled`: the first 50; places are of the text before the edit."""
+    n_introduced: NotRequired[int]
+    """Of `settled`: all."""
+    n_resolved: NotRequired[int]
+    """Of `settled`: all."""
+
+
 class FailedStepDetails(TypedDict):
     """Why a step cannot be made."""
 
@@ -235,6 +258,29 @@ class RelevanceDetails(TypedDict):
     """The lines that others changed."""
     reason: Literal["count", "elsewhere", "format", "near", "no_base", "no_match_now", "no_match_then", "too_large"]
     """Why: docs/PROTOCOL.md, R-REL-2, has what must hold."""
+
+
+class ReportedProblem(TypedDict):
+    """A problem as it is sent."""
+
+    file_path: str
+    """Of an edited file as the session gave it, else canonical."""
+    start_line: int
+    """1-based, as a read numbers lines."""
+    start_column: int
+    """1-based, in characters."""
+    end_line: int
+    """1-based."""
+    end_column: int
+    """1-based, in characters, after the last one."""
+    severity: Literal["error", "hint", "information", "warning"]
+    """How bad it is."""
+    code: str | None
+    """The kind of problem, as the source names it."""
+    source: str
+    """The program that found it."""
+    message: str
+    """Its text, at most 2,000 characters."""
 
 
 class RewindConflict(TypedDict):
@@ -428,6 +474,8 @@ class Details(TypedDict, total=False):
     """Where it ran."""
     decided_by: DecidedByDetails
     """Of a rejection."""
+    diagnostics: DiagnosticsReport
+    """With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them."""
     diff_since_read: str | None
     """Null if the content that was read is not known any more."""
     document_version: int | None
@@ -475,6 +523,8 @@ class Details(TypedDict, total=False):
     """
     kept: list[str]
     """Of an `set_conflict`: where old contents of those files are kept."""
+    late_diagnostics: list[DiagnosticsReport]
+    """With the option `diagnostics`: what earlier edits of the session did, known after their results."""
     left: list[str]
     """Of an `set_conflict`: files that have the new content, and could not be restored."""
     match: str | None

@@ -29,6 +29,25 @@ class FilesystemOptions(TypedDict):
     """For the library that opens the URL."""
 
 
+class LanguageServerSetting(TypedDict):
+    """A language server that the user lets the daemon start."""
+
+    name: str
+    """What answers call it; unique."""
+    command: Sequence[str]
+    """The program, an absolute path or a name that is looked up outside of the project, and its arguments."""
+    globs: Sequence[str]
+    """Of the files that it checks."""
+    language_id: NotRequired[str]
+    """LSP's, of these files; "" goes by the extension of each file."""
+    settings: NotRequired[Mapping[str, Any]]
+    """What it is told when it asks for its configuration."""
+    initialization_options: NotRequired[Any]
+    """Sent with `initialize`."""
+    settle_s: NotRequired[float]
+    """Seconds for which a server that publishes must have been quiet."""
+
+
 class LimitOptions(TypedDict, total=False):
     """Limits of reads."""
 
@@ -75,6 +94,14 @@ class Options(TypedDict, total=False):
     """Whether results say what others changed, and where."""
     hints: Literal["details", "off", "output"]
     """What is said beside a failed edit."""
+    diagnostics: Literal["details", "off", "output"]
+    """Whether results say which problems an edit introduced and resolved, and where."""
+    diagnostics_wait_s: float
+    """Seconds that the answer to an edit waits for its problems."""
+    diagnostics_severity: Literal["error", "hint", "information", "warning"]
+    """The mildest problems that are reported."""
+    language_servers: Sequence[LanguageServerSetting]
+    """Language servers that the daemon may start, 8 at most."""
     limits: LimitOptions
     """Limits of reads."""
     texts: TextOptions

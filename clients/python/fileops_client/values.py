@@ -307,6 +307,44 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosticsParams:
+    """A question for the problems that the editor shows in a document."""
+
+    file_path: str
+    """Canonical."""
+    uri: str
+    """Of the document."""
+    sha256: str | None = None
+    """Of the text to answer for: as UTF-8, without BOM, line ends as LF. Null: of the present text."""
+    wait_s: float
+    """Seconds that the editor may wait for its language servers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosticsReport:
+    """What one or several edits of a session did to the problems of their files. Sent as it is."""
+
+    state: Literal["pending", "settled", "unavailable"]
+    """`settled`: compared. `pending`: a later result has it. `unavailable`: it will not be known."""
+    sources: tuple[str, ...] = ()
+    """The editor, or the language servers, that are asked."""
+    edit_ids: tuple[str, ...] = ()
+    """Of the edits, in their order."""
+    file_paths: tuple[str, ...] = ()
+    """The edited files, as the session gave them."""
+    reason: str | None = None
+    """Of `unavailable`: a clause."""
+    introduced: tuple[ReportedProblem, ...] = ()
+    """Of `settled`: the first 50, the worst first."""
+    resolved: tuple[ReportedProblem, ...] = ()
+    """Of `settled`: the first 50; places are of the text before the edit."""
+    n_introduced: int | None = None
+    """Of `settled`: all."""
+    n_resolved: int | None = None
+    """Of `settled`: all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DidChangeReviews:
     """A change of the reviews that a client shows."""
 
@@ -343,6 +381,21 @@ class DidConflict:
     """Seconds since the epoch. Null if the file is gone."""
     size_diff: int
     """Bytes, now minus then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DidDiagnose:
+    """What edits did to the problems of their files, known after they were answered."""
+
+    METHOD: ClassVar[str] = "fileops/didDiagnose"
+    file_path: str
+    """The first of the edited files, as the session gave it."""
+    session_id: str
+    """The session that made the edits."""
+    timestamp: float
+    """Seconds since the epoch."""
+    diagnostics: DiagnosticsReport
+    """What they did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -838,6 +891,30 @@ class RecoveredFile:
     """`restored`: as before the set. `unchanged`: the set had not reached it. `left`: another program changed it."""
     kept_as: str | None = None
     """The path of what it was before, if it was left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedProblem:
+    """A problem as it is sent."""
+
+    file_path: str
+    """Of an edited file as the session gave it, else canonical."""
+    start_line: int
+    """1-based, as a read numbers lines."""
+    start_column: int
+    """1-based, in characters."""
+    end_line: int
+    """1-based."""
+    end_column: int
+    """1-based, in characters, after the last one."""
+    severity: Literal["error", "hint", "information", "warning"]
+    """How bad it is."""
+    code: str | None = None
+    """The kind of problem, as the source names it."""
+    source: str
+    """The program that found it."""
+    message: str
+    """Its text, at most 2,000 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

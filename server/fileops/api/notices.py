@@ -1,4 +1,4 @@
-"""Adds to a result what others changed in files that its session has read, if the client asked for that."""
+"""Adds to a result, if the client asked for that, what others changed, and which problems edits introduced."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fileops.core.presentation.notices import notice_text, rebased_text
+from fileops.core.presentation.problems import problems_text
 from fileops.model.results import Notice, Notices
 from fileops.wire.types import ToolResult
 
@@ -45,13 +46,38 @@ def with_notices(serve: "Callable[..., Awaitable[ToolAnswer]]") -> Callable[...,
     """
 
     async def handle(service: "FileOps", *params: Any) -> ToolResult:
-        answer = await serve(service, *params)
-        result, texts = answer.result, list[str]()
+        answer, problems = await with_diagnostics(service, await serve(service, *params))
+        result, texts = answer.result, problems if service.settings.diagnostics == "output" else list[str]()
         if service.settings.notices != "off":
-            result, texts = await _with_notices(service, answer)
+            result, notices = await _with_notices(service, answer)
+            texts = [*texts, *notices]
         return with_hints(service, replace(answer, result=result), texts)
 
     return handle
+
+
+async def with_diagnostics(service: "FileOps", answer: "ToolAnswer") -> "tuple[ToolAnswer, list[str]]":
+    """Return the answer with what its edits, and earlier ones, did to the problems of files in its details.
+
+    Beside it the texts for the model. Waits for `diagnostics_wait_s` at most, and not at all if no source is concerned.
+    """
+    diagnosis = service.diagnosis
+    if diagnosis is None:
+        return answer, []
+    session, details = answer.session, dict(answer.result.details)
+    report = await diagnosis.report(answer.edit_ids) if answer.edit_ids else None
+    late = diagnosis.late(session)
+    texts: list[str] = []
+    if report is not None:
+        details["diagnostics"] = report
+        if diagnosis.is_news(session, report):
+            texts.append(problems_text(report))
+    if late:
+        details["late_diagnostics"] = late
+        texts += [problems_text(each, is_late=True) for each in late if diagnosis.is_news(session, each)]
+    if report is None and not late:
+        return answer, texts
+    return replace(answer, result=replace(answer.result, details=details)), texts
 
 
 def with_hints(service: "FileOps", answer: "ToolAnswer", texts: Sequence[str] = ()) -> ToolResult:

@@ -63,7 +63,7 @@ class Request(Generic[P]):
 
 
 def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | None:
-    if service.settings.notices != "off":
+    if service.settings.notices != "off" or service.diagnosis is not None:
         return None
     answer = tools.try_read(service, params)
     return None if answer is None else with_hints(service, answer)

@@ -61,6 +61,19 @@ class ToolAnswer(Struct, frozen=True, kw_only=True):
         return hints_of_set(outcome) if isinstance(outcome, ChangeSetResult) else NO_HINTS
 
     @property
+    def edit_ids(self) -> tuple[str, ...]:
+        """The edits that were committed."""
+        match self.outcome:
+            case EditResult(edit_id=str(edit_id), dry_run=False):
+                return (edit_id,)
+            case ChangeSetResult(did_edit=events):
+                return tuple(event.edit_id for event in events)
+            case UndoResult(files=files, dry_run=False) | RewindResult(files=files, dry_run=False):
+                return tuple(file.edit_id for file in files if file.edit_id is not None)
+            case _:
+                return ()
+
+    @property
     def shown_path(self) -> str | None:
         """The canonical path of the file whose present content the result shows."""
         return self.outcome.shown_path if isinstance(self.outcome, ReadResult | EditResult) else None
@@ -92,18 +105,21 @@ async def write(service: "FileOps", params: wire.WriteParams) -> ToolAnswer:
 
 
 async def _edited(service: "FileOps", request: "EditRequest") -> ToolAnswer:
+    service.begin_diagnosis(request.session_id)
     outcome = service.names.shown_result(await service.edit(request))
     return edit_answer(request.session_id, request.file_path, outcome)
 
 
 async def apply_changes(service: "FileOps", params: "ApplyChangesParams") -> ToolAnswer:
     session = service.names.full(params.session_id)
+    service.begin_diagnosis(session)
     outcome = await service.apply_changes(change_set_request(params, session))
     return changes_answer(session, service.names.shown_set_result(outcome))
 
 
 async def apply_patch(service: "FileOps", params: "ApplyPatchParams") -> ToolAnswer:
     session = service.names.full(params.session_id)
+    service.begin_diagnosis(session)
     outcome = await service.apply_patch(patch_request(params, session))
     return changes_answer(session, service.names.shown_set_result(outcome))
 
@@ -112,6 +128,7 @@ async def undo(service: "FileOps", params: wire.UndoParams) -> ToolAnswer:
     session = service.names.full(params.session_id)
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     request = undo_request(params, of=of, by=session, has_user=not service.edits.is_agent)
+    service.begin_diagnosis(session)
     return undo_answer(session, await service.edits.undo(request))
 
 
@@ -119,6 +136,7 @@ async def rewind(service: "FileOps", params: "RewindParams") -> ToolAnswer:
     session = service.names.full(params.by_session)
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     request = rewind_request(params, of=of, by=session, has_user=not service.edits.is_agent)
+    service.begin_diagnosis(session)
     return rewind_answer(session, await service.rewinds.rewind(request))
 
 

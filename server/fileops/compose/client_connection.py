@@ -10,6 +10,7 @@ from fileops import __version__
 from fileops.attach.handshake import Attachment
 from fileops.compose.state import DaemonState, Hub
 from fileops.core.presentation.notices import notice_text
+from fileops.core.presentation.problems import problems_text
 from fileops.daemon.peer import is_of_one_host
 from fileops.model.review import SessionInfo
 from fileops.model.sessions import SessionName
@@ -116,7 +117,9 @@ class ClientConnection:
             return []
         notices = service.names.shown_notices(await service.notices(session_id))
         rewound = service.rewinds.take_notices(session_id)
-        return [*rewound, *(notice_text(notice) for notice in notices.others)]
+        late = () if service.diagnosis is None else service.diagnosis.late(session_id)
+        problems = (problems_text(report, is_late=True) for report in late)
+        return [*rewound, *(notice_text(notice) for notice in notices.others), *problems]
 
     async def note_views(self, session_id: SessionName, file_paths: "Sequence[str]", output: str) -> None:
         """See state.Connection. Only with hints: without them a session reads by itself."""

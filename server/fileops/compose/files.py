@@ -12,6 +12,7 @@ from fileops.fs.local.rule_files import LocalRuleFiles
 from fileops.fs.rule_files import KEPT_NS, RoutedRuleFiles, StatRuleFiles
 from fileops.rpc.decode import InvalidParams
 from fileops.service.client.unreadable import RuleBook
+from fileops.service.diagnosis import Diagnosis
 from fileops.service.plugins.registry import register_plugins
 from fileops.service.workspace import Workspace
 from fileops.tracking.freshness import Freshness
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.history.journal import History
+    from fileops.languages.service import LanguageServers
+    from fileops.model.diagnostics import DiagnosticsReport
     from fileops.model.files import Stamp
     from fileops.model.sessions import SessionName
     from fileops.model.settings import EncodingRule, FreshnessRule
@@ -82,7 +85,14 @@ def build_workspace(
         has_many_clients=has_many_clients,
         recorder=recorder,
         label_of=label_of,
+        diagnosis=Diagnosis(_language_servers),
     )
+
+
+def _language_servers(on_correction: "Callable[[SessionName, DiagnosticsReport], None]") -> "LanguageServers":
+    from fileops.languages.service import LanguageServers  # with lsprotocol: for a session that has some
+
+    return LanguageServers(on_correction)
 
 
 def rule_files(saved: "FileSystem", remote: "RouterFileSystem | None", *, is_on_disk: bool) -> "RuleFiles":

@@ -5,6 +5,7 @@ Belongs to the event loop, except where a comment names a thread.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from fileops.compose.state import DaemonState, Hub, SharedParts
 from fileops.core.roots import is_inside
 from fileops.daemon.peer import MAX_ANCESTORS_OF_COMMANDS, ancestors_of, parent_of, variables_of
 from fileops.lsp.change_actions import ChangeActions, LensRefresh
+from fileops.lsp.diagnostics import LspEditorProblems
 from fileops.lsp.reviews import ReviewingClient
 from fileops.lsp.server import LspServer
 from fileops.lsp.stdio import LspSession
@@ -185,6 +187,7 @@ class LspConnection(ClientConnection):
         if (hub := self._state.hub) is not None:
             self._concern_agents(hub, context, shared, view)
         self._view = view
+        self._know_problems(context, shared)
         commands = client_adapters.command_approver_of(context, adapters.names)
         executor = None if own is None else own.executor
         asker = self._asker(NoHost(), lambda: view.can_ask(is_own=True), context.settings.approval_timeout_s)
@@ -196,6 +199,15 @@ class LspConnection(ClientConnection):
             command_approver=commands,
             executor_at=client_adapters.executors(shared.remote, executor) if commands else None,
         )
+
+    def _know_problems(self, context: "ClientContext", shared: SharedParts) -> None:
+        """Ask this editor, if it says that it can answer, which problems an edit introduced in its documents."""
+        diagnosis = shared.workspace.diagnosis
+        if diagnosis is None or context.client.capability("experimental.fileops.diagnostics") is not True:
+            return
+        name = program_name(context.client_name or self._attachment.host) or "the editor"
+        is_open = partial(shared.files.is_open_in, self._name)
+        diagnosis.editors[self._name] = LspEditorProblems(context.client, name, is_open)
 
     def _switch(self, hub: Hub, shared: SharedParts, warn: "Callable[[str], None]") -> ProjectAsk:
         """The switch "ask before each edit" in the folders of this editor."""

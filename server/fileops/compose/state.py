@@ -145,6 +145,8 @@ class DaemonState:
     def _forget_view(self, name: str) -> None:
         self.reviews.disconnect(name)
         self.reviews.update_all()
+        if self._parts is not None and self._parts.workspace.diagnosis is not None:
+            self._parts.workspace.diagnosis.editors.pop(name, None)
 
     def end_session(self, session_id: SessionName) -> None:
         if self._parts is not None:

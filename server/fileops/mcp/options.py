@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fileops.mcp.elicitation import APPROVAL_TIMEOUT_S
+from fileops.model.diagnostics import LanguageServerSetting, Severity
 from fileops.model.record import RecordMode
 from fileops.model.settings import EncodingRule, FreshnessRule, Settings
 from fileops.service.hub.approvals import UNDECIDED_MODE, Approve
@@ -33,6 +34,10 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     record: RecordMode | None = None
     record_titles: Literal["on", "off"] = "on"
     unreadable: Sequence[str] = ()
+    diagnostics: Literal["on", "off"] = "on"
+    diagnostics_wait_s: float = 2.0
+    diagnostics_severity: Severity = "warning"
+    language_servers: Sequence[LanguageServerSetting] = ()
 
     @property
     def settings(self) -> Settings:
@@ -45,6 +50,10 @@ class McpOptions(Struct, frozen=True, kw_only=True):
             unreadable=self.unreadable,
             hints="details" if self.hints == "on" else "off",
             shows_lines=self.hints == "on",
+            diagnostics="details" if self.diagnostics == "on" else "off",
+            diagnostics_wait_s=self.diagnostics_wait_s,
+            diagnostics_severity=self.diagnostics_severity,
+            language_servers=self.language_servers,
         )
 
     @property

@@ -11,6 +11,7 @@ from msgspec import UnsetType
 from fileops.core.presentation.diffs import changed_lines, cut_diff
 from fileops.core.presentation.titles import shown_path
 from fileops.mcp.protocol import JsonObject
+from fileops.model.diagnostics import DiagnosticsReport
 from fileops.rpc import json
 from fileops.wire.types import ToolResult, UiExtra
 
@@ -87,6 +88,10 @@ def _facts(result: ToolResult, file_path: str | None) -> JsonObject:
     for key in ("edit_id", "replacements", "applied_to", "modified_by_user"):
         if key in details:
             facts[key] = details[key]
+    if isinstance(report := details.get("diagnostics"), DiagnosticsReport):
+        facts["diagnostics"] = {"state": report.state}
+        if report.state == "settled":
+            facts["diagnostics"] |= {"n_introduced": report.n_introduced, "n_resolved": report.n_resolved}
     if result.ui_extra is not None:
         facts["stats"] = {"added": result.ui_extra.stats.added, "removed": result.ui_extra.stats.removed}
     if len(json.dumps(facts)) > MAX_META_BYTES:

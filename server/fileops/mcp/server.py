@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fileops.api.notices import notices_for
+from fileops.api.notices import notices_for, with_diagnostics
 from fileops.api.tools import ToolAnswer
 from fileops.core.presentation.notices import notice_text, rebased_text
 from fileops.mcp import answers, protocol, results, texts
@@ -232,10 +232,11 @@ class McpServer:
             answer = await tool.run(self.service, call)
         except FileOpsError as error:  # the approver's: the file is no longer the one that was asked about
             answer = failed(arguments, error, session)
-        return results.tool_result(answer.result, path, await self._more(answer))
+        answer, problems = await with_diagnostics(self.service, answer)
+        return results.tool_result(answer.result, path, await self._more(answer, problems))
 
-    async def _more(self, answer: ToolAnswer) -> list[str]:
-        """The texts beside the output."""
+    async def _more(self, answer: ToolAnswer, problems: Sequence[str]) -> list[str]:
+        """The texts beside the output. problems: those about the problems of files."""
         result, error = answer.result, answer.error
         has_notices = self._options.notices == "on"
         notices = await notices_for(self.service, answer) if has_notices else Notices()
@@ -246,12 +247,12 @@ class McpServer:
         reported = list(map(notice_text, notices.others))
         if (about := notices.about) is not None:
             reported.insert(0, rebased_text(about) if answer.is_rebased else notice_text(about))
-        more += answer.hints.texts(reported)
+        more += answer.hints.texts([*problems, *reported])
         if isinstance(error, OutsideRoots):
             more.append(texts.outside_roots(self._roots.folders))
         elif isinstance(error, NotebookFile) and self.names.host != "claude-code":
             more.append(texts.NO_NOTEBOOK_TOOL)
-        return [*more, *rewound, *reported]
+        return [*more, *problems, *rewound, *reported]
 
     def _dialogue(
         self, peer: Peer, params: CallParams, session: SessionName, progress: Progress | None

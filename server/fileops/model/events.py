@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from fileops.model.diagnostics import DiagnosticsReport
 from fileops.model.files import StaleReason
 from fileops.model.sessions import SessionName
 from fileops.model.settings import ApprovalMode
@@ -118,4 +119,17 @@ class DidRecover(Struct, frozen=True, kw_only=True):
     """All files of the set."""
 
 
-Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | ApprovalModeChanged | DidRecover
+class DidDiagnose(Struct, frozen=True, kw_only=True):
+    """What edits did to the problems of their files, known after they were answered."""
+
+    file_path: str
+    """The first of the edited files, as the session gave it."""
+    session_id: SessionName
+    """The session that made the edits."""
+    timestamp: float
+    """Seconds since the epoch."""
+    diagnostics: DiagnosticsReport
+    """What they did."""
+
+
+Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | ApprovalModeChanged | DidRecover | DidDiagnose

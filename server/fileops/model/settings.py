@@ -5,6 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from fileops.model.diagnostics import LanguageServerSetting, Severity
+
 FreshnessRule = Literal["mtime", "content", "relevant"]
 ApprovalMode = Literal["default", "auto_edit", "yolo"]
 Ask = Literal["each_edit", "protected", "never"]  # the one that asks most comes first
@@ -62,5 +64,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     notices: Literal["off", "details", "output"] = "off"
     hints: Literal["off", "details", "output"] = "details"
     shows_lines: bool = False
+    diagnostics: Literal["off", "details", "output"] = "off"
+    diagnostics_wait_s: float = 2.0
+    diagnostics_severity: Severity = "warning"
+    language_servers: Sequence[LanguageServerSetting] = ()
     limits: Limits = Limits()
     texts: Texts = Texts()

@@ -12,6 +12,7 @@ from msgspec import Struct
 from fileops.api.requests import DID_CHANGE_ASK, DID_CHANGE_SESSIONS, DID_CHANGE_UNKEPT, DID_RECORD, REQUESTS, Request
 from fileops.api.reviews import DID_CHANGE_REVIEWS
 from fileops.lsp.corrector import CORRECT_EDIT
+from fileops.lsp.diagnostics import DIAGNOSTICS, DiagnosticsAnswer, DiagnosticsParams
 from fileops.lsp.params import STANDARD_PARAMS, CancelParams, InitializeParams
 from fileops.lsp.prompts import CONFIRM_COMMAND, CONFIRM_EDIT
 from fileops.model.approval import CorrectionRequest
@@ -180,6 +181,14 @@ def _questions() -> list[Message]:
             params=CorrectionRequest,
             result=Correction | None,
             needs=f"the option `correction`, {capability}correct_edit`",
+        ),
+        Message(
+            method=DIAGNOSTICS,
+            sender="server",
+            kind="request",
+            params=DiagnosticsParams,
+            result=DiagnosticsAnswer,
+            needs=f"{capability}diagnostics`",
         ),
     ]
 

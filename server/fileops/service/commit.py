@@ -69,13 +69,17 @@ class PlannedCommit(Struct, frozen=True, kw_only=True):
 
 
 class Committer(Struct, frozen=True, kw_only=True):
-    """See the module. keep: adds to the history. label_of: what the record calls a session, by its full name."""
+    """See the module. keep: adds to the history. label_of: what the record calls a session, by its full name.
+
+    diagnose: gets the commits of a request, to compare the problems before and after them.
+    """
 
     fs: FileSystem
     clock: Clock
     keep: Callable[[Commit], None]
     recorder: EditRecorder | None = None
     label_of: Callable[[SessionName], str] = str
+    diagnose: Callable[[Sequence[Commit]], None] | None = None
 
     def commit(
         self,
@@ -93,7 +97,10 @@ class Committer(Struct, frozen=True, kw_only=True):
         """
         with self._announced(planned.paths):
             committed = self._write(planned, CommitGuard(token, on_committed))
-        return self._recorded(planned, committed, session_id=session_id, set_id=set_id, time=self._now())
+        commit = self._recorded(planned, committed, session_id=session_id, set_id=set_id, time=self._now())
+        if self.diagnose is not None:
+            self.diagnose((commit,))
+        return commit
 
     def commit_set(
         self,
@@ -115,10 +122,13 @@ class Committer(Struct, frozen=True, kw_only=True):
             hooks = SetCommitGuard(token, on_committed)
             committed = self.fs.replace_set(set_id, [each.file for each in planned], hooks, is_strict=is_strict)
         time = self._now()
-        return tuple(
+        commits = tuple(
             self._recorded(each, outcome, session_id=session_id, set_id=set_id, time=time)
             for each, outcome in zip(planned, committed, strict=True)
         )
+        if self.diagnose is not None:
+            self.diagnose(commits)
+        return commits
 
     def note_unchanged(self, planned: PlannedCommit, *, session_id: SessionName) -> None:
         """Record an undo of text that others had restored before: nothing is written, but the edit counts as undone."""

@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fileops.concurrency.cancellation import CancelToken
 from fileops.concurrency.delivery import when_delivered
+from fileops.concurrency.shares import NeedsShare
 from fileops.core.patch.changes import to_changes
 from fileops.core.patch.parser import parse_patch
 from fileops.core.presentation.failures import failure_text
 from fileops.core.roots import Roots
 from fileops.model.changes import ChangeSetRequest, ChangeSetResult, PatchRequest, paths_of
+from fileops.model.diagnostics import DiagnosticsReport
 from fileops.model.errors import FileOpsError, NotAbsolute
-from fileops.model.events import ApprovalModeChanged, DidRead, DidRecover, Event, WatcherHealth
+from fileops.model.events import ApprovalModeChanged, DidDiagnose, DidRead, DidRecover, Event, WatcherHealth
 from fileops.model.files import ReadProof, Snapshot
+from fileops.model.internal_errors import PathMoved
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, Notices, ReadResult, TrackedFile
 from fileops.model.sessions import SessionName
@@ -39,6 +42,7 @@ from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
 from fileops.service.client.work import ClientWork
 from fileops.service.commands import CommandRunner
 from fileops.service.correction import NeedsCorrection, with_proposal
+from fileops.service.diagnosis import ClientDiagnosis
 from fileops.service.edit import EditOperation, Proposal
 from fileops.service.notices import NoticeBoard
 from fileops.service.reading.read import ReadOperation
@@ -152,6 +156,7 @@ class FileOps:
             is_hidden=self._is_hidden,
             scope=self._scope,
         )
+        self.diagnosis: ClientDiagnosis | None = None  # None if this client does not want to know of problems
         self.set_folders(workspace_folders)
         self.work = ClientWork(
             workspace.work,
@@ -163,6 +168,15 @@ class FileOps:
             is_agent=client.is_agent,
             scope=self._scope,
         )
+        if settings.diagnostics != "off" and workspace.diagnosis is not None:
+            self.diagnosis = ClientDiagnosis(
+                workspace.diagnosis,
+                settings,
+                folders=lambda: self.folders,
+                may_know=self._may_know_problems,
+                read=partial(_content, workspace.fs),
+                on_late=self._note_late_report,
+            )
         self._on_work_waits: Callable[[], None] = nothing
         self.bash = self._new_command_runner()  # None if commands are not served
 
@@ -230,10 +244,30 @@ class FileOps:
 
     def _note_read_proof(self, read_proof: ReadProof, size: int, modified: float, *, checks_later: bool) -> None:
         self._workspace.freshness.note_read(read_proof, checks_later=checks_later)
+        if self.diagnosis is not None:
+            self.diagnosis.note_read(read_proof.session_id, read_proof.path)
         session_id, file_path, now = read_proof.session_id, read_proof.given_path, self._workspace.now()
         self.files.activity.note_read(session_id, file_path, now)
         self._client.events.publish(
             DidRead(file_path=file_path, session_id=session_id, timestamp=now, size=size, modified=modified)
+        )
+
+    def begin_diagnosis(self, session_id: SessionName) -> None:
+        """Compare the problems before and after what the session is about to write, if the client wants that."""
+        if self.diagnosis is not None:
+            self.diagnosis.begin(session_id)
+
+    def _may_know_problems(self, session_id: SessionName, path: str) -> bool:
+        return self._workspace.freshness.is_tracked(session_id, path) and not self._is_hidden(path)
+
+    def _note_late_report(self, session_id: SessionName, report: DiagnosticsReport) -> None:
+        self._client.events.publish(
+            DidDiagnose(
+                file_path=report.file_paths[0],
+                session_id=session_id,
+                timestamp=self._workspace.now(),
+                diagnostics=report,
+            )
         )
 
     async def edit(self, request: EditRequest) -> EditResult:
@@ -446,6 +480,8 @@ class FileOps:
         self._stats.drop_session(session_id)
         if self._notices is not None:
             self._notices.forget(session_id)
+        if self.diagnosis is not None:
+            self.diagnosis.forget(session_id)
 
     def all_sessions(self) -> "Sequence[SessionRecord]":
         """The sessions of all connections of a shared daemon."""
@@ -457,6 +493,8 @@ class FileOps:
         See WorkspaceFolders.set.
         """
         self._folders.set((*workspace_folders, *self.settings.roots))
+        if self.diagnosis is not None:
+            self.diagnosis.note_folders()
 
     def _scope(self) -> tuple[str, ...] | None:
         """The folders that lists and "all" are of if nothing is named: those of a person's editor or terminal."""
@@ -520,3 +558,12 @@ class FileOps:
     @property
     def _read_roots(self) -> Roots | None:
         return self._folders.roots if self.settings.confine == "all" else None
+
+
+def _content(fs: FileSystem, path: str) -> bytes | None:
+    """The content that counts, also if it is not saved; None if it cannot be read now."""
+    try:
+        snapshot = fs.read(path)
+    except (FileOpsError, PathMoved, NeedsShare):  # of a mapped folder, nothing is known
+        return None
+    return snapshot.data if snapshot.exists else None

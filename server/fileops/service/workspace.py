@@ -16,6 +16,7 @@ from fileops.service.activity import ActivityLog
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.client.unreadable import RuleBook
 from fileops.service.commit import Committer
+from fileops.service.diagnosis import Diagnosis
 from fileops.service.edit_history import EditHistory
 from fileops.service.hub.modes import SessionModes
 from fileops.service.in_flight import RequestsInFlight
@@ -44,8 +45,12 @@ class Workspace:
         has_many_clients: bool = False,
         recorder: "Recorder | None" = None,
         label_of: Callable[[SessionName], str] = str,
+        diagnosis: Diagnosis | None = None,
     ) -> None:
-        """Args: recorder: of who changed what, None if that is not recorded. label_of: see Committer."""
+        """Args: recorder: of who changed what, None if that is not recorded. label_of: see Committer.
+
+        diagnosis: of the problems that edits introduce, None if the daemon does not look for them.
+        """
         self.fs = fs
         self.freshness = freshness
         self.history = history
@@ -59,7 +64,15 @@ class Workspace:
         self.has_many_clients = has_many_clients
         self.workers = SharedWorkers(has_many_clients=has_many_clients)
         self.recorder = recorder
-        self.committer = Committer(fs=fs, clock=clock, keep=history.keep, recorder=recorder, label_of=label_of)
+        self.diagnosis = diagnosis
+        self.committer = Committer(
+            fs=fs,
+            clock=clock,
+            keep=history.keep,
+            recorder=recorder,
+            label_of=label_of,
+            diagnose=None if diagnosis is None else diagnosis.note_commits,
+        )
         self.edit_history = EditHistory(fs=fs, history=history)
         self.syntax = SyntaxChecker()
         # Of all sessions, by full name:
@@ -103,6 +116,8 @@ class Workspace:
         self.refused_places.drop_session(session_id)
         self.stats.drop_session(session_id)
         self.work.session_ended(session_id)
+        if self.diagnosis is not None:
+            self.diagnosis.end_session(session_id)
         self.on_session_end(session_id)
 
     @property
@@ -113,6 +128,8 @@ class Workspace:
     def close(self) -> None:
         """Finish the commits that have begun, and start no further ones."""
         self.syntax.close()
+        if self.diagnosis is not None:
+            self.diagnosis.close()
         if self._plugins is not None:
             self._plugins.close()  # a worker thread may be waiting for one
         self.workers.close()

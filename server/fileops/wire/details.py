@@ -6,6 +6,7 @@ and R-EDIT-3, R-UNDO-2, R-BASH-2).
 
 from typing import Literal, Required, TypedDict
 
+from fileops.model.diagnostics import DiagnosticsReport
 from fileops.model.edits import LineRange, Nearest, Operation, RelevanceReason
 from fileops.model.record import By
 from fileops.model.suggestions import SuggestionKind
@@ -30,6 +31,13 @@ class Notice(TypedDict):
 class Noticing(TypedDict, total=False):
     notices: list[Notice]
     """With the option `notices`."""
+    late_diagnostics: list[DiagnosticsReport]
+    """With the option `diagnostics`: what earlier edits of the session did, known after their results."""
+
+
+class Diagnosing(Noticing, total=False):
+    diagnostics: DiagnosticsReport
+    """With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them."""
 
 
 class ReadDetails(Noticing, total=False):
@@ -255,7 +263,7 @@ class CommitDetails(TypedDict):
     """Why less is promised than usual."""
 
 
-class EditDetails(FailureDetails, Noticing, total=False):
+class EditDetails(FailureDetails, Diagnosing, total=False):
     """Of an edit, a multi-edit or a write. Which keys are there depends on its outcome."""
 
     replacements: int
@@ -332,7 +340,7 @@ class SetProblem(TypedDict):
     """A sentence for the user."""
 
 
-class ChangesDetails(FailureDetails, Noticing, total=False):
+class ChangesDetails(FailureDetails, Diagnosing, total=False):
     """Of a change set or a patch. Which keys are there depends on its outcome."""
 
     set_id: str | None
@@ -376,7 +384,7 @@ class UndoneFile(TypedDict):
     """The change."""
 
 
-class UndoDetails(FailureDetails, Noticing, total=False):
+class UndoDetails(FailureDetails, Diagnosing, total=False):
     """Of an undo."""
 
     undone: list[str]
@@ -433,7 +441,7 @@ class RewindConflict(TypedDict):
     """Of what is refused: what is wrong with the file."""
 
 
-class RewindDetails(FailureDetails, Noticing, total=False):
+class RewindDetails(FailureDetails, Diagnosing, total=False):
     """What a rewind did, or would do."""
 
     rewind_id: str | None

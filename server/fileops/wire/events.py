@@ -8,6 +8,7 @@ from fileops.model.events import (
     ApprovalModeChanged,
     BecameStale,
     DidConflict,
+    DidDiagnose,
     DidEdit,
     DidRead,
     DidRecover,
@@ -23,6 +24,7 @@ EVENT_METHODS: dict[type[Event], str] = {
     WatcherHealth: "fileops/watcherHealth",
     ApprovalModeChanged: "fileops/approvalMode",
     DidRecover: "fileops/didRecover",
+    DidDiagnose: "fileops/didDiagnose",
 }
 
 

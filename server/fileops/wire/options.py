@@ -12,6 +12,7 @@ from fileops.core.globs import Glob, fault_of_glob
 from fileops.core.legacy_text import fault_of_encoding
 from fileops.model.settings import EncodingRule, Limits, Settings, Texts
 from fileops.rpc.decode import InvalidParams, decode
+from fileops.wire.language_servers import checked_language_servers
 from fileops.wire.types import EncodingOptions, FilesystemOptions, LimitOptions, Options, TextOptions
 
 
@@ -71,6 +72,11 @@ def _settings(options: Options) -> Settings:
         values["unreadable"] = tuple(options.unreadable)
     if options.validators is not None:
         values["validators"] = tuple(options.validators)
+    if options.language_servers is not None:
+        try:
+            values["language_servers"] = checked_language_servers(options.language_servers)
+        except InvalidParams as fault:
+            raise fault.below(".language_servers") from None
     if options.encodings is not None:
         values["encodings"] = tuple(_encoding_rule(entry, index) for index, entry in enumerate(options.encodings))
     limits = Limits(**_present(options.limits)) if options.limits else Limits()

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from fileops.model.diagnostics import LanguageServerSetting, Severity
 from fileops.model.edits import Hunk, Operation
 from fileops.model.results import TrackedFile
 from fileops.model.settings import Ask
@@ -251,6 +252,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Whether results say what others changed, and where."""
     hints: Literal["off", "details", "output"] | None = None
     """What is said beside a failed edit."""
+    diagnostics: Literal["off", "details", "output"] | None = None
+    """Whether results say which problems an edit introduced and resolved, and where."""
+    diagnostics_wait_s: Annotated[float, Meta(ge=0, le=30)] | None = None
+    """Seconds that the answer to an edit waits for its problems."""
+    diagnostics_severity: Severity | None = None
+    """The mildest problems that are reported."""
+    language_servers: list[LanguageServerSetting] | None = None
+    """Language servers that the daemon may start, 8 at most."""
     limits: LimitOptions | None = None
     """Limits of reads."""
     texts: TextOptions | None = None

@@ -143,6 +143,8 @@ export interface BashDetails {
   duration_s?: number;
   /** 128 + number after a signal. Null if the command did not run to its end. */
   exit_code?: number | null;
+  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  late_diagnostics?: DiagnosticsReport[];
   /** All of its output. */
   n_output_bytes?: number;
   /** With the option `notices`. */
@@ -328,6 +330,8 @@ export interface ChangesDetails {
   changed_by?: string;
   /** Of a rejection. */
   decided_by?: DecidedByDetails;
+  /** With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them. */
+  diagnostics?: DiagnosticsReport;
   /** Null if the content that was read is not known any more. */
   diff_since_read?: string | null;
   /** Paths, as given, of the files that the user left out. */
@@ -344,6 +348,8 @@ export interface ChangesDetails {
   hints?: string[];
   /** Of an `set_conflict`: where old contents of those files are kept. */
   kept?: string[];
+  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  late_diagnostics?: DiagnosticsReport[];
   /** Of an `set_conflict`: files that have the new content, and could not be restored. */
   left?: string[];
   /** 1-based lines where the text was found. */
@@ -702,6 +708,65 @@ export interface DescribeResult {
   /** The file of the call, if there is one. */
   locations: Location[];
 }
+/** LSP's. */
+export interface DiagnosticPosition {
+  /** 0-based. */
+  line: number;
+  /** 0-based, in the negotiated encoding of positions. */
+  character: number;
+}
+/** LSP's. */
+export interface DiagnosticRange {
+  /** Where it begins. */
+  start: DiagnosticPosition;
+  /** After its last character. */
+  end: DiagnosticPosition;
+}
+/** What the editor says of a document. */
+export interface DiagnosticsAnswer {
+  /** `settled`: its problems are those of the text. `pending`: not yet. `unavailable`: no language server there. */
+  state: 'pending' | 'settled' | 'unavailable';
+  /** Of the text that the problems are of, as in the question. */
+  sha256?: string;
+  /**
+   * Of the whole document.
+   *
+   * @maxItems 10000
+   */
+  diagnostics?: EditorDiagnosticItem[];
+}
+/** A question for the problems that the editor shows in a document. */
+export interface DiagnosticsParams {
+  /** Canonical. */
+  file_path: string;
+  /** Of the document. */
+  uri: string;
+  /** Of the text to answer for: as UTF-8, without BOM, line ends as LF. Null: of the present text. */
+  sha256: string | null;
+  /** Seconds that the editor may wait for its language servers. */
+  wait_s: number;
+}
+/** What one or several edits of a session did to the problems of their files. Sent as it is. */
+export interface DiagnosticsReport {
+  /** `settled`: compared. `pending`: a later result has it. `unavailable`: it will not be known. */
+  state: 'pending' | 'settled' | 'unavailable';
+  /** The editor, or the language servers, that are asked. */
+  sources?: string[];
+  /** Of the edits, in their order. */
+  edit_ids?: string[];
+  /** The edited files, as the session gave them. */
+  file_paths?: string[];
+  /** Of `unavailable`: a clause. */
+  reason?: string;
+  /** Of `settled`: the first 50, the worst first. */
+  introduced?: ReportedProblem[];
+  /** Of `settled`: the first 50; places are of the text before the edit. */
+  resolved?: ReportedProblem[];
+  /** Of `settled`: all. */
+  n_introduced?: number;
+  /** Of `settled`: all. */
+  n_resolved?: number;
+}
 /** A file that the session has read has changed. */
 export interface DidBecomeStaleParams {
   /** As the session gave it. */
@@ -758,6 +823,17 @@ export interface DidConflictParams {
   current_modified: number | null;
   /** Bytes, now minus then. */
   size_diff: number;
+}
+/** What edits did to the problems of their files, known after they were answered. */
+export interface DidDiagnose {
+  /** The first of the edited files, as the session gave it. */
+  file_path: string;
+  /** The session that made the edits. */
+  session_id: string;
+  /** Seconds since the epoch. */
+  timestamp: number;
+  /** What they did. */
+  diagnostics: DiagnosticsReport;
 }
 /** A session has edited a file. */
 export interface DidEditParams {
@@ -862,6 +938,8 @@ export interface EditDetails {
   created?: boolean;
   /** Of a rejection. */
   decided_by?: DecidedByDetails;
+  /** With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them. */
+  diagnostics?: DiagnosticsReport;
   /** Null if the content that was read is not known any more. */
   diff_since_read?: string | null;
   /** Whether nothing was to be written. */
@@ -878,6 +956,8 @@ export interface EditDetails {
   hints?: string[];
   /** Of an `set_conflict`: where old contents of those files are kept. */
   kept?: string[];
+  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  late_diagnostics?: DiagnosticsReport[];
   /** Of an `set_conflict`: files that have the new content, and could not be restored. */
   left?: string[];
   /** How the text was found: `exact` only if all of it was. */
@@ -984,6 +1064,19 @@ export interface EditStep {
   replace_all?: boolean | null;
   /** As in EditParams. */
   strategy?: string | null;
+}
+/** LSP's `Diagnostic`, as far as it is used. */
+export interface EditorDiagnosticItem {
+  /** Where. */
+  range: DiagnosticRange;
+  /** What. */
+  message: string;
+  /** LSP's: 1 is an error. */
+  severity?: 1 | 2 | 3 | 4;
+  /** Its kind. */
+  code?: string | number | null;
+  /** The program that found it. */
+  source?: string | null;
 }
 /** The encoding of some files. */
 export interface EncodingOptions {
@@ -1255,6 +1348,14 @@ export interface InitializationOptions {
   notices?: ('details' | 'off' | 'output') | null;
   /** What is said beside a failed edit. */
   hints?: ('details' | 'off' | 'output') | null;
+  /** Whether results say which problems an edit introduced and resolved, and where. */
+  diagnostics?: ('details' | 'off' | 'output') | null;
+  /** Seconds that the answer to an edit waits for its problems. */
+  diagnostics_wait_s?: number | null;
+  /** The mildest problems that are reported. */
+  diagnostics_severity?: ('error' | 'hint' | 'information' | 'warning') | null;
+  /** Language servers that the daemon may start, 8 at most. */
+  language_servers?: LanguageServerSetting[] | null;
   /** Limits of reads. */
   limits?: LimitOptions | null;
   /** Texts of outputs. */
@@ -1346,6 +1447,33 @@ export interface KeepResult {
   n_entries: number;
   /** How many of the `change_ids` were there; others were undone, kept or written over before. Null without them. */
   n_changes: number | null;
+}
+/** A language server that the user lets the daemon start. */
+export interface LanguageServerSetting {
+  /** What answers call it; unique. */
+  name: string;
+  /**
+   * The program, an absolute path or a name that is looked up outside of the project, and its arguments.
+   *
+   * @minItems 1
+   */
+  command: [string, ...string[]];
+  /**
+   * Of the files that it checks.
+   *
+   * @minItems 1
+   */
+  globs: [string, ...string[]];
+  /** LSP's, of these files; "" goes by the extension of each file. */
+  language_id?: string;
+  /** What it is told when it asks for its configuration. */
+  settings?: {
+    [k: string]: unknown;
+  } | null;
+  /** Sent with `initialize`. */
+  initialization_options?: unknown;
+  /** Seconds for which a server that publishes must have been quiet. */
+  settle_s?: number;
 }
 /** Milliseconds, without the time that the user or the client's model took to answer. */
 export interface Latency {
@@ -1575,6 +1703,8 @@ export interface ReadDetails {
   height?: number;
   /** On `too_large`, after a refused edit of the file: the text for the model about the lines to read. */
   hints?: string[];
+  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  late_diagnostics?: DiagnosticsReport[];
   /** Of the file. */
   mime_type?: string;
   /** Seconds since the epoch. */
@@ -1849,6 +1979,27 @@ export interface RenderResult {
   /** A line about the result as a whole, or empty. */
   summary: string;
 }
+/** A problem as it is sent. */
+export interface ReportedProblem {
+  /** Of an edited file as the session gave it, else canonical. */
+  file_path: string;
+  /** 1-based, as a read numbers lines. */
+  start_line: number;
+  /** 1-based, in characters. */
+  start_column: number;
+  /** 1-based. */
+  end_line: number;
+  /** 1-based, in characters, after the last one. */
+  end_column: number;
+  /** How bad it is. */
+  severity: 'error' | 'hint' | 'information' | 'warning';
+  /** The kind of problem, as the source names it. */
+  code: string | null;
+  /** The program that found it. */
+  source: string;
+  /** Its text, at most 2,000 characters. */
+  message: string;
+}
 /** A question about one edit or one change set. The review of a set has `files` and none of the keys from `operation` to `previous`; that of an edit has no `files`. */
 export interface Review {
   /** Unique in the daemon. */
@@ -1971,6 +2122,8 @@ export interface RewindDetails {
   conflicts?: RewindConflict[];
   /** Of a rejection. */
   decided_by?: DecidedByDetails;
+  /** With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them. */
+  diagnostics?: DiagnosticsReport;
   /** Null if the content that was read is not known any more. */
   diff_since_read?: string | null;
   /** Whether it was a preview. */
@@ -1983,6 +2136,8 @@ export interface RewindDetails {
   files?: RewoundFile[];
   /** Of an `set_conflict`: where old contents of those files are kept. */
   kept?: string[];
+  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  late_diagnostics?: DiagnosticsReport[];
   /** Of an `set_conflict`: files that have the new content, and could not be restored. */
   left?: string[];
   /** 1-based lines where the text was found. */
@@ -2532,6 +2687,8 @@ export interface UndoDetails {
   changed_by?: string;
   /** Of a rejection. */
   decided_by?: DecidedByDetails;
+  /** With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them. */
+  diagnostics?: DiagnosticsReport;
   /** Null if the content that was read is not known any more. */
   diff_since_read?: string | null;
   /** Whether nothing was to be written. */
@@ -2546,6 +2703,8 @@ export interface UndoDetails {
   files?: UndoneFile[];
   /** Of an `set_conflict`: where old contents of those files are kept. */
   kept?: string[];
+  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  late_diagnostics?: DiagnosticsReport[];
   /** Of an `set_conflict`: files that have the new content, and could not be restored. */
   left?: string[];
   /** 1-based lines where the text was found. */
@@ -3054,6 +3213,10 @@ export interface DaemonRequests {
     params: CorrectEditParams;
     result: Correction | null;
   };
+  'fileops/diagnostics': {
+    params: DiagnosticsParams;
+    result: DiagnosticsAnswer;
+  };
 }
 /** Notifications of `fileops/*` that the daemon sends. */
 export interface Notifications {
@@ -3064,6 +3227,7 @@ export interface Notifications {
   'fileops/watcherHealth': WatcherHealthParams;
   'fileops/approvalMode': ApprovalModeParams;
   'fileops/didRecover': DidRecoverParams;
+  'fileops/didDiagnose': DidDiagnose;
   'fileops/didChangeSessions': SessionsResult;
   'fileops/didChangeAsk': AskResult;
   'fileops/didChangeReviews': DidChangeReviewsParams;

@@ -42,6 +42,7 @@
 ---@field cwd? string Where it ran.
 ---@field duration_s? number Without the time of the approval.
 ---@field exit_code? integer 128 + number after a signal. Null if the command did not run to its end.
+---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: what earlier edits of the session did, known after their results.
 ---@field n_output_bytes? integer All of its output.
 ---@field notices? fileops.wire.Notice[] With the option `notices`.
 ---@field truncated? boolean Whether the middle of the output was left out.
@@ -132,6 +133,7 @@
 ---@field change_index? integer 0-based, of the change that failed first.
 ---@field changed_by? string `external`, `buffer` or a session.
 ---@field decided_by? fileops.wire.DecidedByDetails Of a rejection.
+---@field diagnostics? fileops.wire.DiagnosticsReport With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them.
 ---@field diff_since_read? string Null if the content that was read is not known any more.
 ---@field dropped? string[] Paths, as given, of the files that the user left out.
 ---@field dry_run? boolean Whether nothing was written, because the request said so.
@@ -140,6 +142,7 @@
 ---@field files? fileops.wire.ChangedFile[] In the order of the request.
 ---@field hints? string[] The texts for the model about all changes that would have failed, the most important first.
 ---@field kept? string[] Of an `set_conflict`: where old contents of those files are kept.
+---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: what earlier edits of the session did, known after their results.
 ---@field left? string[] Of an `set_conflict`: files that have the new content, and could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
 ---@field modified_by_user? boolean Whether it is not what was requested.
@@ -292,6 +295,36 @@
 ---@field title string One line.
 ---@field locations fileops.wire.Location[] The file of the call, if there is one.
 
+---@class (exact) fileops.wire.DiagnosticPosition LSP's.
+---@field line integer 0-based.
+---@field character integer 0-based, in the negotiated encoding of positions.
+
+---@class (exact) fileops.wire.DiagnosticRange LSP's.
+---@field start fileops.wire.DiagnosticPosition Where it begins.
+---@field end fileops.wire.DiagnosticPosition After its last character.
+
+---@class (exact) fileops.wire.DiagnosticsAnswer What the editor says of a document.
+---@field state 'pending'|'settled'|'unavailable' `settled`: its problems are those of the text. `pending`: not yet. `unavailable`: no language server there.
+---@field sha256? string Of the text that the problems are of, as in the question.
+---@field diagnostics? fileops.wire.EditorDiagnosticItem[] Of the whole document.
+
+---@class (exact) fileops.wire.DiagnosticsParams A question for the problems that the editor shows in a document.
+---@field file_path string Canonical.
+---@field uri string Of the document.
+---@field sha256? string Of the text to answer for: as UTF-8, without BOM, line ends as LF. Null: of the present text.
+---@field wait_s number Seconds that the editor may wait for its language servers.
+
+---@class (exact) fileops.wire.DiagnosticsReport What one or several edits of a session did to the problems of their files. Sent as it is.
+---@field state 'pending'|'settled'|'unavailable' `settled`: compared. `pending`: a later result has it. `unavailable`: it will not be known.
+---@field sources? string[] The editor, or the language servers, that are asked.
+---@field edit_ids? string[] Of the edits, in their order.
+---@field file_paths? string[] The edited files, as the session gave them.
+---@field reason? string Of `unavailable`: a clause.
+---@field introduced? fileops.wire.ReportedProblem[] Of `settled`: the first 50, the worst first.
+---@field resolved? fileops.wire.ReportedProblem[] Of `settled`: the first 50; places are of the text before the edit.
+---@field n_introduced? integer Of `settled`: all.
+---@field n_resolved? integer Of `settled`: all.
+
 ---@class (exact) fileops.wire.DidBecomeStaleParams A file that the session has read has changed.
 ---@field file_path string As the session gave it.
 ---@field session_id string The session that has read it.
@@ -313,6 +346,12 @@
 ---@field last_modified number As the session read it. Seconds since the epoch.
 ---@field current_modified? number Seconds since the epoch. Null if the file is gone.
 ---@field size_diff integer Bytes, now minus then.
+
+---@class (exact) fileops.wire.DidDiagnose What edits did to the problems of their files, known after they were answered.
+---@field file_path string The first of the edited files, as the session gave it.
+---@field session_id string The session that made the edits.
+---@field timestamp number Seconds since the epoch.
+---@field diagnostics fileops.wire.DiagnosticsReport What they did.
 
 ---@class (exact) fileops.wire.DidEditParams A session has edited a file.
 ---@field file_path string As the session gave it.
@@ -360,6 +399,7 @@
 ---@field corrected? fileops.wire.CorrectedStep[] What was matched and written in place of what was given.
 ---@field created? boolean Whether the file was created.
 ---@field decided_by? fileops.wire.DecidedByDetails Of a rejection.
+---@field diagnostics? fileops.wire.DiagnosticsReport With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them.
 ---@field diff_since_read? string Null if the content that was read is not known any more.
 ---@field dry_run? boolean Whether nothing was to be written.
 ---@field edit_id? string Null if nothing was written.
@@ -368,6 +408,7 @@
 ---@field failures? fileops.wire.FailedStepDetails[] Every step that fails.
 ---@field hints? string[] The texts for the model, the most important first.
 ---@field kept? string[] Of an `set_conflict`: where old contents of those files are kept.
+---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: what earlier edits of the session did, known after their results.
 ---@field left? string[] Of an `set_conflict`: files that have the new content, and could not be restored.
 ---@field match? string How the text was found: `exact` only if all of it was.
 ---@field match_lines? integer[] 1-based lines where the text was found.
@@ -421,6 +462,13 @@
 ---@field new_string string The text in its place.
 ---@field replace_all? boolean Replace every occurrence. Without it the text must occur once.
 ---@field strategy? string As in EditParams.
+
+---@class (exact) fileops.wire.EditorDiagnosticItem LSP's `Diagnostic`, as far as it is used.
+---@field range fileops.wire.DiagnosticRange Where.
+---@field message string What.
+---@field severity? 1|2|3|4 LSP's: 1 is an error.
+---@field code? string|integer Its kind.
+---@field source? string The program that found it.
 
 ---@class (exact) fileops.wire.EncodingOptions The encoding of some files.
 ---@field glob string Which files.
@@ -547,6 +595,10 @@
 ---@field validators? string[] Names of installed validators, all of which must accept a text.
 ---@field notices? 'details'|'off'|'output' Whether results say what others changed, and where.
 ---@field hints? 'details'|'off'|'output' What is said beside a failed edit.
+---@field diagnostics? 'details'|'off'|'output' Whether results say which problems an edit introduced and resolved, and where.
+---@field diagnostics_wait_s? number Seconds that the answer to an edit waits for its problems.
+---@field diagnostics_severity? 'error'|'hint'|'information'|'warning' The mildest problems that are reported.
+---@field language_servers? fileops.wire.LanguageServerSetting[] Language servers that the daemon may start, 8 at most.
 ---@field limits? fileops.wire.LimitOptions Limits of reads.
 ---@field texts? fileops.wire.TextOptions Texts of outputs.
 ---@field approval_fallback? 'message'|'none' How a client is asked that does not handle `fileops/confirmEdit`.
@@ -573,6 +625,15 @@
 ---@field keep_id? string To undo it by `fileops/undoKeep`. Null if nothing was kept that had not been.
 ---@field n_entries integer Entries whose `kept` changed.
 ---@field n_changes? integer How many of the `change_ids` were there; others were undone, kept or written over before. Null without them.
+
+---@class (exact) fileops.wire.LanguageServerSetting A language server that the user lets the daemon start.
+---@field name string What answers call it; unique.
+---@field command string[] The program, an absolute path or a name that is looked up outside of the project, and its arguments.
+---@field globs string[] Of the files that it checks.
+---@field language_id? string LSP's, of these files; "" goes by the extension of each file.
+---@field settings? table<string, any> What it is told when it asks for its configuration.
+---@field initialization_options? any Sent with `initialize`.
+---@field settle_s? number Seconds for which a server that publishes must have been quiet.
 
 ---@class (exact) fileops.wire.Latency Milliseconds, without the time that the user or the client's model took to answer.
 ---@field n integer Calls.
@@ -655,6 +716,7 @@
 ---@field end_line? integer The last line shown.
 ---@field height? integer Pixels of the image in the file.
 ---@field hints? string[] On `too_large`, after a refused edit of the file: the text for the model about the lines to read.
+---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: what earlier edits of the session did, known after their results.
 ---@field mime_type? string Of the file.
 ---@field mtime? number Seconds since the epoch.
 ---@field n_frames? integer Images in the file; only the first is shown.
@@ -792,6 +854,17 @@
 ---@field more string The line that says so, or empty.
 ---@field summary string A line about the result as a whole, or empty.
 
+---@class (exact) fileops.wire.ReportedProblem A problem as it is sent.
+---@field file_path string Of an edited file as the session gave it, else canonical.
+---@field start_line integer 1-based, as a read numbers lines.
+---@field start_column integer 1-based, in characters.
+---@field end_line integer 1-based.
+---@field end_column integer 1-based, in characters, after the last one.
+---@field severity 'error'|'hint'|'information'|'warning' How bad it is.
+---@field code? string The kind of problem, as the source names it.
+---@field source string The program that found it.
+---@field message string Its text, at most 2,000 characters.
+
 ---@class (exact) fileops.wire.Review A question about one edit or one change set. The review of a set has `files` and none of the keys from `operation` to `previous`; that of an edit has no `files`.
 ---@field review_id string Unique in the daemon.
 ---@field session fileops.wire.AskingSession Whose edit it is.
@@ -852,12 +925,14 @@
 ---@field changed_by? string `external`, `buffer` or a session.
 ---@field conflicts? fileops.wire.RewindConflict[] What is left.
 ---@field decided_by? fileops.wire.DecidedByDetails Of a rejection.
+---@field diagnostics? fileops.wire.DiagnosticsReport With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them.
 ---@field diff_since_read? string Null if the content that was read is not known any more.
 ---@field dry_run? boolean Whether it was a preview.
 ---@field edit_index? integer 0-based, of the step that failed.
 ---@field file_path? string Of a failure: the file that could not be written.
 ---@field files? fileops.wire.RewoundFile[] Those that were changed, or would be.
 ---@field kept? string[] Of an `set_conflict`: where old contents of those files are kept.
+---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: what earlier edits of the session did, known after their results.
 ---@field left? string[] Of an `set_conflict`: files that have the new content, and could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
 ---@field n_left? integer Entries of which something is left.
@@ -1090,6 +1165,7 @@
 ---@field applied_to? 'buffer'|'disk' Where the newest edit's file was written.
 ---@field changed_by? string `external`, `buffer` or a session.
 ---@field decided_by? fileops.wire.DecidedByDetails Of a rejection.
+---@field diagnostics? fileops.wire.DiagnosticsReport With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them.
 ---@field diff_since_read? string Null if the content that was read is not known any more.
 ---@field dry_run? boolean Whether nothing was to be written.
 ---@field edit_id? string Of the undo itself, which can be undone, too. Null for several files, and if nothing was written.
@@ -1097,6 +1173,7 @@
 ---@field file_path? string Of a failure: the file that failed. `undone` and `files` are what remains undone.
 ---@field files? fileops.wire.UndoneFile[] What happened to each file.
 ---@field kept? string[] Of an `set_conflict`: where old contents of those files are kept.
+---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: what earlier edits of the session did, known after their results.
 ---@field left? string[] Of an `set_conflict`: files that have the new content, and could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
 ---@field modified_by_user? boolean Whether the user changed a proposal.
