@@ -307,7 +307,7 @@ async def test_session_named_buffer_or_external_is_not_taken_for_one(file: Path,
         question = asked[-1].rebased
         assert question is not None and question["changed_by"] == told
         entry, *_ = await client.history()
-        assert entry.rebased is not None and entry.rebased["changed_by"] == told
+        assert entry.rebased is not None and entry.rebased.changed_by == told
         assert (await client.edit(file, "line 9\n", "theirs\n", session_id=name)).ok
         refused = await client.edit(file, "line 9", "mine")
         assert details_of(refused)["changed_by"] == told

@@ -63,7 +63,7 @@ async def test_client_of_version_2_is_served(folder: Path, mode: Any, version: s
         edited = await client.call_tool("Edit", {"file_path": path, "old_string": "two", "new_string": "2"})
         assert edited.is_error is False, edited
         assert (folder / ".env").read_text() == "one\n2\nthree\n"
-        assert [question.split("\n")[0] for question in questions] == [f"Confirm Edit: {path.name}"]
+        assert [question.split("\n")[0] for question in questions] == ["Confirm Edit: .env"]
         image = (await client.call_tool("Read", {"file_path": str(folder / "a.png")})).content[1]
         assert isinstance(image, ImageContent)
         undone = await client.call_tool("Undo", {"file_path": path})
