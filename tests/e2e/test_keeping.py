@@ -1,6 +1,7 @@
 """What is not kept yet, end to end in a shared daemon: notifications, documents, reviews, restarts.
 
-R-KEEP-1 (accepted in a review), R-KEEP-3 (notifications, versions of documents), R-KEEP-5 (a restart of the daemon).
+R-KEEP-1 (accepted in a review), R-KEEP-3 (notifications, versions of documents), R-KEEP-5 (a restart of the daemon),
+R-UI-3 (what is committed).
 """
 
 import asyncio
@@ -307,3 +308,88 @@ async def test_code_actions_keep_and_undo_what_is_at_the_lines(daemon: SharedDae
     undone = await run((await titles(1, 7))["Undo (2 changes: bot)"])
     assert undone["status"] == "success"
     assert path.read_text() == "".join(f"{n}\n" for n in (1, "two", *range(3, 10)))
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+async def _lines(client: LspClient, path: Path) -> list[int]:
+    return [change["start_line"] for file in (await _unkept(client, path))["files"] for change in file["changes"]]
+
+
+async def _edited(daemon: SharedDaemon, folder: Path, *edits: tuple[str, str], **options: Any) -> LspClient:
+    """An editor of a folder whose files are committed, after an agent's edits of a.txt."""
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-q", "-m", "first")
+    editor, agent = await _editor(daemon, folder, **options), await daemon.agent(folder)
+    await until_recorded(editor, folder)
+    await agent.read(folder / "a.txt")
+    for old, new in edits:
+        await agent.edit(folder / "a.txt", old, new)
+    await editor.notification("fileops/didChangeUnkept")
+    return editor
+
+
+async def test_what_is_committed_counts_as_kept(daemon: SharedDaemon, folder: Path) -> None:
+    """R-UI-3: the editor is notified, and the list is empty, also after another branch and back."""
+    path = folder / "a.txt"
+    editor = await _edited(daemon, folder, ("two", "2"))
+    assert await _lines(editor, path) == [2]
+    _git(folder, "switch", "-q", "-c", "other")
+    assert await _lines(editor, path) == [2]
+    agent = await daemon.agent(folder, host="other")
+    await agent.read(folder / "b.txt")
+    await agent.edit(folder / "b.txt", "two", "2")
+    other = {"file_path": str(folder / "b.txt")}
+    await editor.notification("fileops/didChangeUnkept", lambda params: params == other)  # all before it has come
+    await until_recorded(editor, folder)
+    editor.notifications.clear()
+    _git(folder, "commit", "-q", "-a", "-m", "second")
+    await editor.notification("fileops/didChangeUnkept", lambda params: params == {"file_path": str(path)})
+    assert (await _unkept(editor)) | {"truncated": False} == {
+        "n_files": 0, "n_changes": 0, "added": 0, "removed": 0, "files": [], "sessions": [], "truncated": False,
+    }  # fmt: skip
+    for branch, text in (("main", TEXT), ("other", "one\n2\nthree\n")):
+        _git(folder, "switch", "-q", branch)
+        assert (path.read_text(), await _lines(editor, path)) == (text, [])
+    asks = await _editor(daemon, folder, keep_committed=False)
+    assert await _lines(asks, path) == [2]
+
+
+async def test_what_is_staged_as_it_is_counts_as_kept_and_other_changes_do_not(
+    daemon: SharedDaemon, folder: Path
+) -> None:
+    """R-UI-3: by the lines, whatever else the file has that is not staged."""
+    path = folder / "a.txt"
+    editor = await _edited(daemon, folder, ("one", "1"))
+    _git(folder, "add", "a.txt")
+    assert await _lines(editor, path) == []
+    agent = await daemon.agent(folder, host="other")
+    await agent.read(path)
+    await agent.edit(path, "three", "3")
+    assert await _lines(editor, path) == [3]
+    _git(folder, "reset", "-q")
+    assert await _lines(editor, path) == [1, 3]
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+async def test_deletion_counts_as_kept_when_it_is_committed(
+    daemon: SharedDaemon, folder: Path, is_tracked: bool
+) -> None:
+    """R-UI-3: a file that git never had is missing in HEAD too, which decides nothing."""
+    path = folder / "a.txt"
+    path.write_text("a text of its own\n")
+    _git(folder, "add", "." if is_tracked else "b.txt")
+    _git(folder, "commit", "-q", "-m", "first")
+    editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+    await until_recorded(editor, folder)
+    await agent.read(path)
+    deletion = {"kind": "delete", "file_path": str(path)}
+    deleted = await agent.call("fileops/applyChanges", {"changes": [deletion]})
+    assert deleted["status"] == "success"
+    assert len((await _unkept(editor, path))["files"]) == 1
+    _git(folder, "add", "-A")
+    _git(folder, "commit", "-q", "--allow-empty", "-m", "second")
+    assert len((await _unkept(editor, path))["files"]) == (0 if is_tracked else 1)

@@ -112,6 +112,8 @@ class Options(TypedDict, total=False):
     """In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it."""
     review_grace_s: float
     """In a shared daemon: seconds that a review waits for another view after the last one has left."""
+    keep_committed: bool
+    """In a shared daemon: whether what is committed, or staged as it is, counts as kept."""
     history: Literal["memory", "persistent"]
     """Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes."""
     record: Literal["edits", "off", "on"]

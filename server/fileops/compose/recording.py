@@ -59,6 +59,7 @@ def start_recorder(
         open_store, windows, turns, _Documents(files, person_of), open_stream=open_stream, warn=warn, on_entries=publish
     )
     recorder.on_turn = unkept.note_turn
+    recorder.on_index = unkept.note_index
     recorder.start()
     files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
     files.on_closed = lambda editor, path: recorder.closed(path, person_of(editor))

@@ -52,6 +52,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     approval_timeout_s: float = 600.0
     ask: Ask | None = None
     review_grace_s: float = 30.0
+    keep_committed: bool = True
     fill_empty_files: bool = False
     notebooks: Literal["refuse", "text"] = "refuse"
     images: Literal["attach", "refuse"] = "attach"

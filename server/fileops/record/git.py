@@ -4,6 +4,7 @@ git is asked in `git_process` only. The index is read by this module: it takes 9
 `git ls-files --stage --debug` takes 388.
 """
 
+import hashlib
 import os
 import stat
 import struct
@@ -18,6 +19,7 @@ from fileops.record.git_process import GitFailed, answering, ask
 
 MAX_INDEX_BYTES = 128 << 20  # of a million files
 MAX_ATTRIBUTE_BYTES = 1 << 20
+_MAX_ANSWER_LINE = 5000  # it may repeat a path
 _CONVERTING = ("filter", "working-tree-encoding", "eol", "ident")
 _CONVERSIONS = tuple(map(str.encode, _CONVERTING))
 _ENTRY = struct.Struct(">10I")
@@ -57,6 +59,13 @@ class IndexEntry(Struct, frozen=True, gc=False):
     ctime_ns: int
     inode: int
     size_bytes: int
+
+
+class CommittedBlobs(Struct, frozen=True, kw_only=True):
+    """The blobs of a path in HEAD and in the index, as (object id, bytes); None where it has none."""
+
+    head: tuple[bytes, int] | None
+    index: tuple[bytes, int] | None
 
 
 class Index(Struct, frozen=True, kw_only=True):
@@ -218,6 +227,37 @@ def read_index(repository: Repository) -> Index:
         return _parsed(read_regular(repository.index, MAX_INDEX_BYTES), repository.n_oid_bytes, mtime_ns)
     except (NotReadable, struct.error, ValueError, IndexError) as error:
         raise GitFailed(f"the index cannot be read: {error}") from error
+
+
+def committed_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, CommittedBlobs]:
+    """What HEAD and the index have for canonical paths in the work tree, by one process. Raises: GitFailed."""
+    found: dict[str, CommittedBlobs] = {}
+    wanted = [path for path in paths if "\n" not in path]  # as it ends a question
+    names = [os.fsencode(path[len(repository.root.rstrip("/")) + 1 :]) for path in wanted]
+    questions = b"".join(b"HEAD:%b\n:0:%b\n" % (name, name) for name in names)
+    if not wanted:
+        return found
+    with answering(repository.root, "cat-file", "--batch-check", stdin=questions) as answer:
+        for path in wanted:
+            head, index = (_blob_in(answer.read_line(_MAX_ANSWER_LINE)) for _ in range(2))
+            found[path] = CommittedBlobs(head=head, index=index)
+    return found
+
+
+def _blob_in(line: bytes) -> tuple[bytes, int] | None:
+    """Raises: GitFailed."""
+    if not line:
+        raise GitFailed("its answer ended early")
+    words = line.split()
+    if len(words) != 3 or words[1] != b"blob" or not words[2].isdigit():  # "NAME missing"
+        return None
+    return bytes.fromhex(words[0].decode()), int(words[2])
+
+
+def blob_id(repository: Repository, data: bytes) -> bytes:
+    """The id that a blob of this content has."""
+    digest = hashlib.sha256 if repository.n_oid_bytes == 32 else hashlib.sha1
+    return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).digest()
 
 
 def read_blobs(repository: Repository, sizes: Mapping[bytes, int]) -> dict[bytes, bytes]:

@@ -177,6 +177,7 @@ class Recorder:
         self._opened: Future[RecordStore] = Future()
         windows.on_change, turns.on_change = self._keep_command, self._keep_turn
         self.on_turn: Callable[[Turn], None] = lambda _turn: None  # called with each turn that begins or ends
+        self.on_index: Callable[[str], None] = lambda _root: None  # called with a work tree whose index was written
         self._documents, self._warn, self._now, self._wall = documents, warn, now, wall
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
@@ -784,6 +785,7 @@ class Recorder:
                 continue
             self._read_events()
             folder.update_index(index, self._touched.__contains__)
+            self.on_index(folder.root)
             self._steps[folder.root] = self._copying(folder)
 
     def _copying(self, folder: Folder) -> Iterator[None]:

@@ -270,6 +270,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it."""
     review_grace_s: Annotated[float, Meta(ge=0, le=600)] | None = None
     """In a shared daemon: seconds that a review waits for another view after the last one has left."""
+    keep_committed: bool | None = None
+    """In a shared daemon: whether what is committed, or staged as it is, counts as kept."""
     history: Literal["memory", "persistent"] | None = None
     """Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes."""
     record: Literal["on", "edits", "off"] | None = None

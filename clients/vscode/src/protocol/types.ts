@@ -1366,6 +1366,8 @@ export interface InitializationOptions {
   ask?: ('each_edit' | 'never' | 'protected') | null;
   /** In a shared daemon: seconds that a review waits for another view after the last one has left. */
   review_grace_s?: number | null;
+  /** In a shared daemon: whether what is committed, or staged as it is, counts as kept. */
+  keep_committed?: boolean | null;
   /** Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes. */
   history?: ('memory' | 'persistent') | null;
   /** In a shared daemon: what its record has; every change, edits through the daemon only, or nothing. */

@@ -132,6 +132,23 @@ def without_places(present: bytes, places: Sequence[ChangedPlace]) -> bytes:
     return b"".join((*content, present[at:]))
 
 
+def has_change(content: bytes, place: ChangedPlace, present: bytes) -> bool:
+    """Whether another content has the change of a place too: without it, the present one differs by the whole change.
+
+    It is so counted because a diff alone may name an equal line beside the one that was added.
+    """
+    if content == present:
+        return True
+    n_removed = len(_lines(place.removed, detect_format(present)))
+    without = without_places(present, [place])
+    return _n_different(content, without) == _n_different(content, present) + place.n_lines + n_removed
+
+
+def _n_different(content: bytes, other: bytes) -> int:
+    old, new = _lines(content, detect_format(content)), _lines(other, detect_format(other))
+    return sum(i_stop - i + j_stop - j for i, i_stop, j, j_stop in changed_ranges(old, new))
+
+
 def _splices_of_lines(before: bytes, present: bytes, *, is_created: bool) -> Iterator[tuple[int, int, int, int, bytes]]:
     """Yield (first line, number of lines, start, end) in the present content, and the lines before, for each run."""
     fmt, fmt_before = detect_format(present), detect_format(before)

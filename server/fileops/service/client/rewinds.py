@@ -38,6 +38,7 @@ from fileops.telemetry.calls import note_outcome
 
 if TYPE_CHECKING:
     from fileops.record.store import RecordStore
+    from fileops.service.rewind.committed import CommittedFiles
     from fileops.service.rewind.operation import RewindOperation
     from fileops.service.rewind.unkept import PlacesCache, UnkeptPlaces
 
@@ -69,6 +70,7 @@ class ClientRewinds:
         self._undoer = undoer
         self._scope = scope
         self._places: PlacesCache = {}
+        self._committed: CommittedFiles | None = None
 
     async def rewind(self, request: RewindRequest) -> RewindResult:
         """Rewind, and ask the user before if that is due. Failures are results; only cancellation is raised."""
@@ -220,7 +222,7 @@ class ClientRewinds:
         store = await self._workspace.record()
         if store is None:
             raise NotRecorded
-        places = UnkeptPlaces(store, self._workspace.fs, self._client.version_of, self._places)
+        places = UnkeptPlaces(store, self._workspace.fs, self._client.version_of, self._places, self._committed_files())
 
         def settled() -> T:
             if not is_settled:
@@ -228,6 +230,13 @@ class ClientRewinds:
             return work(places)
 
         return await self._workers.run_apart(CancelToken(), settled)
+
+    def _committed_files(self) -> "CommittedFiles | None":
+        from fileops.service.rewind.committed import CommittedFiles
+
+        if self._settings.keep_committed and self._committed is None:
+            self._committed = CommittedFiles()
+        return self._committed
 
     # --- helpers -----------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
+from fileops.core.roots import is_inside
 from fileops.model.record import Entry, Turn, is_by_agent
 from fileops.service.hub.sessions import Throttle
 
@@ -68,6 +69,12 @@ class UnkeptFeed:
 
     def note_kept(self, paths: Iterable[str]) -> None:
         """Changes of these files were kept, or undone."""
+        self._request(paths)
+
+    def note_index(self, root: str) -> None:
+        """Something was staged or committed in a work tree. Called in the recorder's thread."""
+        with self._lock:
+            paths = [path for path in self._paths if is_inside(root, path)]
         self._request(paths)
 
     def note_turn(self, turn: Turn) -> None:

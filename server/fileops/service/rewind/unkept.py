@@ -9,7 +9,7 @@ A file that an agent renamed is a deletion and a creation, which are not kept ei
 """
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import xxhash
@@ -40,6 +40,7 @@ from fileops.model.rewind import (
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.record.store import RecordStore, UnknownId
+from fileops.service.rewind.committed import CommittedFiles, GitState, UnkeptPlace
 from fileops.service.rewind.files import (
     FileRewind,
     StoredContents,
@@ -59,13 +60,6 @@ _WHOLE_FILE = "file"  # in place of a digest in the id of a change without lines
 VersionOf = Callable[[str, Snapshot], int | None]
 
 
-class UnkeptPlace(Struct, frozen=True):
-    """A change as a list has it, and its place in the present content; None of a change without lines."""
-
-    change: UnkeptChange
-    place: ChangedPlace | None
-
-
 # What the places of a file were computed from, and the places; by path.
 PlacesCache = dict[str, tuple[tuple[object, ...], list[UnkeptPlace]]]
 
@@ -74,12 +68,14 @@ class UnkeptPlaces(Struct, frozen=True):
     """See the module. version_of: the version of the client's open document, if it has the text of a snapshot.
 
     cache: of this record. Threads may share it: an entry is replaced as a whole, and used only if it still fits.
+    committed: leaves out of lists what git has too; None if that does not count as kept.
     """
 
     store: RecordStore
     fs: FileSystem
     version_of: VersionOf = lambda _path, _snapshot: None
     cache: PlacesCache = field(default_factory=dict)
+    committed: CommittedFiles | None = None
 
     # --- lists -------------------------------------------------------------------------------------------------
 
@@ -93,7 +89,8 @@ class UnkeptPlaces(Struct, frozen=True):
     ) -> UnkeptResult:
         """What is not kept yet. Args: path: canonical, a file. folders: without it, only what is in one of these."""
         paths = self._paths(folders) if path is None else [path]
-        found = [file for each in paths if (file := self._file(each, session_id, turn_id)) is not None]
+        in_git = {} if self.committed is None else self.committed.states_of(paths)
+        found = [file for each in paths if (file := self._file(each, session_id, turn_id, in_git)) is not None]
         with_changes = [file for file in found if file.changes]
         listed = sorted(found, key=lambda file: not file.changes)[:MAX_FILES]  # what is only undone may be left out
         return UnkeptResult(
@@ -115,14 +112,18 @@ class UnkeptPlaces(Struct, frozen=True):
         paths |= {entry.path for entry in undos if self._is_shown_undo(entry)}
         return sorted(path for path in paths if _is_in(path, folders))
 
-    def _file(self, path: str, session_id: SessionName | None, turn_id: str | None) -> UnkeptFile | None:
+    def _file(
+        self, path: str, session_id: SessionName | None, turn_id: str | None, in_git: Mapping[str, GitState]
+    ) -> UnkeptFile | None:
         snapshot = self._read(path)
         if snapshot is None:
             return None
         lineage = self.lineage(path)
-        changes = tuple(
-            found.change for found in self._places_in(lineage, snapshot) if _is_of(found.change, session_id, turn_id)
-        )
+        places = self._places_in(lineage, snapshot)
+        if self.committed is not None and (state := in_git.get(path)) is not None and places:
+            committed = self.committed.among(places, snapshot, state)
+            places = [found for found in places if found.change.change_id not in committed]
+        changes = tuple(found.change for found in places if _is_of(found.change, session_id, turn_id))
         undone = tuple(place for place in self._undone_in(lineage, snapshot) if _is_of(place, session_id, turn_id))
         if not changes and not undone:
             return None

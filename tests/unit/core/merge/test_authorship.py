@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from fileops.core.merge.authorship import ChangedPlace, own_places, owners_of_lines, without_places
+from fileops.core.merge.authorship import ChangedPlace, has_change, own_places, owners_of_lines, without_places
 from fileops.core.merge.rewind import rewind_file
 from fileops.model.rewind import FileStep
 from support.file_steps import to_steps
@@ -100,3 +100,37 @@ def test_removed_file_is_one_place_without_lines() -> None:
     (place,) = _places(_steps(OLD, None), {"e1"}, None)
     assert (place.first_line, place.n_lines, place.removed, place.entry_ids) == (1, 0, OLD, ("e1",))
     assert _places(_steps(OLD, OLD.replace(b"two", b"2"), None), {"e1"}, None) == []  # another removed it
+
+
+@pytest.mark.parametrize(
+    ("before", "present", "committed", "has"),
+    [
+        pytest.param(OLD, OLD.replace(b"two", b"2"), OLD, [False], id="nothing"),
+        pytest.param(OLD, OLD.replace(b"two", b"2"), b"two\n" + OLD, [False], id="nothing, beside other lines"),
+        pytest.param(OLD, OLD.replace(b"two", b"2"), b"zero\n" + OLD.replace(b"two", b"2"), [True], id="below others"),
+        pytest.param(OLD, OLD.replace(b"two", b"2"), b"one\n2\n3\nfour\nfive\n", [True], id="beside a changed line"),
+        pytest.param(OLD, b"1\ntwo\nthree\nfour\n5\n", b"1\ntwo\nthree\nfour\nfive\n", [True, False], id="one of two"),
+        pytest.param(OLD, b"one\n2\n3\nfour\nfive\n", b"one\n2\nthree\nfour\nfive\n", [False], id="a part"),
+        pytest.param(b"a\nx\nb\n", b"a\nx\nx\nb\n", b"a\nx\nb\n", [False], id="an equal line more"),
+        pytest.param(b"a\nx\nx\nb\n", b"a\nx\nb\n", b"a\nx\nx\nb\n", [False], id="an equal line less"),
+        pytest.param(b"}\n\n}\n", b"}\n\n}\n\n}\n", b"}\n\n}\nend\n", [False], id="a repeated block"),
+        pytest.param(
+            OLD,
+            OLD.replace(b"two\n", b""),
+            OLD.replace(b"two\n", b"").upper(),
+            [True],
+            id="removed lines, beside others",
+        ),
+        pytest.param(OLD, OLD.replace(b"two\n", b""), b"one\nthree\nfour\n5\n", [True], id="removed lines"),
+        pytest.param(OLD, OLD.replace(b"two\n", b""), OLD, [False], id="lines that are not removed there"),
+        pytest.param(None, OLD, OLD, [True], id="a new file"),
+        pytest.param(None, OLD, b"one\n", [False], id="the beginning of a new file"),
+        pytest.param(None, OLD, b"", [False], id="an empty new file"),
+        pytest.param(OLD, OLD[:-1], OLD, [False], id="the last newline"),
+    ],
+)
+def test_content_has_a_change_if_it_differs_by_it_from_the_text_before(
+    before: bytes | None, present: bytes, committed: bytes, has: list[bool]
+) -> None:
+    places = _places(_steps(before, present), {"e1"}, present)
+    assert [has_change(committed, place, present) for place in places] == has

@@ -604,6 +604,7 @@
 ---@field approval_fallback? 'message'|'none' How a client is asked that does not handle `fileops/confirmEdit`.
 ---@field ask? 'each_edit'|'never'|'protected' In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it.
 ---@field review_grace_s? number In a shared daemon: seconds that a review waits for another view after the last one has left.
+---@field keep_committed? boolean In a shared daemon: whether what is committed, or staged as it is, counts as kept.
 ---@field history? 'memory'|'persistent' Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes.
 ---@field record? 'edits'|'off'|'on' In a shared daemon: what its record has; every change, edits through the daemon only, or nothing.
 ---@field record_titles? boolean Whether turns in the record have the beginnings of prompts as titles.

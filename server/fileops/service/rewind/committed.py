@@ -1,0 +1,94 @@
+"""Which changes git has already: what is committed, or staged as it is, is decided. Runs in worker threads.
+
+git is asked with every list, by one process for each work tree, so there is nothing that could be out of date.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from fileops.core.merge.authorship import ChangedPlace, has_change
+from fileops.model.files import Snapshot
+from fileops.model.rewind import UnkeptChange
+from fileops.record import git
+from fileops.record.git_process import GitFailed
+
+_MAX_FILES = 1000  # of which the answer is remembered
+
+
+class UnkeptPlace(Struct, frozen=True):
+    """A change as a list has it, and its place in the present content; None of a change without lines."""
+
+    change: UnkeptChange
+    place: ChangedPlace | None
+
+
+class GitState(Struct, frozen=True):
+    """What a work tree has for a file."""
+
+    repository: git.Repository
+    blobs: git.CommittedBlobs
+
+
+class CommittedFiles:
+    """Threads may share it: what it remembers is replaced as a whole, and used only if it still fits."""
+
+    def __init__(self) -> None:
+        self._repositories: dict[str, git.Repository] = {}
+        self._answers: dict[str, tuple[tuple[object, ...], frozenset[str]]] = {}
+
+    def states_of(self, paths: Iterable[str]) -> dict[str, GitState]:
+        """What git has for files, by canonical path. Those of which it cannot say anything are left out."""
+        by_root: dict[str, list[str]] = {}
+        for path in paths:
+            if (root := git.top_of(os.path.dirname(path))) is not None:
+                by_root.setdefault(root, []).append(path)
+        states: dict[str, GitState] = {}
+        for root, inside in by_root.items():
+            repository = self._repositories.get(root) or git.find_repository(root)
+            if repository is None:
+                continue
+            self._repositories[root] = repository
+            try:
+                found = git.committed_blobs(repository, inside)
+            except GitFailed:  # nothing counts as kept then
+                continue
+            states.update((path, GitState(repository, blobs)) for path, blobs in found.items())
+        return states
+
+    def among(self, places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitState) -> frozenset[str]:
+        """The ids of the changes that HEAD or the index has too."""
+        digest = snapshot.digest if snapshot.exists else None
+        made_of = (digest, state, tuple(found.change.change_id for found in places))
+        known = self._answers.get(snapshot.path)
+        if known is not None and known[0] == made_of:
+            return known[1]
+        answer = frozenset(_committed(places, snapshot, state))
+        if len(self._answers) >= _MAX_FILES:
+            self._answers.clear()
+        self._answers[snapshot.path] = made_of, answer
+        return answer
+
+
+def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitState) -> Iterable[str]:
+    blobs = {state.blobs.head, state.blobs.index}
+    if not snapshot.exists:
+        return _committed_deletion(places, state) if None in blobs else ()
+    sizes = dict(blob for blob in blobs if blob is not None)
+    if git.blob_id(state.repository, snapshot.data) in sizes:
+        # Of an executable bit git is not asked.
+        return [found.change.change_id for found in places if found.place is not None or not found.change.undoable]
+    contents = git.read_blobs(state.repository, sizes).values()
+    return [
+        found.change.change_id
+        for found in places
+        if found.place is not None and any(has_change(content, found.place, snapshot.data) for content in contents)
+    ]
+
+
+def _committed_deletion(places: Sequence[UnkeptPlace], state: GitState) -> Iterable[str]:
+    """A file that git never had is missing there too, and its deletion is not decided: git has to have its text."""
+    texts = {git.blob_id(state.repository, found.place.removed): found for found in places if found.place is not None}
+    sizes = {oid: len(found.place.removed) for oid, found in texts.items() if found.place is not None}
+    return [texts[oid].change.change_id for oid in git.read_blobs(state.repository, sizes)]
