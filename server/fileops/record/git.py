@@ -112,7 +112,7 @@ def is_top(folder: str) -> bool:
 
 def find_repository(root: str) -> Repository | None:
     """The repository of a work tree; None if git does not know it, or cannot be asked."""
-    if any(_is_strange(os.path.join(root, name)) for name in _OWN_FILES):
+    if _has_strange_files(root):
         return None
     try:
         lines = ask(
@@ -136,6 +136,10 @@ def find_repository(root: str) -> Repository | None:
         converts_all=settings.get("core.autocrlf", "false") not in {"", "false"},
         has_all_blobs=not _borrows(os.path.join(root, common)) and not any(map(_names_promisor, settings)),
     )
+
+
+def _has_strange_files(root: str) -> bool:
+    return any(_is_strange(os.path.join(root, name)) for name in _OWN_FILES)
 
 
 def _is_strange(path: str) -> bool:
@@ -237,7 +241,9 @@ def committed_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, C
     questions = b"".join(b"HEAD:%b\n:0:%b\n" % (name, name) for name in names)
     if not wanted:
         return found
-    with answering(repository.root, "cat-file", "--batch-check", stdin=questions) as answer:
+    if _has_strange_files(repository.root):  # by now
+        raise GitFailed("what git would read is no file")
+    with answering(repository.root, "cat-file", "--batch-check", stdin=questions, deadline_s=_SETTINGS_S) as answer:
         for path in wanted:
             head, index = (_blob_in(answer.read_line(_MAX_ANSWER_LINE)) for _ in range(2))
             found[path] = CommittedBlobs(head=head, index=index)

@@ -252,6 +252,16 @@ def test_hostile_repository_is_recorded_without_running_anything(
     assert not it.mark.exists()
 
 
+def test_repository_that_turns_hostile_is_not_asked_what_is_committed(tmp_path: Path) -> None:
+    it = Hostile(tmp_path)
+    repository = git.find_repository(str(it.root))
+    assert repository is not None
+    assert git.committed_blobs(repository, [f"{it.root}/a.txt"])[f"{it.root}/a.txt"].index is not None
+    fifo_as_index(it)
+    with pytest.raises(git_process.GitFailed):
+        git.committed_blobs(repository, [f"{it.root}/a.txt"])
+
+
 def record_and_change(it: Hostile) -> None:
     """All that the recorder asks git, and reads of the rules, for a folder that changes."""
     root = str(it.root)
@@ -266,6 +276,8 @@ def record_and_change(it: Hostile) -> None:
         assert sum(map(len, git.read_blobs(folder.repository, sizes).values())) <= sum(sizes.values())
         with contextlib.suppress(git_process.GitFailed, OSError):
             folder.update_index(git.read_index(folder.repository), lambda _path: False)
+        with contextlib.suppress(git_process.GitFailed):
+            git.committed_blobs(folder.repository, list(folder.files))
     for name in ("new.txt", "d/new.txt"):
         IgnoreRules(root, folder.repository).is_ignored(f"{root}/{name}")
     for _ in folder.scan(0, lambda _path: None):
