@@ -88,8 +88,9 @@ MCP_CHOICES = (
 )
 
 ABOUT_REVIEW = """\
-Show the edits of agents that wait for a decision in this folder, and decide. While the full screen runs, edits of
-agents in this folder wait for it. `--list`, `accept` and `reject` only look and decide: no edit waits for them."""
+Show the edits of agents that wait for a decision in this folder, and decide. While the full screen runs, edits that
+a person is to be asked about wait for it. `--list`, `accept` and `reject` only look and decide: no edit waits for
+them."""
 
 ABOUT_LOG = """\
 The daemon records every change of the text files of a folder, with its author: an agent by its tools, a program that an

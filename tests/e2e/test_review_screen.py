@@ -34,10 +34,16 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+def ask_about_each_edit(shared: Place, folder: Path) -> None:
+    """As a person has said of this project before."""
+    state = shared.process_env["XDG_STATE_HOME"]
+    ask_file.write(f"{state}/fileops-server/ask.json", {str(folder): "each_edit"})
+
+
 @asynccontextmanager
 async def screen_in(shared: Place, folder: Path, **env: str) -> AsyncGenerator[Terminal]:
     environment = {name: value for name, value in shared.process_env.items() if name != "NO_COLOR"}
-    ask_file.write(f"{environment['XDG_STATE_HOME']}/fileops-server/ask.json", {str(folder): "each_edit"})
+    ask_about_each_edit(shared, folder)
     async with terminal([*FILEOPS, "review"], cwd=folder, env={**environment, **env}, folder=shared.folder) as window:
         await window.until("Nothing waits")
         yield window
@@ -368,6 +374,7 @@ async def test_picture_of_the_guide_is_the_screen(shared: Place, folder: Path, m
     """With FILEOPS_PICTURES=1 the picture of the guide is written again; without, its words are compared."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("HOME", str(folder.parent))
+    ask_about_each_edit(shared, folder)
     app = ReviewApp(None, str(folder))
     async with (
         app.run_test(size=(80, 24)) as pilot,
