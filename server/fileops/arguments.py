@@ -40,6 +40,7 @@ class Choice(NamedTuple):
     name: str
     values: tuple[str, ...]
     help: str
+    metavar: str | None = None  # where the values are too long for a line of the usage
 
 
 MCP_CHOICES = (
@@ -83,7 +84,8 @@ MCP_CHOICES = (
     Choice(
         "diagnostics_severity",
         ("warning", "error", "information", "hint"),
-        "the mildest problems that are reported (default: warning)",
+        "the mildest problems that are reported: error, warning (default), information or hint",
+        "LEVEL",
     ),
 )
 
@@ -356,7 +358,9 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
     )
     for choice in MCP_CHOICES:
         flag = "--" + choice.name.replace("_", "-")
-        mcp.add_argument(flag, choices=choice.values, default=choice.values[0], help=choice.help)
+        mcp.add_argument(
+            flag, choices=choice.values, default=choice.values[0], metavar=choice.metavar, help=choice.help
+        )
     mcp.add_argument(
         "--tools",
         metavar="+NAME",

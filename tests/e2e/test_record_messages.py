@@ -53,6 +53,20 @@ async def recording(folder: Path) -> AsyncGenerator[FileOpsClient]:
             yield client
 
 
+async def test_keep_is_undone_and_the_switch_is_set(folder: Path) -> None:
+    path = str(folder / "a.txt")
+    async with recording(folder) as client:
+        await client.call("read", file_path=path)
+        await client.call("edit", file_path=path, old_string="two", new_string="2")
+        await client.hear("didRecord")
+        kept = await client.call("keep", file_path=path)
+        assert (await client.call("undoKeep", keep_id=kept["keep_id"]))["n_entries"] == 1
+        assert len((await client.call("unkept"))["files"]) == 1
+        assert (await client.call("ask"))["ask"] == "protected"
+        assert (await client.call("setAsk", ask="each_edit"))["ask"] == "each_edit"
+        assert (await client.hear("didChangeAsk"))["ask"] == "each_edit"
+
+
 async def test_edit_is_logged_kept_and_undone(folder: Path) -> None:
     path = str(folder / "a.txt")
     async with recording(folder) as client:

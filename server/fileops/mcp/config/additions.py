@@ -46,7 +46,7 @@ def _read() -> tuple[SettingsFile, dict[str, dict[str, Any]]]:
 def _write(file: SettingsFile, known: Mapping[str, object]) -> None:
     if known:
         os.makedirs(os.path.dirname(file.path), mode=0o700, exist_ok=True)
-        settings_file.replace(file, json.dumps(known, indent=1, ensure_ascii=False) + "\n")
+        settings_file.replace(file, json.dumps(known, indent=1) + "\n")  # in ASCII: a path need not be UTF-8
     elif file.status is not None:
         settings_file.remove(file)
 
