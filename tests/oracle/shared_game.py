@@ -226,7 +226,7 @@ class SharedGame:
         seat = EditorSeat(
             name, tuple(f"{self.root}/{folder}".rstrip("/") for folder in folders), dice.random() < 0.85, stated
         )
-        options: dict[str, Any] = {"review_grace_s": 0, **({} if stated is None else {"ask": ASK_OF[stated]})}
+        options: dict[str, Any] = {"review_grace_s": 0, "ask": None if stated is None else ASK_OF[stated]}
         client = await self.daemon.editor(*map(Path, seat.folders), host=name, confirms=seat.can_ask, **options)
 
         async def confirm(params: Any) -> Any:
