@@ -37,6 +37,7 @@ M.notifications = {
   ['fileops/didRead'] = { event = 'read', autocmd = 'FileopsRead' },
   ['fileops/didEdit'] = { event = 'edit', autocmd = 'FileopsEdit' },
   ['fileops/didConflict'] = { event = 'conflict', autocmd = 'FileopsConflict' },
+  ['fileops/didDiagnose'] = { event = 'problems', autocmd = 'FileopsProblems' },
   ['fileops/approvalMode'] = { event = 'mode', autocmd = 'FileopsMode' },
   ['fileops/didChangeAsk'] = { event = 'ask', autocmd = 'FileopsAsk' },
   ['fileops/didChangeReviews'] = { event = 'reviews', autocmd = 'FileopsReviews' },
