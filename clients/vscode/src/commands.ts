@@ -7,7 +7,7 @@ import { type ChangeDiffs, WAITING } from './changes/diffs';
 import { BEFORE } from './changes/before';
 import { activeFile, type ChangesHere } from './changes/here';
 import type { UnkeptList } from './changes/list';
-import { counted, type Row, rowsOf, type Target, targetInPeek, targetOfChanges, together } from './changes/targets';
+import { counted, isRow, rowsOf, type Target, targetInPeek, targetOfChanges, together } from './changes/targets';
 import type { Turns } from './changes/turns';
 import type { History } from './history';
 import type { Reviews, Waiting } from './review/queue';
@@ -140,7 +140,5 @@ export class Commands implements vscode.Disposable {
     this.#commands.dispose();
   }
 }
-
-const isRow = (given: unknown): given is Row => typeof given === 'object' && given !== null && 'resourceUri' in given && 'groupId' in given;
 
 const isGroup = (given: unknown): given is vscode.SourceControlResourceGroup => typeof given === 'object' && given !== null && 'resourceStates' in given;

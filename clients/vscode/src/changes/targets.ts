@@ -31,11 +31,14 @@ interface LineChange {
 
 const isObject = (given: unknown): given is object => typeof given === 'object' && given !== null;
 
+/** A button of an editor's title is given an object with a `groupId`, too: that of the editor's group. */
+export const isRow = (given: unknown): given is Row => isObject(given) && 'resourceUri' in given && 'groupId' in given;
+
 /** Of the rows or the group that a command was given. */
 export function rowsOf(given: readonly unknown[]): Row[] {
   return given.flat().filter(isObject).flatMap(one => {
     if ('resourceStates' in one) return one.resourceStates as Row[];
-    return 'groupId' in one ? [one as Row] : [];
+    return isRow(one) ? [one] : [];
   });
 }
 
