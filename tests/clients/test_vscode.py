@@ -234,7 +234,7 @@ def test_broken_daemon_fails_the_suite(vsix: Path, runs: Path, tmp_path: Path) -
     daemon = tmp_path / "broken-daemon"
     daemon.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "broken_daemon.py"}"\n')
     daemon.chmod(0o755)
-    env = {"FILEOPS_DAEMON": str(daemon), "FILEOPS_SUITES": "marks", "FILEOPS_PATIENCE_MS": "4000"}
+    env = {"FILEOPS_DAEMON": str(daemon), "FILEOPS_SUITES": "changes", "FILEOPS_PATIENCE_MS": "4000"}
     done = node("mocha.mjs", "floor", runs / "broken", vsix, env=env)
     assert done.returncode != 0
     assert "FAILED" in done.stdout, done.stdout + done.stderr

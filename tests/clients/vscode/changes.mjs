@@ -128,6 +128,7 @@ async function byKeys() {
   await palette('Agent Changes: Redo the Last Undo');
   await status('3 to keep or undo').waitFor();
   await until(() => disk('prices.py').includes('Decimal("0.9")'), 'it is there again');
+  await page.locator('.view-line', { hasText: 'Decimal("0.9")' }).first().waitFor(); // loading it moves the cursor
   await goToLine(19);
   await until(() => namedInText('Claude Code'), 'the change is at the cursor');
   await palette('Agent Changes: Undo with a Reason…');

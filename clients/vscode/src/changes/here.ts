@@ -52,8 +52,10 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
     const isDue = needsDrawing(this.before.at(document.uri), contentChanges, document);
     for (const editor of vscode.window.visibleTextEditors) {
       if (editor.document !== document) continue;
-      if (isDue) this.#drawn.delete(editor);
-      else followTyping(this.#drawn.get(editor) ?? [], contentChanges);
+      if (isDue) { // what was drawn on lines that were replaced is gone, as where a file is loaded again
+        this.#drawn.delete(editor);
+        this.#named.delete(editor);
+      } else followTyping(this.#drawn.get(editor) ?? [], contentChanges);
     }
     if (isDue) queueMicrotask(() => this.#draw()); // once the marks have moved
   }
@@ -77,7 +79,7 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
     const { line } = editor.selection.active;
     const [mark] = editor === vscode.window.activeTextEditor ? this.#at(editor.document.uri, line) : [];
     const name = mark ? `${line} ${inOneLine(mark.change.label)}` : '';
-    if ((this.#named.get(editor) ?? '') === name) return;
+    if (this.#named.get(editor) === name) return;
     this.#named.set(editor, name);
     editor.setDecorations(this.#name, mark ? [{
       range: editor.document.lineAt(line).range, renderOptions: { after: { contentText: inOneLine(mark.change.label) } },
