@@ -70,7 +70,7 @@ class Consent:
             if session in self.granted_by_host:
                 return {loosened(mode)}
             return {mode, loosened(mode)} if grants else {mode}  # the editor that granted it has left
-        stated = [editor.stated_mode for editor in concerned if editor.stated_mode is not None]
+        stated: list[Mode] = [editor.stated_mode for editor in concerned if editor.stated_mode is not None]
         counts = bool(stated) and approve in {"person", "never"}  # editors that say nothing do not count
         mode = strictest(stated) if counts else _UNDECIDED[approve]
         if not grants:

@@ -47,8 +47,10 @@ def test_files_that_are_not_open_are_reviewed_by_keys_in_diff_mode(nvim: Neovim,
         files = [shop.cart.with_name(f"{name}.py") for name in names]
         for file in files[:2]:
             file.write_text(CART)
-        results = [shop.propose(f"agent-{file.stem}", SHORTER_TOTAL, NO_FLOATS, path=file) for file in files[:2]]
-        shop.terminal.until(f"{N_WAITING} == 2")
+        results: list[int] = []
+        for file in files[:2]:  # one after the other: the oldest is shown first
+            results.append(shop.propose(f"agent-{file.stem}", SHORTER_TOTAL, NO_FLOATS, path=file))
+            shop.terminal.until(f"{N_WAITING} == {len(results)}")
         results.append(shop.propose("agent-new", ("", "x = 1\n"), path=files[2]))
         shop.terminal.until(f"{N_WAITING} == 3")
         shop.terminal.until(ONE_WINDOW)  # nothing opens by itself
