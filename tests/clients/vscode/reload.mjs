@@ -108,8 +108,11 @@ async function story() {
 
   const hosts = extensionHosts();
   assert.ok(hosts.length > 0);
+  const editors = () => (statusOf(socket).connections ?? []).filter(({ role }) => role === 'editor').map(({ name }) => name);
+  const attached = editors();
   for (const pid of hosts) process.kill(Number(pid), 'SIGKILL');
   await until(() => extensionHosts().some(pid => !hosts.includes(pid)), 'the editor starts another extension host');
+  await until(() => editors().some(name => !attached.includes(name)), 'its extension is attached'); // a host that is starting outlives its window
   await isShownAgain(call, text());
   await isLeftOut('agent 10');
   await proposal(page, 'agent 18 typed').waitFor();
