@@ -36,7 +36,7 @@ async function isPrivate(expected) {
     await page.locator('.view-line').first().hover();
     await status(/✓|fileops/).first().hover();
     const text = await page.locator('.monaco-hover', { hasText: 'found by:' }).innerText({ timeout: 3_000 }).catch(() => '');
-    return text !== '' && /private daemon/.test(text) === expected;
+    return text !== '' && /private\sdaemon/.test(text) === expected; // blanks are no-break spaces there
   }, `the daemon is ${expected ? 'private' : 'shared'}`);
 }
 
