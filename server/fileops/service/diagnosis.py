@@ -169,13 +169,6 @@ class Diagnosis:
             while len(self._commits) > MAX_COMMITS:
                 self._commits.popitem(last=False)
 
-    def note_files_changed(self, changes: tuple[FileChange, ...]) -> None:
-        """Others than sessions have written files."""
-        with self._lock:
-            servers = self._servers
-        if servers is not None:
-            servers.note_written(changes)
-
     def close(self) -> None:
         """End the language servers."""
         with self._lock:
