@@ -198,6 +198,7 @@ async function aFileThatChanges() {
   assert.equal((await call).status, 'success', (await call).output);
   await page.locator('.view-line', { hasText: 'Decimal("0.8")' }).first().waitFor();
   assert.ok(await page.locator('.view-line', { hasText: '# mine' }).count() > 0);
+  await waiting('prices.py').waitFor({ state: 'detached' });
   await openFile('prices.py');
   await page.keyboard.press('Control+S');
   await until(() => disk('prices.py').includes('# mine') && disk('prices.py').includes('Decimal("0.8")'), 'both are saved');
