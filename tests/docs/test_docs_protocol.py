@@ -1,4 +1,4 @@
-"""docs/PROTOCOL.md, executed: its requests go to a real daemon, whose answers must be those of the page.
+"""docs/protocol/, executed: its requests go to a real daemon, whose answers must be those of the pages.
 
 Each `##` section with examples gets its own daemon, in a folder that represents /home/you/project.
 """
@@ -17,7 +17,8 @@ from fileops.model.errors import FAILURES
 from support.rawclient import RawClient, raw_client
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "PROTOCOL.md"
+INDEX = ROOT / "docs" / "PROTOCOL.md"
+NAMES = sorted(page.name for page in (ROOT / "docs" / "protocol").glob("*.md"))
 SHOWN_FOLDER = "/home/you/project"
 ANY = "…"
 REQUIREMENT = re.compile(r"\bR-[A-Z]+-\d+\b")
@@ -30,8 +31,12 @@ class Block:
     body: str
 
 
+def text_of(name: str) -> str:
+    return (ROOT / "docs" / "protocol" / name).read_text(encoding="utf-8")
+
+
 def sections() -> Iterator[tuple[str, list[Block]]]:
-    for section in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+    for section in re.split(r"^## ", "\n".join(map(text_of, NAMES)), flags=re.MULTILINE)[1:]:
         blocks = [Block(match["info"], match["body"]) for match in BLOCK.finditer(section)]
         if any(block.info.startswith("json ") for block in blocks):
             yield section.splitlines()[0], blocks
@@ -91,7 +96,7 @@ def test_every_requirement_has_one_place_and_a_test() -> None:
 
     The rules of the commands about the record are on the page for those who use them.
     """
-    pages = "".join(page.read_text(encoding="utf-8") for page in (PAGE, ROOT / "docs" / "guide" / "record.md"))
+    pages = "".join([*map(text_of, NAMES), (ROOT / "docs" / "guide" / "record.md").read_text(encoding="utf-8")])
     defined = [name.strip("*") for name in re.findall(r"\*\*R-[A-Z]+-\d+\*\*", pages)]
     assert len(defined) == len(set(defined))
     cited: set[str] = set()
@@ -103,26 +108,23 @@ def test_every_requirement_has_one_place_and_a_test() -> None:
 
 
 def test_every_error_code_has_its_meaning() -> None:
-    (section,) = re.findall(
-        r"^### Error codes\n(.*?)^\*\*R-RESULT-2", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
-    )
+    (section,) = re.findall(r"^### Error codes\n(.*?)^\*\*R-RESULT-2", text_of("core.md"), re.MULTILINE | re.DOTALL)
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", section, re.MULTILINE))
     assert set(rows) == {failure.code for failure in FAILURES}
     assert [code for code, meaning in rows.items() if len(meaning.split()) < 3] == []
 
 
-def test_every_served_method_is_on_the_page() -> None:
-    page = PAGE.read_text(encoding="utf-8")
+def test_every_served_method_is_on_a_page() -> None:
+    pages = "".join(map(text_of, NAMES))
     with raw_client([sys.executable, "-m", "fileops"]) as client:
         block = client.initialize()["result"]["capabilities"]["experimental"]["fileops"]
-    assert [name for name in (*block["requests"], *block["notifications"]) if name not in page] == []
+    assert [name for name in (*block["requests"], *block["notifications"]) if name not in pages] == []
 
 
 def test_options_on_the_page_match_the_code() -> None:
     from fileops.wire.types import Options
 
-    page = PAGE.read_text(encoding="utf-8")
-    table = page.split("### initializationOptions")[1].split("##")[0]
+    table = text_of("reference.md").split("\n## initializationOptions\n")[1].split("\n## ")[0]
     assert set(re.findall(r"^\| `([a-z_]+)`", table, flags=re.MULTILINE)) == set(Options.__struct_fields__)
 
 
@@ -151,12 +153,22 @@ def table_of_messages() -> list[str]:
 
 
 def test_table_of_messages_matches_the_code() -> None:
-    section = PAGE.read_text(encoding="utf-8").split("## All messages")[1].split("\n## ")[0]
+    section = text_of("reference.md").split("\n## All messages\n")[1].split("\n## ")[0]
     assert [line for line in section.splitlines() if line.startswith("|")] == table_of_messages()
 
 
-def test_contents_are_in_the_order_of_the_page() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    listed = re.findall(r"^- \[(.+?)\]\(#.+\)$", page, re.MULTILINE)
-    headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
+@pytest.mark.parametrize("name", NAMES)
+def test_contents_are_in_the_order_of_the_page(name: str) -> None:
+    headings = re.findall(r"^## (.+)$", text_of(name), re.MULTILINE)
+    listed = re.findall(r"^- \[(.+?)\]\(#.+\)$", text_of(name), re.MULTILINE)
     assert listed == [heading for heading in headings if heading != "Contents"]
+
+
+def test_index_lists_every_section_of_every_page() -> None:
+    listed = re.findall(r"\[([^\]]+)\]\(protocol/([a-z]+\.md)#", INDEX.read_text(encoding="utf-8"))
+    headings = [(title, name) for name in NAMES for title in re.findall(r"^## (.+)$", text_of(name), re.MULTILINE)]
+    assert sorted(listed) == sorted((title, name) for title, name in headings if title != "Contents")
+
+
+def test_core_can_be_read_in_an_hour() -> None:
+    assert len(text_of("core.md").split()) <= 5000

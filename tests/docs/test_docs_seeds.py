@@ -63,6 +63,6 @@ def test_every_row_that_is_done_names_a_test() -> None:
     assert [row[0] for row in rows() if row[2] != "none" and "`tests/" not in row[2]] == []
 
 
-def test_requests_that_the_table_names_are_on_the_protocol_page() -> None:
-    protocol = (ROOT / "docs" / "PROTOCOL.md").read_text(encoding="utf-8")
+def test_requests_that_the_table_names_are_on_the_protocol_pages() -> None:
+    protocol = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "protocol").glob("*.md"))
     assert {name for name in re.findall(r"`(fileops/\w+)`", PAGE) if name not in protocol} == set()
