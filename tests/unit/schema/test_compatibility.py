@@ -1,21 +1,22 @@
 """The schema may grow, and nothing that a client relies on may go. Requirements: R-COMPAT-* of docs/PROTOCOL.md.
 
-protocol-1.json has the messages and types of protocol version 1. What is added joins it at a release:
-`FILEOPS_RECORD_PROTOCOL=1 pytest tests/unit/schema/test_compatibility.py`.
+protocol-1.json is protocol version 1, frozen: messages and types may be added, and nothing in it may change. What was
+added is frozen at a release, by `FILEOPS_FREEZE_PROTOCOL=additions pytest tests/unit/schema/test_compatibility.py`.
+With `=anew` the file is written whatever changed, which is for the time before a release of its version.
 """
 
 import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from fileops.schema import json_schema
 
 Json = dict[str, Any]
-RECORD = Path(__file__).parent / f"protocol-{json_schema.PROTOCOL_VERSION}.json"
+FROZEN = Path(__file__).parent / f"protocol-{json_schema.PROTOCOL_VERSION}.json"
 SCHEMA = json_schema.document()
 REFERENCE = re.compile(r'"#/\$defs/(\w+)"')
 
@@ -77,20 +78,32 @@ def losses(old: Json, new: Json) -> list[str]:
 
 
 def key_fault(was: Json, now: Json, key: str) -> str | None:
-    old, new = was["keys"][key], now["keys"].get(key)
-    if new is None:
+    if key not in now["keys"]:
         return "gone"
-    if set(old) == {"enum"} == set(new):
-        return None if set(old["enum"]) <= set(new["enum"]) else "a value is gone"
-    return None if old == new else "has another type"
+    return None if holds(was["keys"][key], now["keys"][key]) else "has another type, or a value is gone"
 
 
-def test_schema_is_compatible_with_the_released_one() -> None:
+def holds(old: Any, new: Any) -> bool:
+    """Whether a schema is the same, but for added values of enumerations."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        was, now = cast("Json", old), cast("Json", new)
+        return was.keys() == now.keys() and all(
+            set(was[name]) <= set(now[name]) if name == "enum" else holds(was[name], now[name]) for name in was
+        )
+    if isinstance(old, list) and isinstance(new, list):
+        listed, present = cast("list[Any]", old), cast("list[Any]", new)
+        return len(listed) == len(present) and all(map(holds, listed, present))
+    return old == new
+
+
+def test_schema_is_compatible_with_the_frozen_one() -> None:
     """R-COMPAT-1"""
     now = outline(SCHEMA)
-    if os.environ.get("FILEOPS_RECORD_PROTOCOL"):
-        RECORD.write_text(json.dumps(now, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
-    assert losses(json.loads(RECORD.read_text("utf-8")), now) == []
+    freeze = os.environ.get("FILEOPS_FREEZE_PROTOCOL")
+    if freeze != "anew":
+        assert losses(json.loads(FROZEN.read_text("utf-8")), now) == []
+    if freeze in {"additions", "anew"}:
+        FROZEN.write_text(json.dumps(now, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
 
 
 def without_message(new: Json) -> None:
@@ -113,12 +126,26 @@ def with_another_type(new: Json) -> None:
     new["types"]["Stats"]["keys"]["added"] = {"type": "string"}
 
 
+def with_another_type_in_a_list(new: Json) -> None:
+    new["types"]["UiExtra"]["keys"]["hunks"]["items"] = {"type": "string"}
+
+
+def without_a_value_of_a_key(new: Json) -> None:
+    new["types"]["UiExtra"]["keys"]["operation"]["enum"].pop()
+
+
+def renamed(new: Json) -> None:
+    keys = new["types"]["EditParams"]["keys"]
+    keys["old_text"] = keys.pop("old_string")
+
+
 def without_code(new: Json) -> None:
     new["types"]["ErrorCode"]["enum"].remove("no_match")
 
 
 CHANGES = [
-    without_message, without_key, with_a_required_param, with_an_optional_result, with_another_type, without_code,
+    without_message, without_key, renamed, with_a_required_param, with_an_optional_result, with_another_type,
+    with_another_type_in_a_list, without_a_value_of_a_key, without_code,
 ]  # fmt: skip
 
 
@@ -137,4 +164,5 @@ def test_additions_are_compatible() -> None:
     new["types"]["ToolResult"]["keys"]["extra"] = {"type": "string"}
     new["types"]["ToolResult"]["required"].append("extra")
     new["types"]["ErrorCode"]["enum"].append("new_code")
+    new["types"]["UiExtra"]["keys"]["operation"]["enum"].append("new_operation")
     assert losses(outline(SCHEMA), new) == []
