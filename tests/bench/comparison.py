@@ -1,4 +1,4 @@
-"""What other ways to edit a file do to it: the table in README.md, from runs.
+"""What other ways to edit a file do to it: the table in docs/guide/comparison.md, from runs.
 
     cd tests && ../.venv/bin/python -m bench.comparison
 

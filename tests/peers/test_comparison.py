@@ -1,4 +1,4 @@
-"""README.md's comparison with other ways to edit a file is what a run of `bench.comparison` finds."""
+"""docs/guide/comparison.md, beside other ways to edit a file, is what a run of `bench.comparison` finds."""
 
 import re
 from pathlib import Path
@@ -8,15 +8,15 @@ import pytest
 from bench.comparison import OURS, ROWS, STR_REPLACE, Contender, Effort, cells, lost_updates, reference_server
 from support.foreign_packages import node_package
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "comparison.md").read_text(encoding="utf-8")
 REFERENCE = "@modelcontextprotocol/server-filesystem"
 VERSION = "2026.8.31"
 LOST = "Two agents make 100 edits each in one file at once"
 
 
 def column(title: str) -> dict[str, str]:
-    """The cells of README's table under a title, by row."""
-    lines = [line for line in README.splitlines() if line.startswith("| ")]
+    """The cells of the page's table under a title, by row."""
+    lines = [line for line in PAGE.splitlines() if line.startswith("| ")]
     heads = next(line for line in lines if OURS.title in line and STR_REPLACE.title in line)
     at = [cell.strip() for cell in heads.split("|")].index(title)
     found = [[cell.strip() for cell in line.split("|")] for line in lines]
@@ -46,7 +46,7 @@ def promised(contender: Contender) -> dict[str, str]:
     return {row: masked(cell) for row, cell in column(contender.title).items()}
 
 
-def test_readme_has_a_row_for_each_case() -> None:
+def test_page_has_a_row_for_each_case() -> None:
     assert list(column(OURS.title)) == list(ROWS)
 
 

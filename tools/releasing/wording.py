@@ -24,8 +24,7 @@ COMMAND = re.compile(r"(pipx? install (?:-\S+ )*)(['\"]?)([^\s`'\"”]+)")  # an
 
 # What is said around the commands: unpublished, published.
 SENTENCES = (
-    ("`pipx install .` in this folder", "`pipx install fileops-server`"),
-    ("The packages are not on a package index yet.\n", ""),
+    ("`pipx install '.[review]'` in this folder", "`pipx install 'fileops-server[review]'`"),
     (
         "The packages are not on a package index yet, so each command names the folder of these sources.",
         "Each command installs from the package index; in its place, the folder of these sources can be named.",
