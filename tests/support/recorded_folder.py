@@ -20,10 +20,11 @@ from fileops.watch.factory import FolderStreams
 from support.patience import wait_until
 
 
-class NoDocuments:
+class Documents(dict[str, TypedDocument]):
+    """What an editor has open, by its path."""
+
     def documents_at(self, path: str) -> Sequence[TypedDocument]:
-        del path
-        return ()
+        return (self[path],) if path in self else ()
 
 
 class LosingStream:
@@ -48,9 +49,10 @@ class RecordedFolder:
         self.database = self.folder.parent / "record"
         self.sentences: list[str] = []
         self.stream: LosingStream | None = None
+        self.documents = Documents()
         windows = CommandWindows(wall=wall)
         self.recorder = Recorder(
-            lambda: RecordStore(str(self.database)), windows, TurnRegistry(), NoDocuments(),
+            lambda: RecordStore(str(self.database)), windows, TurnRegistry(), self.documents,
             open_stream=self._open, warn=self.sentences.append, wall=wall,
         )  # fmt: skip
         self.work = SessionWork(

@@ -1011,20 +1011,34 @@ class Recorder:
             folder.files.pop(path, None)
         else:
             folder.files[path] = after
-        now = self._now()
+        data = None if found is None else found.data
+        dropped_by = self._dropped_by.pop(path, None)
+        self._queue_change(folder, self._observed(folder, path, touch, before, after, data, typed_by=dropped_by))
+
+    def _observed(
+        self,
+        folder: Folder,
+        path: str,
+        touch: _Touch,
+        before: Known | None,
+        after: Known | None,
+        data: bytes | None,
+        *,
+        typed_by: ByPerson | None,
+    ) -> Observed:
+        """A change that was found just now, with what may tell its author. Args: data: the content after it."""
+        documents = self._documents.documents_at(path)
         open_commands = self._open_since(folder, path, touch)
         # When commands run, what one of them wrote may be in a document before its event is read here.
         typed_before = touch.earliest if open_commands.commands else touch.began
-        typist = self._dropped_by.pop(path, None) or _typist_of(documents, found, typed_before)
-        loader = None if typist is not None else _typist_of(documents, found, touch.began)
-        observed = Observed(
-            path=path, root=folder.root, before=before, after=after, before_data=None,
-            after_data=None if found is None else found.data,
-            began=touch.began, read=now, time=self._wall(), commands=open_commands.commands,
+        typist = typed_by or _typist_of(documents, data, typed_before)
+        loader = None if typist is not None else _typist_of(documents, data, touch.began)
+        return Observed(
+            path=path, root=folder.root, before=before, after=after, before_data=None, after_data=data,
+            began=touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
             is_certain=open_commands.is_certain, n_writes=touch.n_writes, typed_by=typist, loaded_by=loader,
             is_open=bool(documents), found=touch.found, gap=touch.gap,
         )  # fmt: skip
-        self._queue_change(folder, observed)
 
     def _open_since(self, folder: Folder, path: str, touch: _Touch) -> OpenCommands:
         return self.windows.open_between(path, folder.root, touch.since, self.windows.edge)
@@ -1206,17 +1220,12 @@ class Recorder:
                 return
         elif before is not None and (known.content, known.digest) == (before.content, before.digest):
             return
-        is_typed = edit.after.source == "buffer"  # else it was the file
         touch = self._touched.get(path) or self._new_touch(path, "event", None)
+        is_typed = edit.after.source == "buffer"  # else it was the file
         documents = self._documents.documents_at(path) if is_typed else ()
         typist = next((document.person for document in documents), None)
         data = edit.before.data if edit.before.exists and before is not None and before.content == "kept" else None
-        open_commands = self._open_since(folder, path, touch)
-        change = Observed(
-            path=path, root=folder.root, before=known, after=before, before_data=None, after_data=data,
-            began=touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
-            is_certain=open_commands.is_certain, n_writes=touch.n_writes, typed_by=typist,
-        )  # fmt: skip
+        change = self._observed(folder, path, touch, known, before, data, typed_by=typist)
 
         def write() -> None:
             found = self._with_blob(change, _blobs_before([(folder, change)]))
@@ -1308,15 +1317,15 @@ def _is_unchanged(before: Known, after: Known) -> bool:
     return (before.mtime_ns, before.size_bytes) == (after.mtime_ns, after.size_bytes)
 
 
-def _typist_of(documents: Sequence[TypedDocument], found: ReadFile | None, before: float) -> ByPerson | None:
+def _typist_of(documents: Sequence[TypedDocument], data: bytes | None, before: float) -> ByPerson | None:
     """Whose unsaved document had this text before a time. A document that is loaded from the file has it afterwards."""
-    if found is None or found.data is None:
+    if data is None:
         return None
     text: str | None = None
     for document in documents:
         if document.is_typed and document.changed < before:
             if text is None:
-                text = _shown(decode(found.data, detect_format(found.data)))
+                text = _shown(decode(data, detect_format(data)))
             if _shown(document.text) == text:
                 return document.person
     return None

@@ -7,6 +7,7 @@ import asyncio
 import os
 import resource
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,14 +15,22 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fileops.model.record import LogQuery
+from fileops.core.merge.undo import Undone
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.model.files import CommitReport, Committed, Snapshot
+from fileops.model.record import ByPerson, LogQuery
 from fileops.model.sessions import SessionName
+from fileops.model.settings import Limits
+from fileops.platform.steady_clock import steady_time
 from fileops.record.content import Unreadable, read_file
+from fileops.record.recorder import TypedDocument
 from fileops.record.store import TABLE_KEYS, RecordStore
+from fileops.service.restoration import planned_restoration
 from support.abilities import needs_inotify
 from support.clock import Clock
+from support.commits import commit_of
 from support.patience import wait_until
-from support.recorded_folder import LosingStream, RecordedFolder, locked, recorded_folder
+from support.recorded_folder import LosingStream, RecordedFolder, author_of, locked, recorded_folder
 
 NAMES = tuple(f"{n}.txt" for n in range(20))
 
@@ -162,6 +171,29 @@ async def test_event_that_is_read_late_is_unsure(it: RecordedFolder) -> None:
         await it.recorder.drain()
         it.recorder.cancel_commit(str(it.folder / "1.txt"))
     assert await it.authors() == {"1.txt": "agent or outside"}
+
+
+@needs_inotify
+async def test_save_during_a_command_that_an_edit_overtakes_is_no_commands(it: RecordedFolder) -> None:
+    """The edit is committed before the event of the save is read, and the editor reports the save after that."""
+    path = str(it.folder / "1.txt")
+    person = ByPerson(session_id="editor", label="an editor")
+    async with it.command():
+        it.recorder.begin_commit(path)
+        Path(path).write_text("mine\ntyped\n")
+        it.documents[path] = TypedDocument(person=person, text="mine\ntyped\n", changed=steady_time(), is_typed=True)
+        before = LocalFileSystem().read(path)
+        Path(path).write_text("mine\ntyped\nedited\n")
+        after: Snapshot = LocalFileSystem().read(path)
+        made = Undone(content=after.data, splices=(), edit_ids=())
+        plan = planned_restoration(before, made, file_path=path, limits=Limits()).plan
+        committed = Committed(snapshot=after, report=CommitReport(method="swap", durability="synced"))
+        it.recorder.end_commit(commit_of(plan, committed, "e-1", time=time.time()))
+        await it.recorder.flush()
+        it.recorder.saved(path, person, "mine\ntyped\n")
+        await asyncio.to_thread(it.recorder.settle)
+    typed, edited = await it.entries()
+    assert (author_of(typed), edited.edit_id) == ("an editor", "e-1")
 
 
 # --- clocks and locks ---------------------------------------------------------------------------------------------
