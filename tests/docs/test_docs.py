@@ -145,3 +145,20 @@ def test_links_have_targets() -> None:
         if "://" not in target and not os.path.exists(document.parent / target)
     ]
     assert complaints == []
+
+
+def slugs_in(page: pathlib.Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_to_a_section_have_one() -> None:
+    complaints: list[str] = []
+    for document in DOCUMENTS:
+        for target, anchor in re.findall(r"\[[^\]]*\]\(([^)#\s]*)#([^)\s]+)\)", document.read_text(encoding="utf-8")):
+            page = document.parent / target if target else document
+            if "://" not in target and page.suffix == ".md" and anchor not in slugs_in(page):
+                complaints.append(f"{document.relative_to(ROOT)}: {target}#{anchor}")
+    assert complaints == []

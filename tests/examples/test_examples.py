@@ -184,3 +184,42 @@ def test_node_client_without_a_server_fails_with_the_reason(project: Path, envir
     done = run_node(project, environment | {"FILEOPS_SERVER": "/nowhere/fileops-server"}, "a.txt", "two", "2")
     assert done.returncode == 1
     assert "spawn /nowhere/fileops-server ENOENT" in done.stderr
+
+
+def run_perl(project: Path, environment: dict[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+    perl = shutil.which("perl")
+    if perl is None:
+        pytest.skip("there is no Perl")
+    return subprocess.run(
+        [perl, str(EXAMPLES / "perl_client.pl"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+        env=environment,
+        cwd=project,
+    )
+
+
+def test_perl_client_edits_again_after_a_change_by_another_program(project: Path, environment: dict[str, str]) -> None:
+    folder = project / "pröj ekt"
+    folder.mkdir()
+    path = folder / "ä.txt"
+    path.write_text("a draft\ntodo: näher\n")
+    done = run_perl(project, environment, str(path), f"echo more >> '{path}'")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"stale: {path} (modified)\nrefused: modified_externally by external\n" in done.stdout
+    assert "-a draft\n+a final\n" in done.stdout
+    assert f"Applied 2 edits to {path}:" in done.stdout
+    assert path.read_text() == "a final, checked\ndone: näher\nmore\n"
+
+
+def test_perl_client_shows_a_refusal_and_writes_nothing_of_two_edits(
+    project: Path, environment: dict[str, str]
+) -> None:
+    path = project / "a.txt"
+    path.write_text("draft\n")
+    done = run_perl(project, environment, str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("nothing was written: step 0: no_match\n")
+    assert path.read_text() == "final\n"
