@@ -102,7 +102,7 @@ from fileops_client.values import (
     WatcherHealth,
 )
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = [
     "AgentTool",
     "Answer",

@@ -59,7 +59,7 @@ class Request(Generic[P]):
     needs: Need | None = None  # what it is served for; None: always
     is_persons: "Callable[[P], bool]" = lambda _params: False  # whether it is an act of a person, by its params
     details: str | None = None  # of a ToolResult: the name of the shape of its `details`, in wire/details.py
-    since: str = "0.1.0"  # the version of the server in which it appeared
+    since: str = "1.0.0"  # the version of the server in which it appeared
 
 
 def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | None:

@@ -48,7 +48,7 @@ class Message(Struct, frozen=True, kw_only=True):
     result: Shape = None
     details: Shape = None
     needs: str = ""
-    since: str = "0.1.0"
+    since: str = "1.0.0"
 
 
 NEEDS = {

@@ -88,7 +88,7 @@ t.it('no advice names a package of the index', function()
   local advice =
     { locate.install_command(), (locate.missing({ { from = 'PATH', cmd = { 'x' }, usable = false } })) }
   advice[#advice + 1] = handshake.unfit(initialized({ fileops = { protocol_version = 0 } }))
-  advice[#advice + 1] = handshake.unfit(initialized({ fileops = { protocol_version = 1 } }, '0.0.9'))
+  advice[#advice + 1] = handshake.unfit(initialized({ fileops = { protocol_version = 1 } }, '0.9.9'))
   vim.list_extend(
     advice,
     { t.contents(t.plugin .. '/doc/fileops.txt'), t.contents(t.plugin .. '/README.md') }
@@ -135,11 +135,11 @@ end)
 
 t.it('a daemon that is too old, too new or something else is recognized', function()
   t.eq(handshake.unfit(initialized({ fileops = { protocol_version = 1 } })), nil)
-  t.eq(handshake.unfit(initialized({ fileops = { protocol_version = 1 } }, '0.1.0')), nil)
+  t.eq(handshake.unfit(initialized({ fileops = { protocol_version = 1 } }, '1.0.0')), nil)
   assert(
     handshake
-      .unfit(initialized({ fileops = { protocol_version = 1 } }, '0.0.9'))
-      :find('needs 0.1.0 or newer', 1, true)
+      .unfit(initialized({ fileops = { protocol_version = 1 } }, '0.9.9'))
+      :find('needs 1.0.0 or newer', 1, true)
   )
   assert(
     handshake.unfit(initialized({ fileops = { protocol_version = 2 } })):find('update this plugin', 1, true)

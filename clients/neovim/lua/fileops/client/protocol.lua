@@ -2,7 +2,7 @@
 local M = {}
 
 M.PROTOCOL_VERSION = 1
-M.OLDEST_DAEMON = '0.1.0'
+M.OLDEST_DAEMON = '1.0.0'
 
 M.methods = {
   read = 'fileops/read',
