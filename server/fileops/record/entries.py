@@ -32,7 +32,9 @@ from fileops.model.record import (
     Found,
     GapKind,
     Known,
+    KnownBy,
     is_by_agent,
+    unsure,
 )
 from fileops.record.attribution import FORMATTER_S, SETTLE_S, Observation, Part, Save, attribute
 from fileops.record.command_windows import CommandWindows
@@ -425,19 +427,23 @@ class EntryWriter:
     def _with_other_half(self, entry: Entry, identity: Identity) -> Entry:
         """The entry as a half of a rename, if the same file had the other name a moment ago, or has it now.
 
-        Both names were changed by one author then, because a rename is one act. The other half is changed, too.
+        Both names were changed by one author then, because a rename is one act: it is one of those that either half may
+        be of. The other half is changed, too.
         """
         half = self._halves.pop(identity, None)
         stored = None if half is None or half.kind == entry.kind else self._store.entry(half.entry_id)
+        by = None if stored is None else _author_of_both(stored, entry)
         if (
             half is not None
             and stored is not None
+            and by is not None
             and half.path != entry.path
             and entry.time - half.time < MOVED_S
-            and (stored.kind, stored.by) == (half.kind, entry.by)
+            and stored.kind == half.kind
             and (stored.before if half.kind == "delete" else stored.after)
             == (entry.after if half.kind == "delete" else entry.before)
         ):
+            stored, entry = self._of_author(stored, by), self._of_author(entry, by)
             if half.kind == "delete":
                 self._store.replace(replace(stored, moved_to=entry.path))
                 return replace(entry, moved_from=half.path)
@@ -447,6 +453,13 @@ class EntryWriter:
         while len(self._halves) > MAX_HALVES:
             self._halves.popitem(last=False)
         return entry
+
+    def _of_author(self, entry: Entry, by: By) -> Entry:
+        if by == entry.by:
+            return entry
+        was_accepted = entry.kept and is_by_agent(entry.by)  # by a person
+        entry = self._authored(entry, by)
+        return replace(entry, kept=entry.kept or was_accepted)
 
     def _counted(self, entry: Entry, before: bytes | None, after: bytes | None) -> Entry:
         added, removed = count_lines(before or b"", after or b"")
@@ -459,6 +472,20 @@ def _identity(change: Observed) -> Identity | None:
     if known is None or known.digest is None or not known.inode or not known.size_bytes or change.gap is not None:
         return None
     return Identity(change.root, known.inode, known.mtime_ns, known.size_bytes)
+
+
+def _author_of_both(one: Entry, other: Entry) -> By | None:
+    """Who may have made both changes; None if nobody can have, or if that is not certain yet."""
+    if one.by == other.by:
+        return one.by
+    if not (one.settled and other.settled):
+        return None
+    both = [by for by in _candidates(one.by) if by in _candidates(other.by)]
+    return None if not both else both[0] if len(both) == 1 else unsure(*both)
+
+
+def _candidates(by: By) -> tuple[KnownBy, ...]:
+    return by.candidates if isinstance(by, ByUnsure) else (by,)
 
 
 def _is_same_writer(previous: Entry, entry: Entry) -> bool:
@@ -492,8 +519,9 @@ def _is_save_by_rename(previous: Entry, entry: Entry) -> bool:
     if (previous.kind, entry.kind) != ("delete", "create") or entry.time - previous.time > SAME_WRITER_S:
         return False
     is_save = entry.evidence == "save" and isinstance(entry.by, ByPerson) and entry.settled
-    candidates = previous.by.candidates if isinstance(previous.by, ByUnsure) else ()
-    is_by_editor = isinstance(previous.by, ByOutside) or entry.by in candidates
+    is_by_editor = isinstance(previous.by, ByOutside) or (
+        previous.by != entry.by and entry.by in _candidates(previous.by)
+    )
     return is_save and is_by_editor and previous.gap is None and _can_be_one(previous, entry)
 
 

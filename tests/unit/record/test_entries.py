@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from fileops.model.digest import content_digest
-from fileops.model.record import Command, Known, LogQuery
+from fileops.model.record import Command, Entry, Known, LogQuery
 from fileops.model.sessions import SessionName
 from fileops.record.command_windows import CommandWindows
 from fileops.record.entries import MOVED_S, SAME_WRITER_S, EntryWriter, Observed
@@ -40,15 +41,20 @@ def observed(
     )  # fmt: skip
 
 
-def outline(changes: list[Observed]) -> list[tuple[str, str, bool]]:
-    """The entries that these changes make, oldest first: kind, path, and whether they are a half of a rename."""
+def entries_of(changes: list[Observed]) -> list[Entry]:
+    """The entries that these changes make, oldest first."""
     store = RecordStore(None)
     writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
     for change in changes:
         writer.write(change)
     found, _ = store.entries(LogQuery())
     store.close()
-    return [(entry.kind, entry.path, bool(entry.moved_from or entry.moved_to)) for entry in reversed(found)]
+    return list(reversed(found))
+
+
+def outline(changes: list[Observed]) -> list[tuple[str, str, bool]]:
+    """The entries that these changes make, oldest first: kind, path, and whether they are a half of a rename."""
+    return [(entry.kind, entry.path, bool(entry.moved_from or entry.moved_to)) for entry in entries_of(changes)]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +111,18 @@ def test_new_name_that_is_read_first_is_a_rename() -> None:
 def test_equal_contents_are_no_rename(gone: Observed, made: Observed) -> None:
     assert [is_rename for _, _, is_rename in outline([gone, made])] == [False, False]
     assert [is_rename for _, _, is_rename in outline([made, gone])] == [False, False]
+
+
+@pytest.mark.parametrize("is_new_name_first", [False, True])
+def test_rename_is_by_who_may_have_made_both_halves(*, is_new_name_first: bool) -> None:
+    """One half was read late, when another program may have been the author as well."""
+    late = replace(observed("/p/a", "x", None, AT, MAKE), is_certain=False)
+    halves = [late, observed("/p/b", None, "x", AT, MAKE)]
+    entries = entries_of(halves[::-1] if is_new_name_first else halves)
+    assert {entry.path: (entry.by.label, entry.moved_from or entry.moved_to) for entry in entries} == {
+        "/p/a": (MAKE.label, "/p/b"),
+        "/p/b": (MAKE.label, "/p/a"),
+    }
 
 
 def test_folder_of_many_files_is_renamed_with_each_of_them() -> None:
