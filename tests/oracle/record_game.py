@@ -416,8 +416,8 @@ class RecordGame:
         self._note(f"{author} renames {source.name} to {target.name}")
         target.parent.mkdir(parents=True, exist_ok=True)
         source.rename(target)
-        if str(source) in self._copied:
-            self._copied[str(target)] = self._copied.pop(str(source))
+        if str(source) in self._copied:  # an undo may bring back the first name
+            self._copied[str(target)] = self._copied[str(source)]
         if author in AGENTS:
             self._renamed[str(target)] = str(source)
 

@@ -552,6 +552,22 @@ async def test_rewind_of_a_rename_whose_first_name_is_taken_leaves_both(recordin
     assert [recording.bench.on_disk(path) for path in (A, NEW, B)] == [b"another\n", before, OLD]
 
 
+@pytest.mark.parametrize("is_renamed_back", [False, True])
+async def test_rewind_keeps_the_last_copy_of_what_may_have_been_renamed_over_a_file(
+    recording: Recording, *, is_renamed_back: bool
+) -> None:
+    """R-REW-3. The removal of the first name is unsure, so it is not undone."""
+    text = b"nowhere\nelse\n"
+    recording.write(NEW, text, PERSON)
+    recording.write(NEW, None, unsure(COMMAND, OUTSIDE))
+    recording.write(B, text, COMMAND)
+    if is_renamed_back:
+        recording.rename(B, NEW, OUTSIDE)
+    result = await recording.rewind("session_id", "agent")
+    assert recording.bench.on_disk(NEW if is_renamed_back else B) == text
+    assert [conflict.reason for conflict in result.conflicts] == ["overlaps"]
+
+
 async def test_rewind_of_two_renames_of_a_file_that_others_changed_leaves_all(recording: Recording) -> None:
     """The names between are not guessed."""
     recording.rename(A, NEW, AGENT)

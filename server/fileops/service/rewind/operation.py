@@ -65,7 +65,7 @@ from fileops.service.restoration import Restoration, Undoer, planned_restoration
 from fileops.service.rewind.files import FileRewind, executable_bit_without, is_usable, rewind_of_file, unknown_of
 from fileops.service.rewind.lineage import Lineages, follows_others
 from fileops.service.rewind.renames import Rename, may_be_one_file, renames_of
-from fileops.service.rewind.targets import MayRewind, entries_of
+from fileops.service.rewind.targets import MayRewind, entries_of, unsure_entries
 from fileops.service.rewind.unkept import UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness
 
@@ -170,7 +170,10 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 conflicts.append(_left_by(error, path, chosen))
         if request.target.kind != "change_ids":
             self._plan_renames(groups, plans)
-            self._leave_changed_renames(plans)
+            deletions = {entry.entry_id: (path, entry) for path, chosen in groups.items() for entry in chosen}
+            for entry in unsure_entries(self.store, request.target):
+                deletions.setdefault(entry.entry_id, (entry.path, entry))
+            self._leave_changed_renames([found for found in deletions.values() if found[1].kind == "delete"], plans)
         conflicts += [conflict for file in plans.values() for conflict in file.rewind.conflicts]
         files = [file for file in plans.values() if file.rewind.undone or file.change.has_effect]
         if request.target.kind == "change_ids" and not files and not conflicts:
@@ -251,23 +254,27 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         plans[new.path] = PlannedFile(chosen=(rename.arrived,), rewind=removed, change=removal)
         return True
 
-    def _leave_changed_renames(self, plans: dict[str, PlannedFile]) -> None:
-        """Leave both names of what may be one file that was renamed and changed, if one of them has to be left.
+    def _leave_changed_renames(self, deletions: Sequence[tuple[str, Entry]], plans: dict[str, PlannedFile]) -> None:
+        """Leave what may be one file that was renamed and changed, or renamed over another one, if a half has to stay.
 
-        The record did not see it under both names, so it has a deletion and a creation. If the first name is another
-        file now, the second one may have the last copy of the text; if others have changed the second one, the first
-        one would double it.
+        The record did not see it under both names. If its deletion stays, the second name may have the last copy of the
+        text; if others have changed the second one, the first one would double it.
+
+        Args: deletions: those that the target made, or may have made, with the present paths of their files.
         """
-        deleted = {path: file for path, file in plans.items() if _has(file.chosen, "delete")}
-        created = {path: file for path, file in plans.items() if _has(file.chosen, "create")}
-        for (old_path, old), (new_path, new) in product(deleted.items(), created.items()):
-            is_restored = _is_undone(old, "delete")
-            if old_path == new_path or is_restored == _is_undone(new, "create"):
+        for (old_path, deletion), new_path in product(deletions, tuple(plans)):
+            new = plans[new_path]
+            is_restored = old_path in plans and deletion in plans[old_path].rewind.undone
+            is_creation_left = _has(new.chosen, "create") and not _is_undone(new, "create")
+            if (old_path == new_path or not is_creation_left) if is_restored else not new.rewind.undone:
                 continue
-            deletion = next(entry for entry in old.chosen if entry.kind == "delete")
-            text_before = self.store.contents(deletion).before
-            if text_before is not None and may_be_one_file(text_before, new.change.plan.snapshot.data):
-                self._leave_file(old_path if is_restored else new_path, plans, reason="overlaps")
+            before, present = self.store.contents(deletion).before, new.change.plan.snapshot.data
+            if before is None or not may_be_one_file(before, present):
+                continue
+            if is_restored:
+                self._leave_file(old_path, plans, reason="overlaps")
+            elif not may_be_one_file(before, new.rewind.content or b""):
+                self._leave_file(new_path, plans, reason="overlaps")
 
     def _leave_rename(self, rename: Rename, plans: dict[str, PlannedFile]) -> None:
         """Plan that both names stay as they are."""

@@ -17,7 +17,7 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     """The entries in force that the request names, newest first. Raises: UnknownTarget."""
     found = list(_named(store, request.target))
     if request.includes_unsure:
-        found += _unsure(store, request.target)
+        found += unsure_entries(store, request.target)
     known = {entry.entry_id: entry for entry in found if may_rewind(entry)}
     if not known:
         raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries")
@@ -127,7 +127,7 @@ def _turns(store: RecordStore, target: RewindTarget) -> list[Turn]:
     return later[: ids.index(turn.turn_id) + 1]
 
 
-def _unsure(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
+def unsure_entries(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
     """The entries of which the target is one of several possible authors."""
     turns = {turn.turn_id: turn for turn in _turns(store, target)} if target.kind in _TURNS else {}
 
