@@ -21,6 +21,8 @@ Serve the tools Read, Edit and MultiEdit over the Model Context Protocol on stdi
 ABOUT_MCP_CONFIG = """\
 Print what a host's configuration needs. With --write, merge it into the host's files: nothing in them is removed,
 comments remain, and the change is shown first. It is written after a confirmation on the terminal, or with --yes.
+Language servers that are installed are offered next, unless you have named some: an agent then reads what its edit
+broke.
 With --remove, take out again what --write has added. The files are your own, unless --project is given: then they are
 those that all who work on the project share, and nothing changes for those who do not have the program."""
 
@@ -451,6 +453,11 @@ def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
     config.add_argument("--yes", action="store_true", help="do not ask before a change; needed without a terminal")
     config.add_argument(
         "--replace", action="store_true", help="with --write: replace values that differ; without it they are an error"
+    )
+    config.add_argument(
+        "--language-servers",
+        action="store_true",
+        help="with --write: let the daemon use the language servers that are installed (without it, you are asked)",
     )
     config.add_argument(
         "--directory",

@@ -259,12 +259,11 @@ def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
 
 def _language_servers(path: str | None, roots: list[str]) -> "Sequence[object]":
     """What the user lets the daemon start, as JSON carries it: from the file given, else from the user's own."""
-    config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    own = os.path.join(config, "fileops", "language-servers.json")
+    from fileops.wire.language_servers import file_of_the_user, read_language_servers
+
+    own = file_of_the_user()
     if path is None and not os.path.exists(own):
         return []
-    from fileops.wire.language_servers import read_language_servers
-
     try:
         return read_language_servers(path or own, roots)
     except ValueError as fault:

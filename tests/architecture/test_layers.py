@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "watch": {"model", "ports"},
     "tracking": {"model", "ports", "core"},
     "history": {"model", "ports", "core"},
-    "languages": {"model", "core"},
+    "languages": {"model", "core", "platform"},
     "record": {"model", "ports", "core", "platform"},
     "wire": {
         "model", "core.presentation", "core.matching", "core.globs", "core.legacy_text", "core.roots", "rpc.decode",
@@ -60,7 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model", "ports", "core.presentation.diffs", "core.uris", "concurrency.delivery", "rpc", "wire", "api",
         "service",
     },
-    "mcp": {"model", "ports", "core.presentation", "core.uris", "rpc", "wire", "api", "service"},
+    "mcp": {"model", "ports", "core.presentation", "core.roots", "core.uris", "platform", "rpc", "wire", "api", "service"},
     "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
     "attach": {"model.sessions", "core.presentation.record_texts"},
     "daemon": {"rpc", "attach", "concurrency.delivery"},

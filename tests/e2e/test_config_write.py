@@ -13,6 +13,7 @@ import pytest
 
 from fileops.arguments import MCP_HOSTS
 from fileops.mcp.config import settings_file
+from fileops.wire.language_servers import read_language_servers
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-ELSEWHERE = {"CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"}
+ELSEWHERE = {"CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 
 
 def command(host: str, *options: str) -> list[str]:
@@ -31,7 +32,8 @@ def command(host: str, *options: str) -> list[str]:
 
 def environment(home: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
-    return kept | {"HOME": str(home)}
+    programs = home / "bin"  # of the language servers that are installed
+    return kept | {"HOME": str(home), "PATH": os.pathsep.join(["bin", str(programs), "/usr/bin", "/bin"])}
 
 
 def write(home: Path, host: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -324,12 +326,12 @@ def test_config_without_terminal_and_yes_is_not_written(home: Path) -> None:
     assert snapshot(home.parent) == {}
 
 
-@pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("yes\n", True), ("\n", False), ("n\n", False)])
-def test_config_on_a_terminal_requires_confirmation(home: Path, answer: str, is_written: bool) -> None:
+def on_terminal(home: Path, answers: list[str], *options: str) -> tuple[int, str]:
+    """Run it on a terminal, with an answer to each question. Returns the status, and what was shown."""
     ours, theirs = pty.openpty()
     try:
         with subprocess.Popen(
-            command("opencode", "--project"),
+            command("opencode", "--project", *options),
             cwd=home.parent / "project",
             env=environment(home),
             stdin=theirs,
@@ -338,19 +340,89 @@ def test_config_on_a_terminal_requires_confirmation(home: Path, answer: str, is_
         ) as process:
             assert process.stdout is not None
             shown = b""
-            while b"[y/N] " not in shown:
-                assert select.select([process.stdout], [], [], 50)[0]
-                chunk = os.read(process.stdout.fileno(), 65536)
-                assert chunk, shown
-                shown += chunk
-            os.write(ours, answer.encode())
-            process.communicate(timeout=50)
+            for n, answer in enumerate(answers, 1):
+                while shown.count(b"[y/N] ") < n:
+                    assert select.select([process.stdout], [], [], 50)[0]
+                    chunk = os.read(process.stdout.fileno(), 65536)
+                    assert chunk, shown
+                    shown += chunk
+                os.write(ours, answer.encode())
+            shown += process.communicate(timeout=50)[0]
     finally:
         os.close(ours)
         os.close(theirs)
-    assert b'+  "mcp"' in shown
-    assert process.returncode == (0 if is_written else 1)
+    return process.returncode, shown.decode()
+
+
+@pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("yes\n", True), ("\n", False), ("n\n", False)])
+def test_config_on_a_terminal_requires_confirmation(home: Path, answer: str, is_written: bool) -> None:
+    status, shown = on_terminal(home, [answer])
+    assert '+  "mcp"' in shown
+    assert status == (0 if is_written else 1)
     assert (home.parent / "project" / "opencode.json").exists() == is_written
+
+
+# --- language servers ---------------------------------------------------------------------------------------------
+
+
+def install(home: Path, *names: str) -> None:
+    for folder in (home / "bin", home.parent / "project" / "bin"):  # PATH names the second one by `bin`
+        folder.mkdir(exist_ok=True)
+        for name in names:
+            (folder / name).write_text("#!/bin/sh\n")
+            (folder / name).chmod(0o755)
+
+
+def named_servers(home: Path) -> list[dict[str, object]] | None:
+    path = home / ".config" / "fileops" / "language-servers.json"
+    return json.loads(path.read_bytes()) if path.exists() else None
+
+
+def test_language_servers_are_offered_and_asked_about(home: Path) -> None:
+    install(home, "ruff", "pyright-langserver", "pylsp", "typescript-language-server")
+    status, shown = on_terminal(home, ["y\n", "n\n"])
+    assert (status, named_servers(home)) == (0, None)
+    assert "ruff, pyright and typescript can tell the agent what an edit broke." in shown
+    status, shown = on_terminal(home, ["y\n"])  # the host is configured already
+    assert status == 0
+    named = named_servers(home)
+    assert named is not None
+    assert [server["name"] for server in named] == ["ruff", "pyright", "typescript"]
+    assert named[0]["command"] == [str(home / "bin" / "ruff"), "server"]
+    path = str(home / ".config" / "fileops" / "language-servers.json")
+    assert read_language_servers(path, [str(home.parent / "project")]) == named
+    assert "what an edit broke" not in on_terminal(home, [])[1]
+
+
+def test_language_servers_are_named_without_a_terminal_only_on_request(home: Path) -> None:
+    install(home, "ruff")
+    done = write(home, "codex", "--yes")
+    assert (done.returncode, named_servers(home)) == (0, None)
+    assert "ruff can tell the agent what an edit broke: add --language-servers to use them." in done.stdout
+    done = write(home, "codex", "--yes", "--language-servers")
+    assert done.returncode == 0
+    named = named_servers(home)
+    assert named is not None
+    assert [server["name"] for server in named] == ["ruff"]
+
+
+def test_list_of_language_servers_that_the_user_has_stays(home: Path) -> None:
+    install(home, "ruff")
+    path = home / ".config" / "fileops" / "language-servers.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("[]  \n")
+    done = write(home, "codex", "--yes", "--language-servers")
+    assert (done.returncode, path.read_text()) == (0, "[]  \n")
+    assert "ruff" not in done.stdout
+
+
+def test_language_servers_of_a_project_are_not_offered(home: Path) -> None:
+    install(home, "ruff")
+    (home / "bin" / "ruff").unlink()
+    assert "ruff" not in write(home, "codex", "--yes", "--language-servers").stdout
+    (home / "bin" / "ruff").symlink_to(home.parent / "project" / "bin" / "ruff")
+    assert "ruff" not in write(home, "codex", "--yes", "--language-servers").stdout
+    assert named_servers(home) is None
 
 
 def test_config_of_codex_is_written_to_codex_home(home: Path) -> None:

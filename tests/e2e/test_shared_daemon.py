@@ -16,6 +16,7 @@ import pytest
 
 from fileops.attach import handshake
 from fileops.daemon.peer import peer_of, refusal_of
+from support import scripted_language_server
 from support.children import NOBODY, as_root, in_child
 from support.daemon_process import FILEOPS, Place, attached
 from support.patience import PATIENCE_S, wait_until
@@ -74,6 +75,26 @@ def test_first_client_starts_the_daemon_and_the_next_one_shares_it(here: Place, 
         assert "nvim-1" not in shown
         assert (editor.shut_down(), agent.shut_down()) == (0, 0)
     assert here.status()["connections"] == []
+
+
+def test_status_shows_the_language_servers_that_were_started(here: Place, file: Path) -> None:
+    program = str(scripted_language_server.__file__)
+    named = {"name": "scripted", "command": [sys.executable, "-I", "-S", program, "{}"], "globs": ["*.txt"]}
+    with attached(here, "attach") as agent:
+        options = {"diagnostics": "details", "language_servers": [named]}
+        agent.initialize(rootUri=file.parent.as_uri(), initializationOptions=options)
+        assert here.status()["language_servers"] == []
+        assert agent.read(file)["status"] == "success"
+        wait_until(lambda: [one["state"] for one in here.status()["language_servers"]] == ["running"])
+        (server,) = here.status()["language_servers"]
+        assert (server["name"], server["root"], server["n_ends"]) == ("scripted", str(file.parent), 0)
+        assert Path(f"/proc/{server['pid']}/cmdline").read_bytes().split(b"\0")[3] == program.encode()
+        shown = here.run("status").stdout.decode()
+        assert f"1 language server\n  scripted  running, process {server['pid']}, " in shown
+        os.kill(server["pid"], signal.SIGKILL)
+        wait_until(lambda: [one["state"] for one in here.status()["language_servers"]] == ["ended"])
+        assert "  scripted  ended, ended by itself once in the last 10 minutes\n" in here.run("status").stdout.decode()
+        agent.shut_down()
 
 
 def test_fifty_starters_at_once_make_one_daemon(here: Place) -> None:

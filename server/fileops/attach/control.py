@@ -213,8 +213,27 @@ def _table(described: Mapping[str, Any]) -> str:
         lines += [f"    session {session}" for session in labels if labels != [label]]
     for client in described["private"]:
         lines.append(f"  {client['host']}  process {client['pid']}, serves itself ({client['reason']})")
+    lines += _language_server_lines(described.get("language_servers", []))
     lines += _waiting_lines(described.get("reviews", []), described.get("n_reviews", 0))
     return "\n".join(lines)
+
+
+def _language_server_lines(servers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The language servers that were started. A daemon of an older version names none."""
+    if not servers:
+        return []
+    lines = [f"{len(servers)} language servers" if len(servers) != 1 else "1 language server"]
+    for server in servers:
+        facts = [server["state"]]
+        if server["pid"] is not None:
+            facts.append(f"process {server['pid']}")
+        if server["memory_bytes"] is not None:
+            facts.append(f"{server['memory_bytes'] / 1e6:.0f} MB")
+        if server["n_ends"]:
+            times = "once" if server["n_ends"] == 1 else f"{server['n_ends']} times"
+            facts.append(f"ended by itself {times} in the last 10 minutes")
+        lines += [f"  {printable(server['name'])}  {', '.join(facts)}", f"    in {printable(server['root'])}"]
+    return lines
 
 
 def _waiting_lines(reviews: Sequence[Mapping[str, Any]], n_reviews: int) -> list[str]:

@@ -108,6 +108,13 @@ class SharedDaemonState(DaemonState):
             for review in self.reviews.waiting()
         ]
 
+    async def language_servers(self) -> list[dict[str, object]]:
+        import msgspec
+
+        diagnosis = None if self._parts is None else self._parts.workspace.diagnosis
+        described = () if diagnosis is None else await diagnosis.describe()
+        return [msgspec.to_builtins(server) for server in described]
+
     async def notices(self, hook: "Hook") -> list[str]:
         found = None if self._is_forged(hook) else await self._session_of(hook, ancestors_of(hook.pid))
         return [] if found is None else await found.connection.notices(found.session_id)

@@ -284,6 +284,7 @@ class Listener:
                     log=self._log_file,
                     connections=self._connections.describe(),
                     private=self._connections.describe_private(),
+                    language_servers=await self._service.language_servers(),
                     **_bounded(self._service.waiting_reviews()),
                 )
             case "stop":

@@ -26,6 +26,10 @@ class SharedService(Protocol):
         """Describe the reviews that wait, the oldest first, as `status --json` prints them: without texts."""
         ...
 
+    async def language_servers(self) -> Sequence[Mapping[str, object]]:
+        """Describe the language servers that were started: see model.diagnostics.LanguageServerStatus."""
+        ...
+
     async def notices(self, hook: Hook) -> Sequence[str]:
         """Take what is to be reported to a hook's session now; empty if it is not known."""
         ...

@@ -17,11 +17,11 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from fileops.core.diagnostics.positions import Positions
-from fileops.core.roots import is_inside
 from fileops.core.uris import path_of, uri_of
 from fileops.languages.connection import ServerConnection, ServerEnded
 from fileops.model.diagnostics import SEVERITIES, LanguageServerSetting, Problem
 from fileops.model.documents import PositionEncoding
+from fileops.platform.programs import find_program
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +41,7 @@ _WITHOUT_EFFECT = (
     types.TELEMETRY_EVENT,
     types.LOG_TRACE,
 )
+
 _LANGUAGES = {  # extension: language id of LSP; another extension is its own id
     "c": "c", "cc": "cpp", "cpp": "cpp", "cs": "csharp", "h": "c", "hpp": "cpp", "js": "javascript",
     "jsx": "javascriptreact", "mjs": "javascript", "cjs": "javascript", "md": "markdown", "mts": "typescript",
@@ -447,15 +448,10 @@ def language_of(path: str) -> str:
 
 def program_of(name: str, root: str) -> str:
     """Return the program that a command names, never one that the folder `root` may contain. Raises: ServerEnded."""
-    if "/" in name:
-        return name
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        if not folder.startswith("/") or is_inside(root, os.path.realpath(folder)):
-            continue
-        program = os.path.join(folder, name)
-        if os.path.isfile(program) and os.access(program, os.X_OK) and not is_inside(root, os.path.realpath(program)):
-            return program
-    raise ServerEnded(f"there is no program {name} in the PATH outside of the project")
+    program = name if "/" in name else find_program(name, outside=[root])
+    if program is None:
+        raise ServerEnded(f"there is no program {name} in the PATH outside of the project")
+    return program
 
 
 def _stamp(path: str) -> tuple[int, int] | None:

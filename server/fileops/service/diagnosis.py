@@ -20,7 +20,14 @@ from fileops.concurrency.delivery import when_delivered
 from fileops.core.diagnostics.positions import Positions
 from fileops.core.diagnostics.report import Edits, combined, compared_change, settled, text_of, unsettled
 from fileops.model.commits import Commit
-from fileops.model.diagnostics import DiagnosticsReport, FileChange, LanguageServerSetting, Problem, Severity
+from fileops.model.diagnostics import (
+    DiagnosticsReport,
+    FileChange,
+    LanguageServerSetting,
+    LanguageServerStatus,
+    Problem,
+    Severity,
+)
 from fileops.model.documents import DocumentPosition, PositionEncoding
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Settings
@@ -53,6 +60,8 @@ class Servers(Protocol):
     ) -> "Future[DiagnosticsReport] | None": ...
 
     def note_written(self, changes: Sequence[FileChange]) -> None: ...
+
+    def describe(self) -> "Future[list[LanguageServerStatus]]": ...
 
     def close(self) -> None: ...
 
@@ -168,6 +177,12 @@ class Diagnosis:
                 self._commits[edit_id] = commit
             while len(self._commits) > MAX_COMMITS:
                 self._commits.popitem(last=False)
+
+    async def describe(self) -> Sequence[LanguageServerStatus]:
+        """Return the language servers that were started."""
+        with self._lock:
+            servers = self._servers
+        return () if servers is None else await asyncio.wrap_future(servers.describe())
 
     def close(self) -> None:
         """End the language servers."""

@@ -36,6 +36,12 @@ def checked_language_servers(settings: Sequence[LanguageServerSetting]) -> tuple
     return tuple(settings)
 
 
+def file_of_the_user() -> str:
+    """Return where the user's own list is, in their configuration."""
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return os.path.join(config, "fileops", "language-servers.json")
+
+
 def read_language_servers(path: str, roots: Iterable[str]) -> Sequence[object]:
     """Return the list that a file of the user has, checked. Raises: ValueError, with a sentence that names the file.
 

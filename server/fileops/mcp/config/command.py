@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from fileops.mcp.config import additions, jsonc, settings_file, toml
+from fileops.core.roots import is_inside
+from fileops.mcp.config import additions, jsonc, language_servers, settings_file, toml
 from fileops.mcp.config.changes import Change, Replace, added_by, changed, changes_to, removals_of
 from fileops.mcp.config.documents import (
     FOR_TEAMS,
@@ -20,6 +21,7 @@ from fileops.mcp.config.documents import (
     documents_of,
 )
 from fileops.mcp.config.settings_file import SettingsFile, UnusableFile
+from fileops.wire.language_servers import file_of_the_user
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def main(options: argparse.Namespace) -> int:
         sys.stdout.write("\n".join(document.printed for document in documents))
         return 0
     try:
-        return _write(documents, options, folder)
+        status = _write(documents, options, folder)
+        return _offer_language_servers(options, folder) if options.write and status == 0 else status
     except UnusableFile as error:
         sys.stderr.write(f"fileops-server mcp config: {error} Nothing was changed in it.\n")
         return 1
@@ -93,6 +96,31 @@ def _write(documents: list[Document], options: argparse.Namespace, folder: str) 
     return 0
 
 
+def _offer_language_servers(options: argparse.Namespace, folder: str) -> int:
+    """Let the user name the language servers that are installed. A list that they have is theirs, and stays."""
+    path = file_of_the_user()
+    project = _top_of_repository(folder)
+    if os.path.lexists(path) or is_inside(os.path.realpath(project), os.path.realpath(path)):
+        return 0
+    found = language_servers.installed(project)
+    if not found:
+        return 0
+    *others, last = (str(setting["name"]) for setting in found)
+    names = f"{', '.join(others)} and {last}" if others else last
+    is_asked = sys.stdin.isatty() and not options.yes
+    if not options.language_servers and not is_asked:
+        sys.stdout.write(f"{names} can tell the agent what an edit broke: add --language-servers to use them.\n")
+        return 0
+    plan = ConfigPlan(settings_file.read(path), language_servers.to_text(found))
+    sys.stdout.write(f"{plan.diff}{names} can tell the agent what an edit broke. They may run code of the project.\n")
+    sys.stdout.flush()
+    if not options.yes and not _has_consent("Use them?"):
+        return 1 if options.language_servers else 0
+    settings_file.replace(plan.file, plan.text or "")
+    sys.stdout.write(f"{path}: written\n")
+    return 0
+
+
 def _remove(plan: ConfigPlan) -> None:
     if plan.text is None:
         settings_file.remove(plan.file)
@@ -101,13 +129,13 @@ def _remove(plan: ConfigPlan) -> None:
     additions.forget(plan.file.path)
 
 
-def _has_consent() -> bool:
+def _has_consent(question: str = "Write these changes?") -> bool:
     if not sys.stdin.isatty():
         sys.stderr.write(
             "fileops-server mcp config: stdin is no terminal to ask on. Add --yes to write these changes.\n"
         )
         return False
-    sys.stdout.write("Write these changes? [y/N] ")
+    sys.stdout.write(f"{question} [y/N] ")
     sys.stdout.flush()
     if sys.stdin.readline().strip().lower() in {"y", "yes"}:
         return True
