@@ -222,6 +222,26 @@ async def test_malformed_answer_of_an_editor_is_none(file: Path) -> None:
         assert (report["state"], report["sources"], report["n_introduced"]) == ("settled", ["scripted"], 1)
 
 
+async def test_editor_without_a_language_server_for_the_file_is_no_source(file: Path) -> None:
+    """R-DIAG-15, R-DIAG-2, R-DIAG-8"""
+
+    async def unavailable(_params: Json) -> Json:
+        return {"state": "unavailable"}
+
+    async with serving() as client:
+        client.answer("fileops/diagnostics", unavailable)
+        able = types.ClientCapabilities(experimental={"fileops": {"diagnostics": True}})
+        folders = [types.WorkspaceFolder(file.parent.as_uri(), "project")]
+        settings: Json = {"diagnostics": "details", "diagnostics_wait_s": 30}
+        await client.start_session(capabilities=able, workspace_folders=folders, initialization_options=settings)
+        item = types.TextDocumentItem(file.as_uri(), "plaintext", 1, file.read_text(encoding="utf-8"))
+        client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        await client.call("read", file_path=str(file))
+        edit = await client.call("edit", file_path=str(file), old_string="one", new_string="BAD")
+        assert edit["status"] == "success"
+        assert "diagnostics" not in edit["details"]
+
+
 @pytest.mark.parametrize(
     ("bad", "place"),
     [

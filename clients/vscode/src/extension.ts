@@ -18,6 +18,7 @@ import { onDidSelectInterpreter } from './daemon/locate';
 import { showCrash } from './daemon/notices';
 import { History } from './history';
 import { OwnSessions } from './ownSessions';
+import { Problems } from './problems';
 import type { SessionParams } from './protocol';
 import { attachedTo } from './review/attached';
 import { Reviews } from './review/queue';
@@ -40,6 +41,7 @@ export interface Insides {
   history: History;
   list: UnkeptList;
   panes: DiffPanes;
+  problems: Problems;
   reviews: Reviews;
   status: Status;
   turns: Turns;
@@ -52,9 +54,11 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   const panes = new DiffPanes();
   const own = new OwnSessions();
   const corrections = new Corrections(log, () => void daemon.restart());
+  const problems = new Problems();
   const daemon: Daemon = new Daemon(context, log, {
     confirmCommand: (params, token) => reviews.askCommand(params, token),
     correctEdit: (params, token) => corrections.ask(params, token),
+    diagnostics: (params, token) => problems.ask(params, token),
     get isCorrecting() { return corrections.isUsed; },
   });
   const reviews = new Reviews(panes, log, context.workspaceState, {
@@ -75,7 +79,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
 
   let isLeaving = false;
   context.subscriptions.push(
-    log, panes, reviews, daemon, list, before, here, actions, diffs, agents, changes, ask, status,
+    log, panes, reviews, daemon, problems, list, before, here, actions, diffs, agents, changes, ask, status,
     new Commands({ list, here, actions, diffs, turns, reviews, agents, history, ask, status, log }),
     daemon.on('fileops/didChangeReviews')(params => reviews.update(params)),
     daemon.onDidSend(call => own.began(call)),
@@ -106,7 +110,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   };
   void panes.closeOrphans().catch((error: unknown) => log.error(String(error))).then(() => daemon.start());
   return Object.defineProperty(apiOf(daemon, corrections), '_insides', {
-    value: { attached: () => attachedTo(daemon, reviews, log), actions, agents, ask, before, changes, daemon, here, history, list, panes, reviews, status, turns } satisfies Insides, enumerable: false,
+    value: { attached: () => attachedTo(daemon, reviews, log), actions, agents, ask, before, changes, daemon, here, history, list, panes, problems, reviews, status, turns } satisfies Insides, enumerable: false,
   });
 }
 

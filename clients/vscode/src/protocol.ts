@@ -25,3 +25,4 @@ export type ToolResult<D = Record<string, unknown>> = Omit<AnyToolResult, 'detai
 
 export const CONFIRM_COMMAND = 'fileops/confirmCommand' satisfies keyof DaemonRequests;
 export const CORRECT_EDIT = 'fileops/correctEdit' satisfies keyof DaemonRequests;
+export const DIAGNOSTICS = 'fileops/diagnostics' satisfies keyof DaemonRequests;

@@ -6,6 +6,7 @@ import { daemonSuite } from './daemon.suite';
 import { decidedSuite } from './decided.suite';
 import { hunksSuite } from './hunks.suite';
 import { panesSuite } from './panes.suite';
+import { problemsSuite } from './problems.suite';
 import { reviewSuite } from './review.suite';
 import { reviewEndSuite } from './reviewEnd.suite';
 import { historySuite } from './history.suite';
@@ -16,7 +17,7 @@ import { makeFolders } from './world';
 
 const SUITES = {
   hunks: hunksSuite, panes: panesSuite, review: reviewSuite, reviewEnd: reviewEndSuite, decided: decidedSuite, set: setSuite, command: commandSuite,
-  changes: changesSuite, history: historySuite, shared: sharedSuite, daemon: daemonSuite,
+  changes: changesSuite, history: historySuite, shared: sharedSuite, problems: problemsSuite, daemon: daemonSuite,
 };
 
 export async function run(): Promise<void> {

@@ -5,6 +5,8 @@ import type { McpServer } from '../src/api';
 
 export interface ToolAnswer {
   text: string;
+  /** What follows it. */
+  more: string[];
   isError: boolean;
 }
 
@@ -43,7 +45,8 @@ export class McpAgent {
   async call(name: string, args: Record<string, unknown>): Promise<ToolAnswer> {
     const { result, error } = await this.#request('tools/call', { name, arguments: args });
     if (!result) throw new Error(error?.message ?? 'no result');
-    return { text: result.content?.[0]?.text ?? '', isError: result.isError ?? false };
+    const [text = '', ...more] = (result.content ?? []).map(item => item.text ?? '');
+    return { text, more, isError: result.isError ?? false };
   }
 
   /** As a host that is closed: the end of its input. */

@@ -141,6 +141,7 @@ class Diagnosis:
         self.editors: dict[str, EditorProblems] = {}
         self._answers: OrderedDict[tuple[str, str], OrderedDict[str, EditorAnswer]] = OrderedDict()
         self._questions: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._unchecked: set[tuple[str, str]] = set()  # files for which an editor has no language server
 
     def begin_session(self, session: DiagnosedSession) -> None:
         """Compare the edits of this session from now on, or with these settings."""
@@ -207,10 +208,9 @@ class Diagnosis:
 
     def note_read(self, session: DiagnosedSession, path: str, read: Callable[[], bytes | None]) -> None:
         """See ClientDiagnosis.note_read."""
-        editor = self._editor_of(path)
-        if editor is not None:
+        if (editor := self._open_in(path)) is not None:
             self._ask_at_read(editor, path)
-        elif session.settings:
+        if self._editor_of(path) is None and session.settings:
             self._present_servers().prepare(path, session.folders, session.settings, read)
 
     def taken(self, edit_ids: Sequence[str]) -> "list[_Commit]":
@@ -227,7 +227,7 @@ class Diagnosis:
             found = await self._by_editor(editor, commit.edits)
             if isinstance(found, DiagnosticsReport):
                 return found
-            reason = found
+            editor, reason = self._editor_of(commit.edits.changes[0].path), found  # it may have turned out to be none
         if commit.by_servers is not None:
             return await asyncio.wrap_future(commit.by_servers)
         return unsettled(commit.edits, "unavailable", (editor.name,), reason) if editor is not None else None
@@ -242,6 +242,10 @@ class Diagnosis:
         return () if session is None else tuple(setting.name for setting in session.settings)
 
     def _editor_of(self, path: str) -> EditorProblems | None:
+        editor = self._open_in(path)
+        return None if editor is None or (editor.name, path) in self._unchecked else editor
+
+    def _open_in(self, path: str) -> EditorProblems | None:
         return next((editor for editor in self.editors.values() if editor.is_open(path)), None)
 
     def _ask_at_read(self, editor: EditorProblems, path: str) -> None:
@@ -250,6 +254,12 @@ class Diagnosis:
 
         async def ask() -> None:
             answer = await editor.ask(path, None, READ_WAIT_S)
+            if answer is None or answer.state != "unavailable":
+                self._unchecked.discard(key)
+            else:
+                if len(self._unchecked) >= MAX_FILES:
+                    self._unchecked.clear()  # each is found again at its next read
+                self._unchecked.add(key)
             if answer is not None and answer.state == "settled":
                 self._keep(key, answer)
 

@@ -6,7 +6,7 @@ import {
 } from 'vscode-languageclient/node';
 import {
   CONFIRM_COMMAND, type ConfirmCommandParams, type ConfirmCommandResult, CORRECT_EDIT, type Correction, type CorrectEditParams,
-  type Notifications,
+  DIAGNOSTICS, type DiagnosticsAnswer, type DiagnosticsParams, type Notifications,
 } from '../protocol';
 import { initializationOptions } from './options';
 
@@ -16,6 +16,7 @@ type Answer<Params, Result> = (params: Params, token: vscode.CancellationToken) 
 export interface Answers {
   confirmCommand: Answer<ConfirmCommandParams, ConfirmCommandResult>;
   correctEdit: Answer<CorrectEditParams, Correction | null>;
+  diagnostics: Answer<DiagnosticsParams, DiagnosticsAnswer>;
   /** Whether anybody corrects. */
   readonly isCorrecting: boolean;
 }
@@ -55,6 +56,7 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
   client.registerFeature(announcesAnswers);
   client.onRequest(CONFIRM_COMMAND, answers.confirmCommand);
   client.onRequest(CORRECT_EDIT, answers.correctEdit);
+  client.onRequest(DIAGNOSTICS, answers.diagnostics);
   for (const method of NOTIFICATIONS) {
     client.onNotification(method, (params: unknown) => {
       log.debug(method, JSON.stringify(params));
@@ -66,7 +68,7 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
 
 const announcesAnswers: StaticFeature = {
   fillClientCapabilities(capabilities) {
-    const fileops = { reviews: true, confirm_command: true, correct_edit: true, unkept: true };
+    const fileops = { reviews: true, confirm_command: true, correct_edit: true, unkept: true, diagnostics: true };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops };
   },
   preInitialize(capabilities) {

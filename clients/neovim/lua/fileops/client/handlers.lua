@@ -158,6 +158,7 @@ function M.all()
   local handlers = {
     ['fileops/confirmCommand'] = asking(require('fileops.review.questions').ask_command),
     ['fileops/correctEdit'] = asking(require('fileops.corrections').ask),
+    ['fileops/diagnostics'] = asking(require('fileops.diagnostics').ask),
     ['workspace/applyEdit'] = M.apply_edit,
     ['window/showMessage'] = show_message,
     ['$/cancelRequest'] = function(_, params, ctx)

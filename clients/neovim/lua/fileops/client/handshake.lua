@@ -30,6 +30,7 @@ function M.lsp_config(process)
       unkept = true,
       confirm_command = true,
       correct_edit = true,
+      diagnostics = true,
     },
   }
   -- Neovim takes versioned edits without saying so; ours refuses them where the version moved

@@ -135,6 +135,7 @@ local function on_init(client, result)
   enter('running')
   tell_private()
   require('fileops.client.sync').attach_all(client.id)
+  require('fileops.diagnostics').start()
   local served = M.state.capabilities or {}
   require('fileops.ui.notice') -- which hears from now on where the person looks
   require('fileops.review.listed').attached(client, served.requests or {})

@@ -15,6 +15,7 @@ M.methods = {
   bash = 'fileops/bash',
   confirm_command = 'fileops/confirmCommand',
   correct_edit = 'fileops/correctEdit',
+  diagnostics = 'fileops/diagnostics',
   history = 'fileops/history',
   undo = 'fileops/undo',
   sessions = 'fileops/sessions',
