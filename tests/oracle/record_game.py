@@ -20,8 +20,8 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,7 +32,7 @@ from fileops.watch.factory import FolderStreams
 from oracle.contents import Wrong, require
 from oracle.game import Step
 from support.patience import PATIENCE_S
-from support.shared_daemon import LspClient, Refused, SharedDaemon, shared_daemon, until_recorded
+from support.shared_daemon import LspClient, Refused, shared_daemon, until_recorded
 
 STEPS: dict[str, float] = {  # and how often, beside each other
     "begin": 10, "end": 8, "command_write": 16, "command_burst": 6, "command_copy": 3, "command_rename": 4,
@@ -53,8 +53,13 @@ TOGETHER = 6  # a stop, a loss, a lock or a lack of descriptors lasts so many st
 
 
 def steps_of(seed: int, n_steps: int) -> list[Step]:
-    dice = random.Random(f"record {seed}")
-    names = dice.choices(list(STEPS), list(STEPS.values()), k=n_steps)
+    return steps_among(STEPS, f"record {seed}", n_steps)
+
+
+def steps_among(steps: Mapping[str, float], seed: str, n_steps: int) -> list[Step]:
+    """Args: steps: and how often each is, beside the others."""
+    dice = random.Random(seed)
+    names = dice.choices(list(steps), list(steps.values()), k=n_steps)
     return [Step(name, dice.randrange(10**6)) for name in names]
 
 
@@ -79,6 +84,8 @@ class _FaultyStream:
 
 class RecordGame:
     """folder: a new one. Raises: Wrong, at the first thing that the oracle does not allow."""
+
+    ENDS = frozenset({"restart"})  # steps after which another daemon serves
 
     def __init__(self, folder: str, seed: int) -> None:
         self.root = Path(folder) / "w"
@@ -130,7 +137,7 @@ class RecordGame:
             self._put(self.root / name, [self._word(PERSON, self.root / name) for _ in range(4)])
         rest = steps
         while True:
-            async with shared_daemon() as daemon:
+            async with self._serving() as daemon:
                 await self._join(daemon)
                 rest = await self._take(rest)
                 if rest is None:
@@ -143,7 +150,11 @@ class RecordGame:
                 self.root / "a.txt", [*self._lines(self.root / "a.txt"), self._word(OUTSIDE, self.root / "a.txt")]
             )
 
-    async def _join(self, daemon: SharedDaemon) -> None:
+    def _serving(self) -> AbstractAsyncContextManager[Any]:
+        """A daemon, until the game goes on without it. It connects clients: see SharedDaemon."""
+        return shared_daemon()
+
+    async def _join(self, daemon: Any) -> None:
         self._daemon = daemon
         self._editor = await daemon.editor(self.root)
         self._agents: dict[str, LspClient] = {}
@@ -156,11 +167,11 @@ class RecordGame:
         for n, step in enumerate(steps):
             self.trace.append(f"{step.name}:{step.number}")
             dice = random.Random(step.number)
-            if step.name == "restart":
-                await self.restart(dice)
+            if step.name in self.ENDS:
+                self.outcomes[step.name] += 1
+                await getattr(self, step.name)(dice)
                 return steps[n + 1 :]
-            can = self._has_descriptors or step.name in OPENS_NO_FILE
-            did = can and await getattr(self, step.name)(dice)
+            did = self._can_take(step.name) and await getattr(self, step.name)(dice)
             self.outcomes[step.name if did is not False else f"({step.name})"] += 1
             self._n_steps += 1
             for due, end in tuple(self._undo):
@@ -171,6 +182,9 @@ class RecordGame:
             if pause_s:
                 await asyncio.sleep(pause_s)
         return None
+
+    def _can_take(self, name: str) -> bool:
+        return self._has_descriptors or name in OPENS_NO_FILE
 
     def _end_faults(self) -> None:
         while self._undo:
@@ -244,9 +258,16 @@ class RecordGame:
         if not self._open:
             return False
         agent = dice.choice(list(self._open))
-        await self._agents[agent].call("fileops/endCommand", {"command_id": self._open.pop(agent)})
+        await self._end(agent)
         self._note(f"{agent} has ended its command")
         return True
+
+    async def _end(self, agent: str) -> None:
+        await self._before_end(agent)
+        await self._agents[agent].call("fileops/endCommand", {"command_id": self._open.pop(agent)})
+
+    async def _before_end(self, agent: str) -> None:
+        """Let the processes of a command end."""
 
     async def command_write(self, dice: random.Random) -> bool:
         agent, path = self._running(dice), self._some_file(dice, exists=dice.random() < 0.85)
@@ -508,13 +529,16 @@ class RecordGame:
         if self._reports:
             await asyncio.gather(*self._reports)
         for agent in tuple(self._open):
-            await self._agents[agent].call("fileops/endCommand", {"command_id": self._open.pop(agent)})
+            await self._end(agent)
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 (folder,) = (await self._editor.call("fileops/recordStatus", {}))["folders"]
                 if folder["state"] == "on":
                     break
                 await asyncio.sleep(0.02)
+        await self._settle_record()
+
+    async def _settle_record(self) -> None:
         await asyncio.to_thread(self._recorder.settle)
 
     async def _judge(self) -> None:

@@ -4,6 +4,7 @@
     python tests/oracle/run.py --seconds 3600 --daemon shared
     python tests/oracle/run.py --seconds 3600 --daemon reviews
     python tests/oracle/run.py --seconds 3600 --daemon record
+    python tests/oracle/run.py --seconds 3600 --daemon process
     python tests/oracle/run.py --seed 17            one game again, step by step
     python tests/oracle/run.py --seed 17 --shrink 60   and without the steps that it fails without
 
@@ -25,21 +26,23 @@ from typing import Literal, get_args
 if __name__ == "__main__":  # the tests have it on their path
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from oracle import game, record_game, review_game, shared_game
+from oracle import game, process_game, record_game, review_game, shared_game
 from oracle.game import Game, Step
+from oracle.process_game import ProcessGame
 from oracle.record_game import RecordGame
 from oracle.review_game import ReviewGame
 from oracle.shared_game import SharedGame
 
 # Two private daemons with an editor at one, or a shared one; "reviews": a shared one, with many edits that wait.
-# "record": a shared one, and the programs and people whose changes it records.
-Daemon = Literal["private", "shared", "reviews", "record"]
+# "record": a shared one, and the programs and people whose changes it records; "process": the same in its own process.
+Daemon = Literal["private", "shared", "reviews", "record", "process"]
 N_STEPS = 120
 _GAMES: dict[Daemon, tuple[type[Game | SharedGame | ReviewGame | RecordGame], Callable[[int, int], list[Step]]]] = {
     "private": (Game, game.steps_of),
     "shared": (SharedGame, shared_game.steps_of),
     "reviews": (ReviewGame, review_game.steps_of),
     "record": (RecordGame, record_game.steps_of),
+    "process": (ProcessGame, process_game.steps_of),
 }
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # hundreds of synced edits: a disk takes minutes
 

@@ -4,18 +4,21 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from oracle import game, record_game, review_game, shared_game
+from oracle import game, process_game, record_game, review_game, shared_game
 from oracle.contents import Applied, Document, Oracle, Sight, Wrong, judge_merge, judge_rewriting, judge_splice
 from oracle.game import Game, Step
+from oracle.process_game import ProcessGame
 from oracle.record_game import RecordGame
 from oracle.review_game import ReviewGame
 from oracle.run import Daemon, play, shrunk, steps_of
 from oracle.shared_game import SharedGame
+from support.abilities import needs_inotify
 
 N_GAMES, N_STEPS = 12, 120
 N_SHARED_GAMES, N_SHARED_STEPS = 30, 80
 N_REVIEW_GAMES, N_REVIEW_STEPS = 8, 80
 N_RECORD_GAMES, N_RECORD_STEPS = 6, 60
+N_PROCESS_GAMES, N_PROCESS_STEPS = 4, 60
 
 
 @pytest.mark.timeout(600)  # about 3 s on an idle machine
@@ -46,6 +49,14 @@ def test_game_of_the_record_matches_the_oracle(seed: int) -> None:
     assert report.fault is None, str(report)
 
 
+@needs_inotify
+@pytest.mark.timeout(600)  # about 6 s on an idle machine
+@pytest.mark.parametrize("seed", range(N_PROCESS_GAMES))
+def test_game_with_kills_of_the_daemon_matches_the_oracle(seed: int) -> None:
+    report = play(seed, daemon="process", n_steps=N_PROCESS_STEPS)
+    assert report.fault is None, str(report)
+
+
 @pytest.mark.parametrize(
     ("daemon", "n_games", "n_steps", "names", "player"),
     [
@@ -53,6 +64,7 @@ def test_game_of_the_record_matches_the_oracle(seed: int) -> None:
         ("shared", N_SHARED_GAMES, N_SHARED_STEPS, set(shared_game.STEPS), SharedGame),
         ("reviews", N_REVIEW_GAMES, N_REVIEW_STEPS, set(review_game.STEPS), ReviewGame),
         ("record", N_RECORD_GAMES, N_RECORD_STEPS, set(record_game.STEPS), RecordGame),
+        ("process", N_PROCESS_GAMES, N_PROCESS_STEPS, set(process_game.STEPS), ProcessGame),
     ],
 )
 def test_games_use_every_step(daemon: Daemon, n_games: int, n_steps: int, names: set[str], player: type) -> None:
@@ -61,7 +73,7 @@ def test_games_use_every_step(daemon: Daemon, n_games: int, n_steps: int, names:
     assert all(callable(getattr(player, name)) for name in names)
 
 
-@pytest.mark.parametrize("daemon", ["private", "shared", "reviews", "record"])
+@pytest.mark.parametrize("daemon", ["private", "shared", "reviews", "record", "process"])
 def test_seed_gives_the_same_steps_again(daemon: Daemon) -> None:
     assert steps_of(daemon, 7, 50) == steps_of(daemon, 7, 50) != steps_of(daemon, 8, 50)
 

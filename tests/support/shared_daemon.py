@@ -8,7 +8,7 @@ import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from fileops.attach.handshake import Attachment
 from fileops.compose.daemon import SharedDaemonState
@@ -26,11 +26,19 @@ class Refused(Exception):
     """The daemon answered with an error. args: code, message, data."""
 
 
+class Serving(Protocol):
+    """A session: a StreamSession of this process, or the connection to another one."""
+
+    async def serve(self) -> Ended: ...
+
+    def end(self, status: int, /) -> None: ...
+
+
 class SharedClient:
     """One client. `answers` answers the daemon's requests by method; others are refused."""
 
     def __init__(
-        self, session: StreamSession, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, by_line: bool
+        self, session: Serving, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, by_line: bool
     ) -> None:
         self.session = session
         self.serving = asyncio.create_task(session.serve())

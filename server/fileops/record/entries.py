@@ -17,6 +17,7 @@ from fileops.core import text
 from fileops.model.commits import Commit
 from fileops.model.digest import content_digest
 from fileops.model.record import (
+    OUTSIDE,
     By,
     ByCommand,
     ByOutside,
@@ -33,6 +34,7 @@ from fileops.model.record import (
     GapKind,
     Known,
     KnownBy,
+    LogQuery,
     is_by_agent,
     unsure,
 )
@@ -45,6 +47,7 @@ from fileops.record.turns import TurnRegistry
 
 SAME_WRITER_S = 2.0  # of an unknown writer, between two changes that are one
 MOVED_S = 60.0  # between the readings of both names of a renamed file: a folder of thousands of them is read in seconds
+LEFT_S = 5.0  # after which an entry that is not settled is no living daemon's
 MAX_HALVES = 100_000  # of renames, whose other half is expected
 
 
@@ -129,6 +132,8 @@ class EntryWriter:
         self._saves: dict[str, list[Save]] = {}
         self._unsettled: deque[_Unsettled] = deque()
         self._halves: OrderedDict[Identity, _Half] = OrderedDict()
+        self._left = [entry.entry_id for entry in store.entries(LogQuery())[0] if not entry.settled]
+        self._left_until: float | None = None
 
     # --- observed changes --------------------------------------------------------------------------------------
 
@@ -193,6 +198,8 @@ class EntryWriter:
 
     def is_due(self, now: float) -> bool:
         """Whether `settle` has something to write."""
+        if self._left and self._left_until is not None and self._left_until <= now:
+            return True
         return bool(self._unsettled) and self._unsettled[0].observed.read + SETTLE_S <= now
 
     def settle(self, now: float) -> float | None:
@@ -201,11 +208,30 @@ class EntryWriter:
             unsettled = self._unsettled.popleft()
             if not unsettled.has_author:
                 self._settle(unsettled, self._parts(unsettled.observed, self._saves_near(unsettled.observed)))
-        if not self._unsettled:
+        if self._left:
+            self._left_until = self._left_until or now + LEFT_S
+            if self._left_until <= now:
+                self._settle_left()
+        due = [self._left_until] if self._left and self._left_until is not None else []
+        if self._unsettled:
+            due.append(self._unsettled[0].observed.read + SETTLE_S)
+        else:
             old = now - SETTLE_S - FORMATTER_S - 1
             self._saves = {path: saves for path, saves in self._saves.items() if saves[-1].time > old}
-            return None
-        return self._unsettled[0].observed.read + SETTLE_S
+        return min(due, default=None)
+
+    def _settle_left(self) -> None:
+        """Settle what a daemon left that ended before it was certain: what editors would have reported is unknown."""
+        entries = [entry for entry in map(self._store.entry, self._left) if entry is not None and not entry.settled]
+        self._left = []
+        settled: list[Entry] = []
+        with self._store.transaction():
+            for entry in entries:
+                candidates = dict.fromkeys((*_candidates(entry.by), OUTSIDE))
+                by = unsure(*candidates) if len(candidates) > 1 else OUTSIDE
+                settled.append(replace(self._of_author(entry, by), settled=True))
+                self._store.replace(settled[-1])
+        self._on_entries(settled)
 
     @property
     def n_unsettled(self) -> int:

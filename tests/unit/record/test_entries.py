@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from fileops.model.digest import content_digest
-from fileops.model.record import Command, Entry, Known, LogQuery
+from fileops.model.record import OUTSIDE, ByCommand, Command, Entry, Known, LogQuery, unsure
 from fileops.model.sessions import SessionName
 from fileops.record.command_windows import CommandWindows
-from fileops.record.entries import MOVED_S, SAME_WRITER_S, EntryWriter, Observed
+from fileops.record.entries import LEFT_S, MOVED_S, SAME_WRITER_S, EntryWriter, Observed
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 
@@ -123,6 +123,21 @@ def test_rename_is_by_who_may_have_made_both_halves(*, is_new_name_first: bool) 
         "/p/a": (MAKE.label, "/p/b"),
         "/p/b": (MAKE.label, "/p/a"),
     }
+
+
+def test_author_that_was_not_certain_when_a_daemon_was_killed_is_unsure() -> None:
+    """R-BY-2. A person's editor may have been about to report a save."""
+    store = RecordStore(None)
+    killed = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    killed.write(replace(observed("/p/a", "x", "y", AT, MAKE), is_open=True))
+    next_one = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    assert next_one.settle(AT) == AT + LEFT_S
+    assert next_one.is_due(AT + LEFT_S)
+    assert next_one.settle(AT + LEFT_S) is None
+    (entry,), _ = store.entries(LogQuery())
+    store.close()
+    by_make = ByCommand(session_id=MAKE.session_id, command_id=MAKE.command_id, label=MAKE.label)
+    assert (entry.settled, entry.kept, entry.by) == (True, False, unsure(by_make, OUTSIDE))
 
 
 def test_folder_of_many_files_is_renamed_with_each_of_them() -> None:
