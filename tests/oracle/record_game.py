@@ -547,9 +547,16 @@ class RecordGame:
         for entry in await self._entries():
             shown = await self._editor.call("fileops/entry", {"entry_id": entry["entry_id"]})
             self._judge_entry(entry, shown, recorded)
-        missing = {word for word in self._words_on_disk() if word not in recorded}
-        missing = {word for word in missing if int(word.partition("x")[2]) > 12}  # these were there before
-        require(not missing, f"nothing is recorded of {sorted(missing)[:5]}")
+        missing = {word: path for word, path in self._words_on_disk().items() if word not in recorded}
+        missing = {word: path for word, path in missing.items() if int(word.partition("x")[2]) > 12}  # not the first
+        if missing:
+            known = [
+                f"{entry['kind']} {entry['content']} {entry['gap']} {entry['found']} {entry['by']['label']} {entry['time']}"
+                for entry in await self._entries()
+                if entry["path"] in missing.values()
+            ]
+            status = await self._editor.call("fileops/recordStatus", {})
+            raise Wrong(f"nothing is recorded of {missing}; entries of these files: {known}; {status}")
         for key in tuple(self._buffers):  # an undo goes to the disk then; what was not saved is dropped
             del self._buffers[key]
             self._editor.notify("textDocument/didClose", {"textDocument": {"uri": Path(key).as_uri()}})
