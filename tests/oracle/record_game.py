@@ -551,7 +551,7 @@ class RecordGame:
         missing = {word: path for word, path in missing.items() if int(word.partition("x")[2]) > 12}  # not the first
         if missing:
             known = [
-                f"{entry['kind']} {entry['content']} {entry['gap']} {entry['found']} {entry['by']['label']} {entry['time']}"
+                f"{entry['kind']} {entry['content']} {entry['gap']} {entry['found']} {entry['by']['label']}"
                 for entry in await self._entries()
                 if entry["path"] in missing.values()
             ]
