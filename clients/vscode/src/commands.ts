@@ -104,7 +104,7 @@ export class Commands implements vscode.Disposable {
     const before = input instanceof vscode.TabInputTextDiff ? input.original : input instanceof vscode.TabInputText ? input.uri : undefined;
     const own = before?.scheme === BEFORE ? before : undefined;
     const file = own?.fsPath ?? activeFile()?.fsPath;
-    return file === undefined ? undefined : targetOfChanges(this.parts.list.changesOf(file, own?.query ?? ''), file);
+    return file === undefined ? undefined : targetOfChanges(this.parts.list.decidedWith(file, own?.query ?? ''), file);
   }
 
   /** All of the page in front; else all there is to keep or undo. */
@@ -112,7 +112,7 @@ export class Commands implements vscode.Disposable {
     const { list, diffs } = this.parts;
     const page = diffs.pageInFront;
     const groupId = page === undefined || page === WAITING ? '' : page;
-    const targets = list.filesOf(groupId).flatMap(file => targetOfChanges(list.changesOf(file, groupId), file) ?? []);
+    const targets = list.filesOf(groupId).flatMap(file => targetOfChanges(list.decidedWith(file, groupId), file) ?? []);
     const all = together(targets, '');
     return { ...all, what: `${counted(all.change_ids.length)} in ${counted(all.nFiles, 'file')}` };
   }

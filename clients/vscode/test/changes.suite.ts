@@ -307,7 +307,7 @@ export function changesSuite(): void {
       await until(() => tabs().length === 0, 'the tab is closed');
     });
 
-    it('of a renamed file is listed under both names, and undone to the old one with its turn', async () => {
+    it('of a renamed file is one row, with its old name, and undone to that with its turn', async () => {
       const old = file(LINES, 'old.py');
       const made = path.join(path.dirname(old), 'renamed.py');
       await session.read({ file_path: old });
@@ -315,7 +315,11 @@ export function changesSuite(): void {
       assert.equal((await api.request('fileops/applyPatch', { patch, session_id: session.id! })).status, 'success');
       const row = await until(() => rowOf(made), 'it is listed');
       assert.match(String(row.decorations?.tooltip), /moved from .*old\.py/);
+      assert.deepEqual(rows().filter(({ target }) => target).map(({ resourceUri }) => path.basename(resourceUri.fsPath)), ['renamed.py']);
       await open(made);
+      assert.equal(insides.changes.count, 1);
+      assert.deepEqual(row.target?.change_ids, insides.list.decidedWith(made, '').map(({ change_id }) => change_id));
+      assert.equal(insides.list.all.n_changes, row.target.change_ids.length, 'it is all that there is to decide');
       await run('undo', insides.changes.groups.find(({ id }) => id === row.groupId));
       await until(() => fs.existsSync(old) && !fs.existsSync(made), 'it has its old name');
       assert.equal(disk(old), LINES);

@@ -77,9 +77,18 @@ export class UnkeptList implements vscode.Disposable {
     return changes.filter(({ change_id }) => ids.has(change_id));
   }
 
-  /** Files with changes to keep or undo; others are listed for what was undone of them only. */
+  /** As changesOf, and of a renamed file also that its old name is gone: they are kept or undone together. */
+  decidedWith(filePath: string, groupId: string): readonly UnkeptChange[] {
+    const old = this.of(filePath)?.moved_from;
+    const ofOld = old != null && this.of(old)?.operation === 'delete' ? this.changesOf(old, groupId) : [];
+    return [...this.changesOf(filePath, groupId), ...ofOld];
+  }
+
+  /** Files with changes to keep or undo, renamed ones by their new names; others are listed for what was undone of them only. */
   filesOf(groupId: string): string[] {
-    return this.#all.files.filter(({ file_path }) => this.changesOf(file_path, groupId).length > 0).map(({ file_path }) => file_path);
+    const files = this.#all.files.filter(({ file_path }) => this.changesOf(file_path, groupId).length > 0);
+    const old = new Set(files.map(({ moved_from }) => moved_from));
+    return files.filter(({ file_path, operation }) => operation !== 'delete' || !old.has(file_path)).map(({ file_path }) => file_path);
   }
 
   /** filePath: this file at once, and all a little later if it has other changes then. */

@@ -117,15 +117,18 @@ export class AgentChanges implements vscode.Disposable {
 
   /** Those that were there keep their places, also for a moment after they were decided; others follow. */
   #rowsOf(id: string, group: Group | undefined, old: readonly Row[]): Row[] {
-    const rows = new Map((group?.turn.files ?? []).map(file => this.#rowOfFile(group!, file)).map(row => [keyOf(row), row]));
+    const shown = new Set(this.before.list.filesOf(id));
+    const files = (group?.turn.files ?? []).filter(({ file_path }) => shown.has(file_path));
+    const rows = new Map(files.map(file => this.#rowOfFile(group!, file)).map(row => [keyOf(row), row]));
     for (const row of this.#lingering.values()) if (row.groupId === id && !rows.has(keyOf(row))) rows.set(keyOf(row), row);
     const before = old.map(keyOf).filter(key => rows.has(key));
     return [...new Set([...before, ...rows.keys()])].map(key => rows.get(key)!);
   }
 
-  #rowOfFile({ id, session }: Group, { file_path, change_ids, n_changes, added, removed }: UnkeptOfFile): Row {
+  #rowOfFile({ id, session }: Group, { file_path, n_changes, added, removed }: UnkeptOfFile): Row {
     const resourceUri = vscode.Uri.file(file_path);
     const { operation, moved_from } = this.before.list.of(file_path) ?? {};
+    const change_ids = this.before.list.decidedWith(file_path, id).map(({ change_id }) => change_id);
     const agent = inOneLine(session.label);
     const from = moved_from == null ? '' : `, moved from ${vscode.workspace.asRelativePath(moved_from)}`;
     return {
