@@ -137,26 +137,36 @@ t.it('what is typed into the text before keeps nothing, and is put back with a w
 end)
 
 t.it('a commit in the middle keeps what it has, and a switch of branches decides nothing', function()
-  local path, _, buf = changed()
-  local edited = t.contents(path)
+  -- complete when the daemon first sees it
+  local made = t.folder() .. '/repository'
+  vim.fn.mkdir(made, 'p')
   local function git(...)
-    local command = { 'git', '-C', vim.fs.dirname(path), '-c', 'user.name=t', '-c', 'user.email=t@t', ... }
+    local command = { 'git', '-C', made, '-c', 'user.name=t', '-c', 'user.email=t@t', ... }
     local done = vim.system(command, { text = true }):wait()
     assert(done.code == 0, done.stderr)
   end
+  t.write(made .. '/demo.py', TEXT)
+  git('init', '-q', '-b', 'main')
+  git('add', '.')
+  git('commit', '-qm', 'first')
+  local other, agent = world.new(TEXT)
+  local folder = vim.fs.dirname(other) .. '/repository'
+  assert(vim.uv.fs_rename(made, folder))
+  made = folder
+  local path = folder .. '/demo.py'
+  vim.cmd.edit(path)
+  local buf = vim.api.nvim_get_current_buf()
+  edit(agent, path, 'two', 'TWO')
+  edit(agent, path, 'five', 'five\nadded')
+  edit(agent, path, 'nine', 'NINE')
+  marked(buf, { 2, 6, 10 })
+  local edited = t.contents(path)
   local function shows(text)
     t.wait(function()
       vim.cmd.checktime()
       return world.text_of(buf) == text
     end, 'the text of the branch')
   end
-  t.write(path, TEXT)
-  git('init', '-q', '-b', 'main')
-  git('add', '.')
-  git('commit', '-qm', 'first')
-  t.write(path, edited)
-  shows(edited)
-  marked(buf, { 2, 6, 10 })
   vim.cmd('Fileops diff')
   t.eq(before(), TEXT)
   git('stash', '-q')
