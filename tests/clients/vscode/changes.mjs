@@ -199,6 +199,18 @@ async function gitInTheMiddle() {
   await page.keyboard.press('Enter');
   await status(/\d to keep or undo/).waitFor({ state: 'detached' });
   await clear();
+  await write(painter, 'users.py', ['def user_5(name):\n', 'def user_5(name):\n    """The fifth."""\n']);
+  await status('1 to keep or undo').waitFor();
+  git(workspace, 'commit', '-qm', 'second', 'users.py');
+  await status(/\d to keep or undo/).waitFor({ state: 'detached' });
+  git(workspace, 'stash', '-q');
+  git(workspace, 'switch', '-q', '-c', 'other', 'HEAD~1');
+  git(workspace, 'switch', '-q', 'main');
+  git(workspace, 'stash', 'pop', '-q');
+  await openFile('users.py');
+  await page.locator('.view-line', { hasText: 'The fifth.' }).first().waitFor();
+  assert.equal(await status(/\d to keep or undo/).count(), 0);
+  say('what is committed counts as kept, also after another branch and back');
 }
 
 /**
