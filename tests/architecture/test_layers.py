@@ -60,7 +60,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model", "ports", "core.presentation.diffs", "core.uris", "concurrency.delivery", "rpc", "wire", "api",
         "service",
     },
-    "mcp": {"model", "ports", "core.presentation", "core.roots", "core.uris", "platform", "rpc", "wire", "api", "service"},
+    "mcp": {
+        "model", "ports", "core.presentation", "core.roots", "core.uris", "platform", "rpc", "wire", "api", "service",
+    },
     "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
     "attach": {"model.sessions", "core.presentation.record_texts"},
     "daemon": {"rpc", "attach", "concurrency.delivery"},
