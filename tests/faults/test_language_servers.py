@@ -210,6 +210,16 @@ def test_waiting_edits_of_a_session_become_one_report(project: Project) -> None:
     assert found[-1].state == "settled"
 
 
+def test_answer_about_a_text_that_was_replaced_meanwhile_does_not_count(project: Project) -> None:
+    """As when a file is read while it is being edited."""
+    log = pathlib.Path(project.root) / "log"
+    setting = project.setting(pull=True, first_pull_s=0.3, log=str(log))
+    path = f"{project.root}/a.txt"
+    project.servers.prepare(path, (project.root,), (setting,), lambda: b"BAD\nBAD\n")
+    wait_until(lambda: log.exists() and "textDocument/diagnostic" in log.read_text())
+    assert project.report(setting, "ok\n", "BAD\nBAD\n").n_introduced == 2
+
+
 def test_late_push_corrects_what_counted_as_settled(project: Project) -> None:
     """R-DIAG-7"""
     setting = project.setting(empty_first=True)

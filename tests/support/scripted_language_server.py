@@ -83,6 +83,8 @@ def take(uri: str, version: int, text: str) -> None:
 
 def answer_pull(message: dict[str, Any]) -> None:
     n_pulls = next(PULLS)
+    if n_pulls == 1:
+        time.sleep(BEHAVIOUR.get("first_pull_s", 0))
     if n_pulls <= BEHAVIOUR.get("n_cancelled", 0):
         send({"id": message["id"], "error": {"code": -32802, "message": "the server cancelled the request"}})
         return

@@ -84,13 +84,13 @@ async def _found(server: LanguageServer, comparison: Comparison) -> Compared:
     # All texts before first, then all texts after: a problem in one file may depend on another one of the set.
     for change in changes:
         if change.before is not None:
-            server.send_text(change.path, text_of(change.before))
+            await server.send_text(change.path, text_of(change.before))
     before: dict[str, tuple[Problem, ...]] = {}
     for change in changes:
         if change.before is not None:
             before[change.path] = await server.problems(change.path, text_of(change.before), GIVE_UP_S)
     others = {path: server.known_problems(path) for path in server.open_paths() if path not in edited}
-    _send_after(server, changes)
+    await _send_after(server, changes)
     found = Compared()
     for change in changes:
         if change.after is not None:
@@ -115,7 +115,7 @@ def _close_overwritten(server: LanguageServer, edited: set[str]) -> None:
         server.note_files_changed([(path, FileChangeType.Changed) for path in overwritten])
 
 
-def _send_after(server: LanguageServer, changes: Sequence[FileChange]) -> None:
+async def _send_after(server: LanguageServer, changes: Sequence[FileChange]) -> None:
     events: list[tuple[str, FileChangeType]] = []
     for change in changes:
         if change.after is None or change.new_path is not None:
@@ -127,4 +127,4 @@ def _send_after(server: LanguageServer, changes: Sequence[FileChange]) -> None:
         server.note_files_changed(events)
     for change in changes:
         if change.after is not None:
-            server.send_text(change.path_after, text_of(change.after))
+            await server.send_text(change.path_after, text_of(change.after))

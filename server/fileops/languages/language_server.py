@@ -261,9 +261,10 @@ class LanguageServer:
         document = self._documents.get(uri_of(path))
         return document is not None and _stamp(path) != document.stamp
 
-    def send_text(self, path: str, text: str) -> None:
+    async def send_text(self, path: str, text: str) -> None:
         """Open the file with this text, or change it to this text. Raises: ServerEnded."""
-        self._sent(path, text)
+        async with self._asking:  # the answer to a question is about the text that it was asked about
+            self._sent(path, text)
 
     def _sent(self, path: str, text: str) -> _Document:
         self._connection.require_alive()
