@@ -11,6 +11,7 @@ import random
 import resource
 import signal
 import subprocess
+import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -40,6 +41,7 @@ def steps_of(seed: int, n_steps: int) -> list[Step]:
 
 
 def _stopped_in_between(path: Path, words: list[str]) -> "subprocess.Popen[bytes]":
+    assert sys.platform == "linux"
     process = subprocess.Popen(("sh", "-c", HALVES, str(path), *words))
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
     return process
@@ -167,6 +169,7 @@ class ProcessGame(RecordGame):
 
     async def descriptors(self, dice: random.Random) -> bool:
         """The process of the daemon can open nothing."""
+        assert sys.platform == "linux"
         held = [int(name) for name in os.listdir(f"/proc/{self._pid}/fd")]
         before = resource.prlimit(self._pid, resource.RLIMIT_NOFILE)
         free = min(set(range(len(held) + 1)) - set(held))
