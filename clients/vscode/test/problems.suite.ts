@@ -54,10 +54,10 @@ export function problemsSuite(): void {
     const ask = (uri: vscode.Uri, sha256: string | null, wait_s: number) =>
       insides.problems.ask({ file_path: uri.fsPath, uri: uri.toString(), sha256, wait_s }, token);
 
-    /** As an agent that takes its time: the window knows the problems of what it has read. */
+    /** As an agent that takes its time: the window knows the problems of what it reads. */
     async function edit(path: string, old_string: string, new_string: string): Promise<string> {
-      await agent.call('Read', { file_path: path });
       await until(async () => (await ask(vscode.Uri.file(path), null, 30)).state === 'settled', 'the problems are known');
+      await agent.call('Read', { file_path: path });
       await new Promise(resolve => setTimeout(resolve, SETTLED_MS)); // and the daemon has the same answer
       const answer = await agent.call('Edit', { file_path: path, old_string, new_string });
       assert.ok(!answer.isError, answer.text);

@@ -60,6 +60,23 @@ t.it('what an agent changed is marked, and kept or undone where it is', function
   t.eq({ vim.fn.maparg('du', 'n') ~= '', vim.bo[buf].modified }, { true, false })
 end)
 
+t.it('a change that is reported while a question is on its way is asked about, too', function()
+  local path, _, buf = changed()
+  marked(buf, { 2, 6, 10 })
+  vim.wait(500) -- what the edits themselves have made due
+  local request, n_asked = fileops.request, 0
+  fileops.request = function(method, ...)
+    if method == 'fileops/unkept' then n_asked = n_asked + 1 end
+    return request(method, ...)
+  end
+  for _ = 1, 3 do
+    unkept.changed({ file_path = path })
+  end
+  vim.wait(300)
+  fileops.request = request
+  t.eq(n_asked >= 2, true) -- the second and the third report may share a question
+end)
+
 t.it('marks are of the present text while the person types, undoes and redoes', function()
   local path, agent, buf = world.new(TEXT)
   edit(agent, path, 'six', 'VI')
@@ -286,17 +303,17 @@ t.it('a change that another editor has undone or kept already is neither kept no
   local path, _, buf = changed()
   marked(buf, { 2, 6, 10 })
   local ids = vim.tbl_map(function(change) return change.change_id end, marks.touched(buf))
-  keys('gg]cdu') -- as another editor would
-  marked(buf, { 6, 10 })
-  keys('gg]cdy')
-  marked(buf, { 10 })
-  local text = t.contents(path)
   local function said(act)
     return t.said(function(words)
       act()
       t.wait(function() return #words > 0 end, 'a word')
     end)
   end
+  said(function() keys('gg]cdu') end) -- as another editor would
+  marked(buf, { 6, 10 })
+  said(function() keys('gg]cdy') end)
+  marked(buf, { 10 })
+  local text = t.contents(path)
   t.eq(
     said(function() unkept.keep_ids({ ids[1] }) end),
     { 'fileops: nothing to keep: kept or undone already, or changed since' }

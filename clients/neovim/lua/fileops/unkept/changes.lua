@@ -19,7 +19,8 @@ local MANY_FILES = 10 -- more than these are named before they are kept or undon
 
 local is_served = false -- whether the daemon that is attached knows what is not kept
 local timers = {} ---@type table<integer, uv.uv_timer_t> buffers about which a question is due
-local asking = {} ---@type table<integer, boolean> buffers about which a question is on its way
+-- Buffers about which a question is on its way; "again" if something has been reported since it was asked.
+local asking = {} ---@type table<integer, 'once'|'again'>
 local listed = {} ---@type table<integer, fileops.wire.UnkeptFile> what is not kept, by buffer
 local had_changes = {} ---@type table<integer, boolean> buffers that have, or had, a change that is not kept
 local undos, keeps = {}, {} ---@type string[], string[] ids of what was decided here, the newest last
@@ -74,14 +75,15 @@ end
 
 ---@param buf integer
 local function ask(buf)
-  if not is_served or asking[buf] or not vim.api.nvim_buf_is_loaded(buf) or not buffers.is_file(buf) then
-    return
-  end
-  asking[buf] = true
+  if not is_served or not vim.api.nvim_buf_is_loaded(buf) or not buffers.is_file(buf) then return end
+  asking[buf] = asking[buf] and 'again' or 'once'
+  if asking[buf] == 'again' then return end
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   local path = buffers.real(vim.api.nvim_buf_get_name(buf))
   require('fileops').request(protocol.methods.unkept, { file_path = path }, function(err, result)
+    local is_outdated = asking[buf] == 'again'
     asking[buf] = nil
+    if is_outdated then return ask(buf) end
     if err then return require('fileops.log').note('what is not kept is unknown: ' .. err.message) end
     if not vim.api.nvim_buf_is_loaded(buf) then return end
     local file = result.files[1] ---@type fileops.wire.UnkeptFile?
