@@ -27,7 +27,11 @@ from typing import Any
 from unittest import mock
 
 from fileops.model.files import FolderEvents
+from fileops.platform.steady_clock import steady_time
 from fileops.ports import EventStream
+from fileops.record.command_windows import CommandWindows
+from fileops.record.recorder import Recorder
+from fileops.record.turns import TurnRegistry
 from fileops.watch.factory import FolderStreams
 from oracle.contents import Wrong, require
 from oracle.game import Step
@@ -125,10 +129,18 @@ class RecordGame:
         def lossy(streams: FolderStreams, on_event: Callable[[], None]) -> EventStream:
             return _FaultyStream(events(streams, on_event), self)
 
+        def wall() -> float:
+            return now() + self._clock_s
+
         with (
             mock.patch.dict(os.environ, {"XDG_STATE_HOME": self._state_home}),
             mock.patch.object(FolderStreams, "events", lossy),
-            mock.patch("time.time", lambda: now() + self._clock_s),
+            # All clocks of a machine are set together. Defaults would be those of the game that imported the module.
+            mock.patch("time.time", wall),
+            mock.patch("time.time_ns", lambda: int(wall() * 1e9)),
+            mock.patch.dict(Recorder.__init__.__kwdefaults__ or {}, wall=wall),
+            mock.patch.object(CommandWindows.__init__, "__defaults__", (steady_time, wall)),
+            mock.patch.object(TurnRegistry.__init__, "__defaults__", (wall,)),
         ):
             yield
 

@@ -23,7 +23,7 @@ function checker(): vscode.Disposable {
         return problem;
       });
       collection.set(document.uri, found);
-    }, 20);
+    }, 100); // longer than updates are gathered for: an earlier one would count as of the text before
   };
   vscode.workspace.textDocuments.forEach(check);
   return vscode.Disposable.from(

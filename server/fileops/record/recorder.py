@@ -86,7 +86,7 @@ _MAX_NESTED = 20  # repositories in one folder
 _SETTLED_WITHIN_S = 5.0  # a recorder that is busy for longer is not waited for
 _DRAINED_WITHIN_S = 1.0  # a recorder that waits for a disk is not waited for: see drain
 _BUSY_WITHIN_S = 5.0  # one that reads what a command wrote is
-_COMPARED_WITHIN_S = 0.5  # of a drain: files whose events were lost, or are not reported
+_COMPARED_WITHIN_S = 0.5  # of a drain or a flush: the files of a folder whose events do not say all
 _WATCHED_WITHIN_S = 2.0  # a command waits so long for the first look at its folder
 _READ_BYTES = 64 << 20  # of contents that wait to be written, before more are read
 _MAX_COPIES = 64  # contents that wait to be written, before more are copied
@@ -624,27 +624,32 @@ class Recorder:
 
     def _drain(self, then: Callable[[], None], roots: Sequence[str]) -> None:
         self._read_events()
-        self._compare_uncertain(roots)
+        wanted = [
+            folder
+            for folder in self._folders.values()
+            if folder.needs_comparison
+            and any(is_inside(folder.root, root) or is_inside(root, folder.root) for root in roots)
+        ]
+        for folder in wanted:
+            self._comparisons[folder.root] = self._comparing(folder)
+        self._compare(wanted)
         for _ in range(2):  # what was written while files were read may be another's
             self._observe_all()
             self._read_events()
         then()
         self._read_events()  # the window has its edge: everything from here on is on the other side of it
 
-    def _compare_uncertain(self, roots: Sequence[str]) -> None:
-        """Compare the files of these folders whose events were lost, or are not reported, unless that takes long."""
+    def _compare(self, folders: Sequence[Folder]) -> None:
+        """End the comparisons of these folders that have begun, unless that takes long."""
         ends_at = time.monotonic() + _COMPARED_WITHIN_S
-        for folder in tuple(self._folders.values()):
-            is_wanted = any(is_inside(folder.root, root) or is_inside(root, folder.root) for root in roots)
-            if not is_wanted or folder.is_starting or not folder.needs_comparison:
-                continue
-            self._comparisons[folder.root] = self._comparing(folder)
-            while folder.root in self._comparisons and time.monotonic() < ends_at:
+        for folder in folders:
+            while not folder.is_starting and folder.root in self._comparisons and time.monotonic() < ends_at:
                 self._step_of(self._comparisons, folder.root)
 
     def _begin_flush(self, done: Callable[[], None]) -> None:
         """Call `done` once all that was written until now has its entries. Ends of commands are not kept waiting."""
         self._read_events()
+        self._compare([folder for folder in self._folders.values() if folder.lost_edge is not None])
         self._observe_all()
         self._when_written.append(done)
 
