@@ -526,8 +526,10 @@ class SharedGame:
             require(code_of(answer) is None, f"a read was answered with {answer}")
             agent.used.add(session)
             self.sights[session, path] = Sight(_text_read(answer), len(self.changes[path]))
+            self._take_notices(agent, local, answer, except_for=path)
             return
         result = await self._start_write(agent, local, path, self._content(dice).decode())
+        self._take_notices(agent, local, result)
         self._note("cancelled read", agent.base, _cut(local), self._short(path), "=>", code_of(result))
         require(code_of(result) == "not_read", f"a file was written whose read was never answered: {result}")
 
