@@ -97,6 +97,37 @@ def test_status_shows_the_language_servers_that_were_started(here: Place, file: 
         agent.shut_down()
 
 
+def test_changes_that_are_recorded_are_forwarded_to_the_language_servers(here: Place, file: Path) -> None:
+    """R-DIAG-13"""
+    log = here.folder / "said.log"
+    program, behaviour = str(scripted_language_server.__file__), json.dumps({"log": str(log)})
+    named = {"name": "scripted", "command": [sys.executable, "-I", "-S", program, behaviour], "globs": ["*.txt"]}
+    root = file.parent
+    with attached(here, "attach") as agent:
+        options = {"diagnostics": "details", "language_servers": [named]}
+        agent.initialize(rootUri=root.as_uri(), initializationOptions=options)
+        assert agent.read(file)["status"] == "success"
+        wait_until(lambda: log.exists() and "textDocument/didOpen" in log.read_text())
+        wait_until(lambda: agent.result("fileops/recordStatus", {})["folders"][0]["state"] == "on")
+        (root / "b.txt").write_text("new\n")
+        file.write_text("changed by another program\n")
+
+        def told() -> dict[str, list[int]]:
+            found: dict[str, list[int]] = {}
+            for line in log.read_text().splitlines():
+                method, _, params = line.partition(" ")
+                for event in json.loads(params)["changes"] if method == "workspace/didChangeWatchedFiles" else ():
+                    found.setdefault(event["uri"].rpartition("/")[2], []).append(event["type"])
+            return found
+
+        wait_until(lambda: {"b.txt", file.name} <= told().keys())
+        assert (told()["b.txt"][0], told()[file.name][0]) == (1, 2)  # created, changed
+        (root / "b.txt").unlink()
+        wait_until(lambda: told()["b.txt"][-1] == 3)  # deleted
+        assert f'textDocument/didClose {{"textDocument": {{"uri": "{file.as_uri()}"}}}}' in log.read_text()
+        agent.shut_down()
+
+
 def test_fifty_starters_at_once_make_one_daemon(here: Place) -> None:
     env = {**os.environ, **here.env}
     starters = [subprocess.Popen((*FILEOPS, "daemon", "--detach"), env=env) for _ in range(N_STARTERS)]

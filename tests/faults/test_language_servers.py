@@ -244,8 +244,7 @@ def test_foreign_writes_are_forwarded_and_open_files_closed(project: Project, tm
     log = tmp_path / "log"
     setting = project.setting(log=str(log))
     project.report(setting, "one", "two")
-    change = FileChange(path=f"{project.root}/a.txt", given_path="", before=b"two", after=b"BAD", splices=())
-    project.servers.note_written((change,))
+    project.servers.note_changed([(f"{project.root}/a.txt", "modify")])
     wait_until(lambda: "workspace/didChangeWatchedFiles" in log.read_text(encoding="utf-8"))
     assert "textDocument/didClose" in log.read_text(encoding="utf-8")
 

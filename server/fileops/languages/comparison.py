@@ -80,7 +80,10 @@ async def _found(server: LanguageServer, comparison: Comparison) -> Compared:
     """Raises: ServerEnded, TimeoutError."""
     changes = [change for change in comparison.changes if checks(server.setting, change.path_after)]
     edited = {path for change in changes for path in (change.path, change.path_after)}
-    _close_overwritten(server, edited)
+    # Files that others have written since; most are known already, by the record.
+    overwritten = [path for path in server.open_paths() if path not in edited and server.is_overwritten(path)]
+    if overwritten:
+        await server.note_files_changed([(path, FileChangeType.Changed) for path in overwritten])
     # All texts before first, then all texts after: a problem in one file may depend on another one of the set.
     for change in changes:
         if change.before is not None:
@@ -106,25 +109,15 @@ async def _found(server: LanguageServer, comparison: Comparison) -> Compared:
     return found
 
 
-def _close_overwritten(server: LanguageServer, edited: set[str]) -> None:
-    """Close files that others have written since, so that the server reads the disk."""
-    overwritten = [path for path in server.open_paths() if path not in edited and server.is_overwritten(path)]
-    for path in overwritten:
-        server.close(path)
-    if overwritten:
-        server.note_files_changed([(path, FileChangeType.Changed) for path in overwritten])
-
-
 async def _send_after(server: LanguageServer, changes: Sequence[FileChange]) -> None:
     events: list[tuple[str, FileChangeType]] = []
     for change in changes:
         if change.after is None or change.new_path is not None:
-            server.close(change.path)
             events.append((change.path, FileChangeType.Deleted))
         if change.after is not None and (change.before is None or change.new_path is not None):
             events.append((change.path_after, FileChangeType.Created))
     if events:
-        server.note_files_changed(events)
+        await server.note_files_changed(events)
     for change in changes:
         if change.after is not None:
             await server.send_text(change.path_after, text_of(change.after))

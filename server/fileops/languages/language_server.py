@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -300,16 +300,16 @@ class LanguageServer:
                 types.DidSaveTextDocumentParams(identifier, text=document.text)
             )
 
-    def note_files_changed(self, changes: Iterable[tuple[str, types.FileChangeType]]) -> None:
-        """Files were created, changed or deleted on the disk."""
-        if self.is_alive:
+    async def note_files_changed(self, changes: Sequence[tuple[str, types.FileChangeType]]) -> None:
+        """Files were created, changed or deleted on the disk: close those that are open, so that it reads the disk."""
+        async with self._asking:  # one that is asked about stays open until the answer is there
+            if not self.is_alive:
+                return
+            for path, _ in changes:
+                if self.is_open(path):
+                    self._close(uri_of(path))
             events = [types.FileEvent(uri=uri_of(path), type=kind) for path, kind in changes]
             self._connection.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(events))
-
-    def close(self, path: str) -> None:
-        """Close the file in the server, if it is open."""
-        if self.is_alive and self.is_open(path):
-            self._close(uri_of(path))
 
     def _close(self, uri: str) -> None:
         del self._documents[uri]

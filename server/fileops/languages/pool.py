@@ -120,16 +120,14 @@ class LanguageServerPool:
                 await server.stop()
 
     async def note_files_changed(self, changes: Sequence[tuple[str, FileChangeType]]) -> None:
-        """Files were changed by others: tell the servers of their folders, which close those that they have open."""
+        """Files were changed by others: tell the servers of their folders."""
         for key, server in list(self._servers.items()):
             own = [(path, kind) for path, kind in changes if is_inside(server.root, path)]
             if len(own) > MAX_FILES_AT_ONCE:
                 del self._servers[key]
                 await server.stop()
             elif own:
-                for path, _ in own:
-                    server.close(path)
-                server.note_files_changed(own)
+                await server.note_files_changed(own)
 
     def describe(self) -> list[LanguageServerStatus]:
         """Return the servers that were started, for people."""

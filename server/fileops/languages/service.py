@@ -23,8 +23,8 @@ from fileops.languages.connection import ServerEnded
 from fileops.languages.language_server import LanguageServer
 from fileops.languages.pool import LanguageServerPool, Place, places_of
 from fileops.model.diagnostics import (
+    ChangeKind,
     DiagnosticsReport,
-    FileChange,
     LanguageServerSetting,
     LanguageServerStatus,
     Problem,
@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 END_IDLE_EVERY_S = 30.0
 CLOSE_S = 5.0
+_EVENTS = {"create": FileChangeType.Created, "modify": FileChangeType.Changed, "delete": FileChangeType.Deleted}
 MAX_REPORTED = 200  # files whose last report can still be corrected
 
 
@@ -106,18 +107,10 @@ class LanguageServers:
             return None
         return job.report
 
-    def note_written(self, changes: Sequence[FileChange]) -> None:
-        """Others have written files."""
-        events: list[tuple[str, FileChangeType]] = []
-        for change in changes:
-            if change.new_path is not None:
-                events += [(change.path, FileChangeType.Deleted), (change.new_path, FileChangeType.Created)]
-            elif change.after is None:
-                events.append((change.path, FileChangeType.Deleted))
-            else:
-                kind = FileChangeType.Created if change.before is None else FileChangeType.Changed
-                events.append((change.path, kind))
+    def note_changed(self, files: Sequence[tuple[str, ChangeKind]]) -> None:
+        """Others have written these files."""
         if self._thread is not None:
+            events = [(path, _EVENTS[kind]) for path, kind in files]
             self._run(partial(self._pool.note_files_changed, events))
 
     def describe(self) -> "Future[list[LanguageServerStatus]]":

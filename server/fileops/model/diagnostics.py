@@ -8,6 +8,7 @@ from fileops.model.edits import Splice
 
 Severity = Literal["error", "warning", "information", "hint"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information", "hint")  # LSP's 1 to 4, the worst first
+ChangeKind = Literal["create", "modify", "delete"]  # of a file on the disk
 DiagnosticsState = Literal["settled", "pending", "unavailable"]
 
 MAX_LISTED = 50  # of each list of a report

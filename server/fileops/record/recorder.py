@@ -40,6 +40,7 @@ from msgspec.structs import replace
 from fileops.core.roots import is_inside
 from fileops.core.text import decode, detect_format
 from fileops.model.commits import Commit
+from fileops.model.diagnostics import ChangeKind
 from fileops.model.digest import content_digest
 from fileops.model.files import FolderEvent, Snapshot
 from fileops.model.internal_errors import WatchError
@@ -178,6 +179,8 @@ class Recorder:
         windows.on_change, turns.on_change = self._keep_command, self._keep_turn
         self.on_turn: Callable[[Turn], None] = lambda _turn: None  # called with each turn that begins or ends
         self.on_index: Callable[[str], None] = lambda _root: None  # called with a work tree whose index was written
+        # Called with a file that something else than this daemon has written, in the recorder's thread.
+        self.on_observed: Callable[[str, ChangeKind], None] = lambda _path, _kind: None
         self._documents, self._warn, self._now, self._wall = documents, warn, now, wall
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
@@ -1016,6 +1019,7 @@ class Recorder:
             folder.files.pop(path, None)
         else:
             folder.files[path] = after
+        self.on_observed(path, "delete" if after is None else "create" if before is None else "modify")
         data = None if found is None else found.data
         dropped_by = self._dropped_by.pop(path, None)
         self._queue_change(folder, self._observed(folder, path, touch, before, after, data, typed_by=dropped_by))

@@ -21,6 +21,7 @@ from fileops.core.diagnostics.positions import Positions
 from fileops.core.diagnostics.report import Edits, combined, compared_change, settled, text_of, unsettled
 from fileops.model.commits import Commit
 from fileops.model.diagnostics import (
+    ChangeKind,
     DiagnosticsReport,
     FileChange,
     LanguageServerSetting,
@@ -59,7 +60,7 @@ class Servers(Protocol):
         may_know: Callable[[str], bool],
     ) -> "Future[DiagnosticsReport] | None": ...
 
-    def note_written(self, changes: Sequence[FileChange]) -> None: ...
+    def note_changed(self, files: Sequence[tuple[str, ChangeKind]]) -> None: ...
 
     def describe(self) -> "Future[list[LanguageServerStatus]]": ...
 
@@ -164,7 +165,7 @@ class Diagnosis:
             session, servers = self._sessions.get(session_id), self._servers
         if session is None:
             if servers is not None:
-                servers.note_written(changes)
+                servers.note_changed([event for change in changes for event in _events_of(change)])
             return
         edits = Edits(changes=changes, edit_ids=edit_ids, session_id=session_id, severity=session.severity)
         by_servers = None
@@ -178,6 +179,13 @@ class Diagnosis:
                 self._commits[edit_id] = commit
             while len(self._commits) > MAX_COMMITS:
                 self._commits.popitem(last=False)
+
+    def note_observed(self, path: str, kind: ChangeKind) -> None:
+        """Something else than the daemon has written a file. Called on any thread."""
+        with self._lock:
+            servers = self._servers
+        if servers is not None:
+            servers.note_changed([(path, kind)])
 
     async def describe(self) -> Sequence[LanguageServerStatus]:
         """Return the language servers that were started."""
@@ -432,6 +440,15 @@ class ClientDiagnosis:
         self._late.pop(session_id, None)
         self._said = {key for key in self._said if key[0] != session_id}
         self._diagnosis.end_session(session_id)
+
+
+def _events_of(change: FileChange) -> list[tuple[str, ChangeKind]]:
+    """What a commit did to names of files."""
+    if change.new_path is not None:
+        return [(change.path, "delete"), (change.new_path, "create")]
+    if change.after is None:
+        return [(change.path, "delete")]
+    return [(change.path, "create" if change.before is None else "modify")]
 
 
 def _change_of(commit: Commit) -> FileChange:

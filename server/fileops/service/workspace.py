@@ -73,6 +73,8 @@ class Workspace:
             label_of=label_of,
             diagnose=None if diagnosis is None else diagnosis.note_commits,
         )
+        if recorder is not None and diagnosis is not None:
+            recorder.on_observed = diagnosis.note_observed
         self.edit_history = EditHistory(fs=fs, history=history)
         self.syntax = SyntaxChecker()
         # Of all sessions, by full name:
