@@ -7,18 +7,26 @@ are ended afterwards. The parts are:
   contents are git's, and of others, whose contents are copied.
 - commands: how long the daemon keeps a hook waiting that reports the end of a command.
 - edits: what the record adds to an edit by a tool. Two daemons, one with and one without a record, edit in turn.
-- rewinds of what a command wrote: the preview, and the rewind itself.
+- rewinds of what a command wrote: the preview, and the rewind itself. It is redone and made again, in turn: the median
+  of these times, and how often one of them waits for the disk (needs `strace`, and the right to attach it).
+- watches: the inotify instances and watches of a daemon that records a folder and does nothing else.
+
+To compare with an earlier version, copy this file into its checkout and run it there.
 """
 
 import argparse
 import asyncio
 import json
+import shutil
+import signal
 import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Generator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -34,9 +42,12 @@ SIZES = (1_000, 10_000)
 FILES_PER_FOLDER = 50
 COMMAND_FILES = (0, 100)
 REWOUND_FILES = (64, 300, 1_000)
+N_REDOS = 9  # each redoes or undoes the one before; with the one whose syncs are counted, the last one undoes
 N_COMMANDS = 15
 N_WARM = 5  # edits that are not counted, because they load modules
 QUIET_S = 0.15  # after an edit, for what the record does once it was answered
+STRACE_S = 1.0  # until it is attached to all threads
+N_EQUAL = 10  # equal counts in a row are the final one
 WAIT_S = 120.0
 BOUND_MS = 0.2
 TEXT = "".join(f"line {number} of a file\n" for number in range(50))
@@ -244,7 +255,7 @@ def _compared(on: list[float], off: list[float]) -> str:
 async def _measure_rewinds(arguments: argparse.Namespace) -> None:
     del arguments
     with place() as here:
-        here.start()
+        pid = here.start()
         project = _project(here, max(REWOUND_FILES), is_tracked=True)
         async with _client(here, project) as person, _client(here, project, role="agent") as agent:
             await _until_recorded(person, project)
@@ -259,10 +270,66 @@ async def _measure_rewinds(arguments: argparse.Namespace) -> None:
                 preview = await person.rewind(command_id=command_id, dry_run=True)
                 previewed = time.perf_counter()
                 done = await person.rewind(command_id=command_id, plan=preview.plan, approved=True)
-                ended = time.perf_counter()
+                times = [time.perf_counter() - previewed]
                 assert (done.error, done.n_undone) == (None, n_files), done.output
                 assert [path.read_text() for path in paths] == before
-                _say(f"{n_files:5,} files: preview {previewed - start:.2f} s, rewind {ended - previewed:.2f} s")
+                for _ in range(N_REDOS):
+                    again = time.perf_counter()
+                    done = await person.rewind(rewind_id=done.rewind_id, approved=True)
+                    times.append(time.perf_counter() - again)
+                    assert (done.error, done.n_undone) == (None, n_files), done.output
+                with _counted_syncs(pid) as syncs:
+                    done = await person.rewind(rewind_id=done.rewind_id, approved=True)
+                assert (done.error, done.n_undone) == (None, n_files), done.output
+                _say(
+                    f"{n_files:5,} files: preview {previewed - start:.2f} s, rewind {statistics.median(times):.2f} s "
+                    f"(least {min(times):.2f} s), {syncs[0] if syncs else 'unknown'} syncs"
+                )
+
+
+@contextmanager
+def _counted_syncs(pid: int) -> Generator[list[int]]:
+    """The list gets, at the end, how often the process has waited for the disk. It stays empty without `strace`."""
+    counted: list[int] = []
+    if shutil.which("strace") is None:
+        yield counted
+        return
+    command = ("strace", "-f", "-qq", "-e", "trace=fsync,fdatasync,sync,syncfs", "-p", str(pid))
+    with tempfile.TemporaryFile("w+") as calls, subprocess.Popen(command, stderr=calls) as strace:
+        time.sleep(STRACE_S)
+        yield counted
+        strace.send_signal(signal.SIGINT)
+        strace.wait()
+        calls.seek(0)
+        counted.append(sum("sync(" in line for line in calls))
+
+
+# --- watches -------------------------------------------------------------------------------------------------------
+
+
+async def _measure_watches(arguments: argparse.Namespace) -> None:
+    for n_files in arguments.sizes:
+        with place() as here:
+            pid = here.start()
+            project = _project(here, n_files, is_tracked=True)
+            async with _client(here, project) as client, _client(here, project, role="agent") as agent:
+                await _until_recorded(client, project)
+                for path in _paths(project, n_files):
+                    await agent.read(str(path))
+                counts = [(0, 0)]
+                while len(counts) < N_EQUAL or len(set(counts[-N_EQUAL:])) > 1:  # watches are added in the background
+                    await asyncio.sleep(QUIET_S)
+                    counts.append(_watches(pid))
+                n_instances, n_watches = counts[-1]
+                n_folders = sum(path.is_dir() for path in project.rglob("*") if ".git" not in path.parts)
+                _say(f"{n_files:,} files, {n_folders:,} folders: {n_instances} instances, {n_watches:,} watches")
+
+
+def _watches(pid: int) -> tuple[int, int]:
+    """The inotify instances of a process, and the watches of all of them."""
+    infos = [path.read_text() for path in Path(f"/proc/{pid}/fdinfo").iterdir()]
+    counts = [info.count("inotify wd:") for info in infos]
+    return sum(map(bool, counts)), sum(counts)
 
 
 def _spread(times: list[float]) -> str:
@@ -279,6 +346,7 @@ PARTS = {
     "commands": _measure_commands,
     "edits": _measure_edits,
     "rewinds": _measure_rewinds,
+    "watches": _measure_watches,
 }
 
 if __name__ == "__main__":
