@@ -225,3 +225,70 @@ async def test_deleted_file_that_is_made_again_is_open_to_no_further_users(
     assert code_of(result) is None, result
     assert [path.stat().st_mode & 0o777 for path in (file, moved)] == [mode, mode]
     assert (file.read_text(), moved.read_text()) == (OLD, "other\n")
+
+
+async def renamed(editor: LspClient, file: Path, new: Path) -> None:
+    file.rename(new)
+    await logged(editor, new, lambda entries: bool(entries) and entries[0]["moved_from"] == str(file))
+
+
+async def renamed_by_agent(editor: LspClient, file: Path, new: Path) -> str:
+    """Returns the id of the set."""
+    rename = {"kind": "rename", "file_path": str(file), "new_path": str(new)}
+    result = await editor.call("fileops/applyChanges", {"changes": [rename], "session_id": "agent"})
+    assert code_of(result) is None, result
+    return result["details"]["set_id"]
+
+
+@pytest.mark.parametrize("way", ["by hand", "changes"])
+async def test_undo_of_an_edit_follows_the_file_to_its_present_name(editor: LspClient, file: Path, way: str) -> None:
+    """R-UNDO-12. As a rewind does, with the same entries and the same text of others."""
+    first = await edited(editor, file, "two", "2")
+    second = await edited(editor, file, "five", "5")
+    new = file.with_name("b.txt")
+    if way == "by hand":
+        await renamed(editor, file, new)
+    else:
+        await renamed_by_agent(editor, file, new)
+    new.write_text(new.read_text() + "ten\n")
+    result = await undone(editor, edit_id=first)
+    assert code_of(result) is None, result
+    assert [each["file_path"] for each in result["details"]["files"]] == [str(new)]
+    assert (file.exists(), new.read_text()) == (False, OLD.replace("five", "5") + "ten\n")
+    assert code_of(await undone(editor, edit_id=first)) == "undo_conflict"
+    rewind = await rewound(editor, entry_id=second)
+    assert (code_of(rewind), new.read_text()) == (None, OLD + "ten\n")
+
+
+async def test_undo_of_a_session_undoes_its_edits_under_both_names(editor: LspClient, file: Path) -> None:
+    """R-UNDO-12."""
+    new = file.with_name("b.txt")
+    await edited(editor, file, "two", "2")
+    await renamed(editor, file, new)
+    await edited(editor, new, "five", "5")
+    result = await undone(editor, session_id="agent")
+    assert code_of(result) is None, result
+    assert (file.exists(), new.read_text()) == (False, OLD)
+
+
+async def test_undo_of_a_session_that_renamed_the_file_restores_its_first_name(editor: LspClient, file: Path) -> None:
+    """R-UNDO-12."""
+    new = file.with_name("b.txt")
+    await edited(editor, file, "two", "2")
+    await renamed_by_agent(editor, file, new)
+    await edited(editor, new, "five", "5")
+    new.write_text(new.read_text() + "ten\n")
+    result = await undone(editor, session_id="agent")
+    assert code_of(result) is None, result
+    assert (file.read_text(), new.exists()) == (OLD + "ten\n", False)
+
+
+async def test_undo_of_a_rename_whose_file_was_renamed_again_is_a_conflict(editor: LspClient, file: Path) -> None:
+    """R-UNDO-12."""
+    new, newer = file.with_name("b.txt"), file.with_name("c.txt")
+    await edited(editor, file, "two", "2")
+    set_id = await renamed_by_agent(editor, file, new)
+    await renamed(editor, new, newer)
+    result = await undone(editor, set_id=set_id)
+    assert (code_of(result), result["details"]["reason"]) == ("undo_conflict", "later_changes")
+    assert (file.exists(), new.exists(), newer.read_text()) == (False, False, OLD.replace("two", "2"))

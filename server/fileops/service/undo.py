@@ -6,7 +6,7 @@ that it can be undone itself. `carry_out.py` has the order of the steps.
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from fileops.core.merge.texts import StepTexts
 from fileops.core.merge.undo import Undone, undo_edits
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
-from fileops.history.journal import History
+from fileops.history.journal import Contents, History
 from fileops.model.approval import ApprovalRequest, Decision, FileDecision, Modify, SomeFiles
 from fileops.model.changes import Permissions, is_executable
 from fileops.model.errors import BinaryFile, FileOpsError, UndoConflict
@@ -38,6 +38,9 @@ from fileops.service.policy import Policy, question_about, question_about_set
 from fileops.service.restoration import Restoration, Undoer, planned_restoration, to_result, undone_file
 from fileops.tracking.freshness import Freshness
 
+if TYPE_CHECKING:
+    from fileops.service.rewind.lineage import Lineages
+
 UndoWork = Work[Restoration, None]
 PendingUndo = Pending[Restoration, None]
 
@@ -46,7 +49,8 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     """Plans undos of one client.
 
     may_undo: whether this client may undo an edit by its id. is_of_session: whether an edit is of the present session
-    of its name, and not of one of an earlier daemon. person: the client's user, for the record.
+    of its name, and not of one of an earlier daemon. lineages: for one look at the record, None if there is none.
+    person: the client's user, for the record.
     """
 
     fs: FileSystem
@@ -57,6 +61,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     history: History
     may_undo: Callable[[AppliedEdit], bool]
     is_of_session: Callable[[AppliedEdit], bool]
+    lineages: "Callable[[], Lineages] | None" = None
     person: ByPerson
 
     def of(self, request: UndoRequest) -> CarryOut[Restoration, None, UndoResult]:
@@ -82,12 +87,12 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         return nullcontext()
 
     def plan(self, policy: Policy, token: CancelToken) -> UndoWork:
-        groups = self._groups()
+        groups = self._by_present_path(self._chosen())
         files: list[Restoration] = []
-        for edits in groups:
+        for path, edits in groups.items():
             token.check()
             try:
-                files.append(self.plan_of(edits, policy))
+                files.append(self.plan_of(path, edits, policy))
             except FileOpsError as error:
                 raise NotDone(error=error, file_path=edits[0].file_path, n_files=len(groups)) from error
         return Work(files=tuple(files), known=None)
@@ -120,8 +125,9 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         files: list[Restoration] = []
         for file in work.files:
             edits = [self.op.history.edit(edit_id) for edit_id in file.undone.edit_ids]
+            known = [edit for edit in edits if edit is not None]
             try:
-                again = self.plan_of([edit for edit in edits if edit is not None], policy)
+                again = self.plan_of(file.plan.snapshot.path, known, policy)
                 if file.is_decided and (file.modified_by_user or again.plan.change.hunks != file.plan.change.hunks):
                     raise UndoConflict(explanation="the file was changed in between")
             except FileOpsError as error:
@@ -200,26 +206,35 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
 
     # --- which edits -------------------------------------------------------------------------------------------
 
-    def _groups(self) -> list[list[AppliedEdit]]:
-        """The edits to undo, newest first, by file. Raises: UndoConflict."""
+    def _chosen(self) -> Sequence[AppliedEdit]:
+        """The edits to undo, newest first. Raises: UndoConflict."""
         if self.request.edit_id is not None:
             edit = self.op.history.edit(self.request.edit_id)
             if edit is None or not self.op.may_undo(edit):
                 raise UndoConflict(reason="unknown_edit", explanation="the history has no such edit")
             if edit.undone_by is not None:
                 raise UndoConflict(reason="already_undone", explanation="it was undone before")
-            return [[edit]]
+            return [edit]
         if self.request.set_id is not None:
-            return [[edit] for edit in self._edits_of_set(self.request.set_id)]
+            return self._edits_of_set(self.request.set_id)
         path = self.op.fs.resolve(self.request.file_path) if self.request.file_path is not None else None
-        groups: dict[str, list[AppliedEdit]] = {}
-        for edit in self.op.history.edits(path=path, session_id=self.request.session_id):
-            is_undoable = edit.undone_by is None and not edit.undoes
-            if is_undoable and self.op.is_of_session(edit):
-                groups.setdefault(edit.path, []).append(edit)
-        if not groups:
+        edits = [
+            edit
+            for edit in self.op.history.edits(path=path, session_id=self.request.session_id)
+            if edit.undone_by is None and not edit.undoes and self.op.is_of_session(edit)
+        ]
+        if not edits:
             raise UndoConflict(reason="nothing_to_undo", explanation="the history has no edit of this session to undo")
-        return list(groups.values())
+        return edits
+
+    def _by_present_path(self, edits: Sequence[AppliedEdit]) -> dict[str, list[AppliedEdit]]:
+        """The edits of each file, newest first, by its present path. Those under all names of a file are together."""
+        lineages = None if self.op.lineages is None else self.op.lineages()
+        groups: dict[str, list[AppliedEdit]] = {}
+        for edit in edits:
+            path = edit.path if lineages is None else lineages.present_path_of_edit(edit)
+            groups.setdefault(path, []).append(edit)
+        return groups
 
     def _edits_of_set(self, set_id: str) -> list[AppliedEdit]:
         """Those of a change set that are in force. Raises: UndoConflict."""
@@ -233,9 +248,12 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
 
     # --- read and plan -----------------------------------------------------------------------------------------
 
-    def plan_of(self, edits: Sequence[AppliedEdit], policy: Policy) -> Restoration:
-        """The undo of edits of one file, newest first. Raises: UndoConflict and the failures of reading."""
-        given, path = edits[0].file_path, edits[0].path
+    def plan_of(self, path: str, edits: Sequence[AppliedEdit], policy: Policy) -> Restoration:
+        """The undo of edits of one file, newest first. Raises: UndoConflict and the failures of reading.
+
+        Args: path: where the file is now.
+        """
+        given = edits[0].file_path if path == edits[0].path else path
         if policy.roots is not None:
             policy.roots.require_inside(path, given)
         try:
@@ -247,8 +265,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         present = snapshot.data if snapshot.exists else None
         undone = undo_in_file(self.op.history, edits, present)
         change = planned_restoration(snapshot, undone, file_path=given, limits=self.op.settings.limits)
-        newest = edits[0]
-        old_path = newest.renamed_from
+        old_path = _old_path(path, edits)
         plan = change.plan
         if old_path is not None:
             if policy.roots is not None:
@@ -264,11 +281,34 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
 
 def undo_in_file(history: History, edits: Sequence[AppliedEdit], present: bytes | None) -> Undone:
     """What an undo of edits of one file, newest first, makes of its present content. Raises: UndoConflict."""
-    path = edits[0].path
-    known, contents = history.edits(path=path), history.contents(path)
-    after = {edit.after: edit.edit_id for edit in reversed(known) if edit.after is not None}
-    texts = StepTexts(lambda digest: contents.after(after[digest]) if digest in after else None)
-    return undo_edits(list(map(_step_of, edits)), present, texts, list(map(_step_of, known)))
+    known: list[AppliedEdit] = []
+    after: dict[bytes, tuple[Contents, str]] = {}
+    for path in dict.fromkeys(edit.path for edit in edits):  # the edits under a later name are the newer ones
+        of_path, contents = history.edits(path=path), history.contents(path)
+        known += of_path
+        for edit in reversed(of_path):
+            if edit.after is not None:
+                after[edit.after] = contents, edit.edit_id
+
+    def content_of(digest: bytes) -> bytes | None:
+        found = after.get(digest)
+        return None if found is None else found[0].after(found[1])
+
+    return undo_edits(list(map(_step_of, edits)), present, StepTexts(content_of), list(map(_step_of, known)))
+
+
+def _old_path(path: str, edits: Sequence[AppliedEdit]) -> str | None:
+    """The path that the file had before the renames among its edits, newest first; None if that is the present one.
+
+    Raises: UndoConflict, if it was renamed in between or since.
+    """
+    old_path = path
+    for edit in edits:
+        if edit.renamed_from is not None:
+            if edit.path != old_path:
+                raise UndoConflict(explanation="the file was renamed again after the edit")
+            old_path = edit.renamed_from
+    return None if old_path == path else old_path
 
 
 def _step_of(edit: AppliedEdit) -> FileStep:

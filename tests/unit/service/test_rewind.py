@@ -7,7 +7,7 @@ import pytest
 
 from fileops.mcp.tools import FURTHER_TOOLS, ToolCall, UndoArguments
 from fileops.model.approval import Reject
-from fileops.model.errors import ApplyRefused, FileOpsError
+from fileops.model.errors import ApplyRefused, FileOpsError, UndoConflict
 from fileops.model.record import (
     OUTSIDE,
     By,
@@ -446,6 +446,32 @@ async def test_rewind_follows_a_file_that_was_renamed_since(recording: Recording
     again = await recording.rewind("entry_id", entry_id)
     assert again.error is None, again.output
     assert recording.bench.on_disk(NEWER) == _changed(OLD, b"five", b"5")
+
+
+async def test_undo_leaves_another_file_that_has_the_first_name_now(recording: Recording) -> None:
+    """R-UNDO-12."""
+    edit_id = await recording.bench.applied(A, "two", "2")
+    recording.settle()
+    recording.rename(A, NEW, PERSON)
+    other = _changed(OLD, b"two", b"2") + b"other\n"
+    recording.write(A, other, PERSON)
+    result = await recording.bench.undo(edit_id)
+    assert result.error is None, result.output
+    assert [file.file_path for file in result.files] == [NEW]
+    assert (recording.bench.on_disk(A), recording.bench.on_disk(NEW)) == (other, OLD)
+
+
+async def test_undo_does_not_follow_another_file_that_had_the_name_in_between(recording: Recording) -> None:
+    """R-UNDO-12. The file of the edit was removed, and another one with the same words was renamed."""
+    edit_id = await recording.bench.applied(A, "two", "2")
+    recording.settle()
+    recording.write(A, None, PERSON)
+    other = _changed(OLD, b"two", b"2") + b"other\n"
+    recording.write(A, other, PERSON)
+    recording.rename(A, NEW, PERSON)
+    result = await recording.bench.undo(edit_id)
+    assert isinstance(result.error, UndoConflict), result.output
+    assert recording.bench.on_disk(NEW) == other
 
 
 async def test_rewind_follows_a_renamed_file_that_the_agent_changed_under_both_names(recording: Recording) -> None:

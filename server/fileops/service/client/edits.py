@@ -3,9 +3,11 @@
 Belongs to the event loop; worker threads do the work.
 """
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 from msgspec.structs import replace
@@ -29,6 +31,9 @@ from fileops.service.workspace import Workspace
 from fileops.telemetry.calls import note_outcome
 from fileops.telemetry.stats import Statistics
 from fileops.tracking.reports import IsHidden
+
+if TYPE_CHECKING:
+    from fileops.service.rewind.lineage import Lineages
 
 
 class ClientEdits:
@@ -90,7 +95,7 @@ class ClientEdits:
         token, session = CancelToken(), self._workspace.sessions.get(by_session or NO_SESSION)
         is_of_user = request.is_approved and by_session is None
         undoer = self._undoer_of_user if is_of_user else self.undoer
-        engine = undoer.of(request)
+        engine = structs.replace(undoer, lineages=await self._lineages()).of(request)
         step, is_rest_approved = engine.start, False
         asking, waiting = self._approval.asking(by_session, session), tuple[int, ...]()
         with ExitStack() as reviews:
@@ -117,6 +122,16 @@ class ClientEdits:
                 for file in result.files:
                     self._files.drop_record(by_session, file.file_path)
         return result
+
+    async def _lineages(self) -> "Callable[[], Lineages] | None":
+        """What follows a file to its present name, for one look at a record of what was written until now."""
+        store = await self._workspace.record()
+        if store is None or self._workspace.recorder is None:
+            return None
+        from fileops.service.rewind.lineage import Lineages, follows_all
+
+        await self._workspace.recorder.flush()
+        return lambda: Lineages(store, follows_all)
 
     def _may_undo(self, edit: AppliedEdit) -> bool:
         return not self.is_agent or (self._names.is_own(edit.session_id) and self._is_of_session(edit))

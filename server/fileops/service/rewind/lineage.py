@@ -6,6 +6,7 @@ that it took away, and the entries after it, of the new name, are those of one f
 
 from collections.abc import Callable, Iterable, Sequence
 
+from fileops.model.history import AppliedEdit
 from fileops.model.record import Entry, LogQuery
 from fileops.record.store import RecordStore
 
@@ -52,6 +53,21 @@ class Lineages:
             path, entries, after = move.moved_to, arrived, created
         return path
 
+    def present_path_of_edit(self, edit: AppliedEdit) -> str:
+        """Where the file of an edit is now; the path of the edit if the record does not know of it."""
+        if edit.kind == "delete" or not any(map(self._leaves, self.entries_at(edit.path))):
+            return edit.path
+        entries = (entry for entry in self.entries_at(edit.path) if entry.edit_id == edit.edit_id)
+        entry = next((entry for entry in entries if entry.kind != "delete"), None)
+        if entry is None:
+            return edit.path
+        path = self.present_path(entry)
+        lineage = self.of(path)
+        known = next((n for n, known in enumerate(lineage) if known.entry_id == entry.entry_id), None)
+        # Else it was removed, and another file was made at its name or at a later one.
+        is_same_file = known is not None and not any(map(_is_new_file, lineage[known + 1 :]))
+        return path if is_same_file else edit.path
+
     def _arrives(self, entry: Entry) -> bool:
         return entry.kind == "create" and entry.moved_from is not None and self._follows(entry)
 
@@ -70,6 +86,15 @@ def follows_others(chosen: Iterable[Entry]) -> Callable[[Entry], bool]:
     """What a rewind follows: each rename that is in force, but for those that it undoes itself."""
     ids = {entry.entry_id for entry in chosen}
     return lambda entry: entry.undone_by is None and entry.entry_id not in ids
+
+
+def follows_all(entry: Entry) -> bool:
+    """What an undo follows: each rename that is in force."""
+    return entry.undone_by is None
+
+
+def _is_new_file(entry: Entry) -> bool:
+    return entry.kind == "create" and not entry.is_undo
 
 
 def _last(entries: Sequence[Entry], matches: Callable[[Entry], bool]) -> int | None:
