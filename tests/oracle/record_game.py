@@ -103,6 +103,7 @@ class RecordGame:
         self._n_words = 0
         self._made_at: dict[str, str] = {}  # where each word was written first
         self._copied: dict[str, str] = {}  # files that an agent made by a copy, with the agent
+        self._saved_again: set[str] = set()  # words of others that only an editor's buffer had when it was saved
         self._renamed: dict[str, str] = {}  # files that an agent renamed, with their name before
         self._buffers: dict[str, list[Any]] = {}  # path -> [text, text of the file, version]
         self._open: dict[str, str] = {}  # agent -> command
@@ -378,6 +379,8 @@ class RecordGame:
         path = Path(dice.choice(dirty))
         text, how = self._buffers[str(path)][0], self._how(dice)
         self._note(f"the person saves {path.name}, {how}")
+        gone = set(text.splitlines()) - set(self._lines(path))
+        self._saved_again |= {word for word in gone if not word.startswith(f"{PERSON}x")}
         if how == "rename":
             beside = path.with_name(f".{path.name}.new")
             beside.write_text(text)
@@ -590,8 +593,9 @@ class RecordGame:
             if self._made_at[word] != entry["path"]:
                 continue  # it came by a copy or a rename
             self.outcomes[f"a word of {'an agent' if author in AGENTS else author}: {by['kind']}"] += 1
+            authors = {author, PERSON} if word in self._saved_again else {author}
             require(
-                author in _said_to_be(by),
+                bool(authors & _said_to_be(by)),
                 f"{word} in {Path(entry['path']).name} is called {by['label']}, by {entry['entry_id']} "
                 f"({entry['kind']}, {entry['evidence']}, {entry['found']})",
             )

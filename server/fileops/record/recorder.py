@@ -987,6 +987,11 @@ class Recorder:
                 self._unread_at = self._now() + self._unread_pause_s
             self._unread[path] = touch
         else:
+            # What was read may have writes whose events came after those that are known: they count, too.
+            self._read_events()
+            late = self._touched.get(path)
+            if late is not None and touch.n_writes is not None:
+                touch.n_writes = None if late.n_writes is None else touch.n_writes + late.n_writes
             self._observe_file(folder, path, touch, found)
 
     def _retry_unread(self, now: float) -> None:

@@ -370,20 +370,8 @@ def _opened_reader(on_overflow: Callable[[], None]) -> _Reader:
 
 
 def without_noise(events: "Sequence[InotifyEvent]") -> "list[InotifyEvent]":
-    """Return the events of one read without those that say nothing, in their order.
+    """Return the events of one read without those of our own temp files, most of those that a commit makes.
 
-    These are the events of our own temp files, most of those that a commit makes, and all renames of a file's name but
-    the last: what is at the name is looked at after the read, so an earlier one would find the same.
+    Several renames onto one name remain: each is a write of its own, and the authors may differ.
     """
-    kept: list[InotifyEvent] = []
-    renamed: set[tuple[int, bytes]] = set()
-    for event in reversed(events):
-        if _OWN_FILE.fullmatch(event.name):
-            continue
-        if event.is_move and not event.is_directory:
-            if (event.wd, event.name) in renamed:
-                continue
-            renamed.add((event.wd, event.name))
-        kept.append(event)
-    kept.reverse()
-    return kept
+    return [event for event in events if not _OWN_FILE.fullmatch(event.name)]

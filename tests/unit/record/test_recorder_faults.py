@@ -5,9 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fileops.model.files import FolderEvents
 from fileops.model.record import LogQuery
-from fileops.ports import EventStream
 from fileops.record.command_windows import CommandWindows
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
@@ -86,34 +84,6 @@ async def test_folder_whose_record_ended_by_a_fault_is_in_the_status(tmp_path: P
     await recorder.drain(lambda: calls.append("drained"))
     await recorder.flush()
     assert calls == ["drained"]
-    recorder.close()
-
-
-class LossyStream:
-    """Events of which none is reported, only that there were some."""
-
-    def __init__(self, stream: EventStream) -> None:
-        self._stream = stream
-        self.has_barrier, self.add, self.remove_below = stream.has_barrier, stream.add, stream.remove_below
-        self.is_alive, self.close = stream.is_alive, stream.close
-
-    def read(self) -> FolderEvents:
-        batch = self._stream.read()
-        return FolderEvents((), is_lost=batch.is_lost or bool(batch.events))
-
-
-async def test_flush_finds_what_was_written_although_its_events_were_lost(tmp_path: Path) -> None:
-    folder = tmp_path.resolve()
-    recorder = Recorder(
-        lambda: RecordStore(None), CommandWindows(), TurnRegistry(), Documents(lambda _path: None), warn=print,
-        open_stream=lambda on_event: LossyStream(OPEN_STREAM(on_event)),
-    )  # fmt: skip
-    recorder.start()
-    await asyncio.to_thread(recorder.record, str(folder), "editor")
-    assert await recorder.until_watched([str(folder)])
-    (folder / "a.py").write_text("1\n")
-    await recorder.flush()
-    assert [entry.path for entry in recorder.store.entries(LogQuery())[0]] == [str(folder / "a.py")]
     recorder.close()
 
 

@@ -126,6 +126,15 @@ def losing(it: RecordedFolder) -> LosingStream:
 
 
 @needs_inotify
+async def test_what_was_written_is_recorded_before_the_log_is_read_although_its_events_were_lost(
+    it: RecordedFolder,
+) -> None:
+    losing(it)
+    (it.folder / "1.txt").write_text("a person's\n")
+    assert await it.authors() == {"1.txt": "outside"}
+
+
+@needs_inotify
 async def test_after_a_loss_before_a_command_nothing_is_that_commands(it: RecordedFolder) -> None:
     stream = losing(it)
     (it.folder / "1.txt").write_text("a person's\n")
@@ -194,6 +203,29 @@ async def test_save_during_a_command_that_an_edit_overtakes_is_no_commands(it: R
         await asyncio.to_thread(it.recorder.settle)
     typed, edited = await it.entries()
     assert (author_of(typed), edited.edit_id) == ("an editor", "e-1")
+
+
+@needs_inotify
+async def test_save_between_the_event_of_a_command_and_the_look_at_its_file_is_unsure(it: RecordedFolder) -> None:
+    """What was read has the writes of both, and the event of the second one is still to be read."""
+    path = it.folder / "1.txt"
+    person = ByPerson(session_id="editor", label="an editor")
+
+    def save() -> None:
+        text = "mine\nthe command's\ntyped\n"
+        it.documents[str(path)] = TypedDocument(person=person, text=text, changed=steady_time(), is_typed=True)
+        path.write_text(text)
+
+    assert it.stream is not None
+    async with it.command():
+        it.stream.on_read = save
+        made = it.folder.parent / "made"
+        made.write_text("mine\nthe command's\n")
+        made.rename(path)
+        await it.recorder.flush()
+        it.recorder.saved(str(path), person, "mine\nthe command's\ntyped\n")
+        await asyncio.to_thread(it.recorder.settle)
+    assert (await it.authors())["1.txt"] == "agent or an editor"
 
 
 # --- clocks and locks ---------------------------------------------------------------------------------------------
