@@ -9,6 +9,7 @@ from fileops.model.record import By, ByCommand, ByPerson, BySession, Contents, E
 from fileops.model.rewind import RewindRequest, RewindResult, RewindTarget, TargetKind
 from fileops.model.sessions import SessionName
 from fileops.record.command_windows import CommandWindows
+from fileops.record.diffs import count_lines
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
@@ -58,14 +59,16 @@ class Recording:
     def _record(self, path: str, change: Callable[[], None], by: By, **fields: object) -> str:
         before, old = self.bench.on_disk(path), self._version(path)
         change()
+        after = self.bench.on_disk(path)
+        added, removed = count_lines(before or b"", after or b"")
         self.n_entries += 1
         entry = Entry(
             entry_id=f"e-{self.n_entries}", time=time.time(), path=path,
             by=by, before=old, after=self._version(path), kept=not is_by_agent(by),
-            command_id=by.command_id if isinstance(by, ByCommand) else None,
+            command_id=by.command_id if isinstance(by, ByCommand) else None, added=added, removed=removed,
             **fields,  # pyright: ignore[reportArgumentType]
         )  # fmt: skip
-        self.store.append(entry, Contents(before, self.bench.on_disk(path)))
+        self.store.append(entry, Contents(before, after))
         return entry.entry_id
 
     def _version(self, path: str) -> FileVersion | None:

@@ -579,13 +579,14 @@ async def test_rewind_of_a_rename_whose_first_name_is_taken_leaves_both(recordin
 
 
 @pytest.mark.parametrize("is_renamed_back", [False, True])
+@pytest.mark.parametrize("then", [None, b"another\nfile\n"], ids=["removed", "replaced"])
 async def test_rewind_keeps_the_last_copy_of_what_may_have_been_renamed_over_a_file(
-    recording: Recording, *, is_renamed_back: bool
+    recording: Recording, then: bytes | None, *, is_renamed_back: bool
 ) -> None:
-    """R-REW-3. The removal of the first name is unsure, so it is not undone."""
+    """R-REW-3. What became of the first name is unsure, so it is not undone."""
     text = b"nowhere\nelse\n"
     recording.write(NEW, text, PERSON)
-    recording.write(NEW, None, unsure(COMMAND, OUTSIDE))
+    recording.write(NEW, then, unsure(COMMAND, OUTSIDE))
     recording.write(B, text, COMMAND)
     if is_renamed_back:
         recording.rename(B, NEW, OUTSIDE)

@@ -170,10 +170,10 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 conflicts.append(_left_by(error, path, chosen))
         if request.target.kind != "change_ids":
             self._plan_renames(groups, plans)
-            deletions = {entry.entry_id: (path, entry) for path, chosen in groups.items() for entry in chosen}
+            entries = {entry.entry_id: (path, entry) for path, chosen in groups.items() for entry in chosen}
             for entry in unsure_entries(self.store, request.target):
-                deletions.setdefault(entry.entry_id, (entry.path, entry))
-            self._leave_changed_renames([found for found in deletions.values() if found[1].kind == "delete"], plans)
+                entries.setdefault(entry.entry_id, (entry.path, entry))
+            self._leave_changed_renames([found for found in entries.values() if self._has_left(found[1])], plans)
         conflicts += [conflict for file in plans.values() for conflict in file.rewind.conflicts]
         files = [file for file in plans.values() if file.rewind.undone or file.change.has_effect]
         if request.target.kind == "change_ids" and not files and not conflicts:
@@ -254,21 +254,30 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         plans[new.path] = PlannedFile(chosen=(rename.arrived,), rewind=removed, change=removal)
         return True
 
-    def _leave_changed_renames(self, deletions: Sequence[tuple[str, Entry]], plans: dict[str, PlannedFile]) -> None:
+    def _has_left(self, entry: Entry) -> bool:
+        """Whether the text before is no longer at this name: the file was removed, or is another one since."""
+        if entry.kind == "delete":
+            return True
+        if entry.kind != "modify" or not entry.removed:
+            return False
+        contents = self.store.contents(entry)
+        return contents.before is not None and not may_be_one_file(contents.before, contents.after or b"")
+
+    def _leave_changed_renames(self, removals: Sequence[tuple[str, Entry]], plans: dict[str, PlannedFile]) -> None:
         """Leave what may be one file that was renamed and changed, or renamed over another one, if a half has to stay.
 
-        The record did not see it under both names. If its deletion stays, the second name may have the last copy of the
-        text; if others have changed the second one, the first one would double it.
+        The record did not see it under both names. If its removal from the first name stays, the second name may have
+        the last copy of the text; if others have changed the second one, the first one would double it.
 
-        Args: deletions: those that the target made, or may have made, with the present paths of their files.
+        Args: removals: those that the target made, or may have made, with the present paths of their files.
         """
-        for (old_path, deletion), new_path in product(deletions, tuple(plans)):
+        for (old_path, removal), new_path in product(removals, tuple(plans)):
             new = plans[new_path]
-            is_restored = old_path in plans and deletion in plans[old_path].rewind.undone
+            is_restored = old_path in plans and removal in plans[old_path].rewind.undone
             is_creation_left = _has(new.chosen, "create") and not _is_undone(new, "create")
             if (old_path == new_path or not is_creation_left) if is_restored else not new.rewind.undone:
                 continue
-            before, present = self.store.contents(deletion).before, new.change.plan.snapshot.data
+            before, present = self.store.contents(removal).before, new.change.plan.snapshot.data
             if before is None or not may_be_one_file(before, present):
                 continue
             if is_restored:
