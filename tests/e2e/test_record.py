@@ -195,7 +195,7 @@ async def test_drained_command_is_the_author_of_what_it_wrote(daemon: SharedDaem
         "before.py": "outside", "a.py": "command", "z.py": "command", "after.py": "outside",
     }  # fmt: skip
     assert found["a.py"]["command_id"] == begun[0].command_id
-    assert (found["a.py"]["added"], found["a.py"]["removed"], found["a.py"]["evidence"]) == (2, 2, "bracket")
+    assert (found["a.py"]["added"], found["a.py"]["removed"], found["a.py"]["evidence"]) == (2, 2, "command")
 
 
 async def test_content_before_is_known_after_a_file_was_touched_or_was_binary(

@@ -80,7 +80,7 @@ async def test_write_of_a_program_is_the_commands_that_was_open_and_both_ends_ar
         ("a.py", "outside", "outside"), ("b.py", "command", "bot · python fix.py"), ("c.py", "outside", "outside"),
     ]  # fmt: skip
     assert ended == {"command_id": command_id, "entries": [found[1]["entry_id"]], "unsettled": 0}
-    assert (found[1]["command_id"], found[1]["evidence"]) == (command_id, "bracket")
+    assert (found[1]["command_id"], found[1]["evidence"]) == (command_id, "command")
     assert "SECRET" not in json.dumps(found)
 
 

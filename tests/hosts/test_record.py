@@ -125,7 +125,7 @@ def test_shell_command_that_writes_a_file_is_the_author_of_the_entry(story: Stor
     (turn,) = story.turns
     by = story.command.by
     assert (by.kind, by.label, by.session_id) == ("command", f"{turn.label} · sh ./write.sh", turn.session_id)
-    assert (story.command.turn_id, story.command.evidence) == (turn.turn_id, "bracket")
+    assert (story.command.turn_id, story.command.evidence) == (turn.turn_id, "command")
 
 
 def test_failing_command_has_ended_when_another_program_writes(story: Story) -> None:

@@ -753,7 +753,7 @@ class RecordEntry:
     """`baseline`: the content before is not known. `away`: made while no daemon recorded."""
     found: Literal["event", "scan"]
     """By an event, or by comparing files."""
-    evidence: Literal["bracket", "commit", "none", "save"]
+    evidence: Literal["command", "commit", "none", "save"]
     """Why `by` is believed."""
     settled: bool
     """False while `by` may still change."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_STRAYS = 64  # sessions of hooks that wait for their client
+MAX_UNATTACHED = 64  # sessions of hooks that wait for their client
 # What the hosts of hooks call themselves as clients of MCP, where `mcp hook` calls them otherwise.
 CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
 
@@ -53,7 +53,7 @@ def serve_daemon(options: "DaemonOptions") -> int:
     return process.serve_daemon(options, SharedDaemonState)
 
 
-class Stray(NamedTuple):
+class UnattachedSession(NamedTuple):
     """A hook's session that no client has, or not yet: some hosts call hooks before they start their servers."""
 
     hook: "Hook"
@@ -69,7 +69,7 @@ class SharedDaemonState(DaemonState):
         """Args: socket: where the daemon listens."""
         super().__init__()
         self._hub = Hub(socket, self.end_session)
-        self._strays: dict[str, Stray] = {}  # by the names of their sessions
+        self._unattached: dict[str, UnattachedSession] = {}  # by the names of their sessions
         self._finding: set[asyncio.Task[None]] = set()
 
     @property
@@ -88,8 +88,8 @@ class SharedDaemonState(DaemonState):
         except InvalidParams as fault:
             option = fault.path.rpartition(".")[2]
             raise BadRequest(f"The option {option} {fault.reason}") from None
-        if self._strays and isinstance(connection, McpConnection):
-            finding = asyncio.get_running_loop().create_task(self._find_strays(connection))
+        if self._unattached and isinstance(connection, McpConnection):
+            finding = asyncio.get_running_loop().create_task(self._attach_those_of(connection))
             self._finding.add(finding)
             finding.add_done_callback(self._finding.discard)
         return session
@@ -143,15 +143,15 @@ class SharedDaemonState(DaemonState):
             log.warning("a hook of process %d names session %s of another host", hook.pid, hook.own_id)
             return
         cwd = None if checked.cwd is None else await asyncio.to_thread(real_path, checked.cwd)
-        stray = _stray_of(hook, ancestors, cwd)
+        unattached = _unattached_of(hook, ancestors, cwd)
         found = await self._session_of(hook, ancestors)
         if found is None:
-            self._strays[stray.session.session_id] = stray
-            while len(self._strays) > MAX_STRAYS:
-                del self._strays[next(iter(self._strays))]
-            await note_report(self._parts.workspace.work, stray.session, checked)
+            self._unattached[unattached.session.session_id] = unattached
+            while len(self._unattached) > MAX_UNATTACHED:
+                del self._unattached[next(iter(self._unattached))]
+            await note_report(self._parts.workspace.work, unattached.session, checked)
             return
-        self._find_stray(stray, found)
+        self._attach(unattached, found)
         await note_report(self._parts.workspace.work, self._working_session(found, cwd), checked)
         if cwd is not None and self._parts.recorder is not None:
             await asyncio.to_thread(self._parts.recorder.record, cwd, found.connection.name)
@@ -172,19 +172,19 @@ class SharedDaemonState(DaemonState):
         roots = tuple(dict.fromkeys((*roots, *(() if cwd is None else (cwd,)))))
         return WorkingSession(session_id=found.session_id, label=label, roots=roots)
 
-    def _find_stray(self, stray: "Stray", found: "HookedSession") -> None:
+    def _attach(self, unattached: "UnattachedSession", found: "HookedSession") -> None:
         """Give the session, now that it is found, the turn that began before its client attached."""
-        known = self._strays.pop(stray.session.session_id, None)
+        known = self._unattached.pop(unattached.session.session_id, None)
         if known is not None and self._parts is not None and known.session.session_id != found.session_id:
-            session = self._working_session(found, stray.cwd)
+            session = self._working_session(found, unattached.cwd)
             self._parts.workspace.work.move_turn(known.session.session_id, session)
 
-    async def _find_strays(self, agent: McpConnection) -> None:
+    async def _attach_those_of(self, agent: McpConnection) -> None:
         """Find the sessions of the hooks that were called before this client attached."""
-        for stray in tuple(self._strays.values()):
-            found = await self._session_of(stray.hook, stray.ancestors)
+        for unattached in tuple(self._unattached.values()):
+            found = await self._session_of(unattached.hook, unattached.ancestors)
             if found is not None and found.connection is agent:
-                self._find_stray(stray, found)
+                self._attach(unattached, found)
 
     async def _session_of(self, hook: "Hook", ancestors: Sequence[int]) -> "HookedSession | None":
         """Find a hook's session by its id, else by its process; None if no client has it.
@@ -212,7 +212,7 @@ def _agent_of_process(agents: "list[McpConnection]", ancestors: Sequence[int]) -
     return None
 
 
-def _stray_of(hook: "Hook", ancestors: Sequence[int], cwd: str | None) -> "Stray":
+def _unattached_of(hook: "Hook", ancestors: Sequence[int], cwd: str | None) -> "UnattachedSession":
     """Describe a hook's session as long as no client has it. It works in the folder of the hook."""
     host = CLIENT_NAMES.get(hook.host, hook.host)
     session = WorkingSession(
@@ -220,4 +220,4 @@ def _stray_of(hook: "Hook", ancestors: Sequence[int], cwd: str | None) -> "Stray
         label=agent_name(host),
         roots=() if cwd is None else (cwd,),
     )
-    return Stray(hook, ancestors, cwd, session)
+    return UnattachedSession(hook, ancestors, cwd, session)

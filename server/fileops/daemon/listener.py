@@ -90,7 +90,7 @@ class Listener:
         self._spare: int | None = None  # a descriptor to accept a client with that can only be refused
         self._is_outdated = False  # a newer client has attached
         self._tasks: set[asyncio.Task[None]] = set()
-        self._noting: set[asyncio.Future[None]] = set()  # reports of hooks
+        self._reports: set[asyncio.Future[None]] = set()  # reports of hooks
         self._changed = asyncio.Event()
         self.is_stuck = False  # a thread waits for a disk that does not answer, and would keep the process
 
@@ -316,12 +316,12 @@ class Listener:
 
     async def _record(self, request: ControlRequest, peer: PeerProcess) -> None:
         """Note what a hook reports. What the hook cannot wait for is noted after the answer. Raises: BadRequest."""
-        noting = asyncio.ensure_future(self._service.record(hook_of(request, peer.pid), request.params))
-        self._noting.add(noting)
-        noting.add_done_callback(self._noting.discard)
+        report = asyncio.ensure_future(self._service.record(hook_of(request, peer.pid), request.params))
+        self._reports.add(report)
+        report.add_done_callback(self._reports.discard)
         with suppress(TimeoutError):
             async with asyncio.timeout(_patience_of(request)):
-                await asyncio.shield(noting)
+                await asyncio.shield(report)
 
 
 def _patience_of(request: ControlRequest) -> float:

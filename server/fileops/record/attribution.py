@@ -123,14 +123,14 @@ def _part_of_programs(change: Observation, saves: Sequence[Save], lingering: Seq
     candidates: list[KnownBy] = [_by_command(command) for command in change.commands]
     others = (*persons,) if change.is_certain else (*persons, OUTSIDE)
     if others:  # row 5
-        return Part(by=unsure(*candidates, *others), evidence="bracket")
+        return Part(by=unsure(*candidates, *others), evidence="command")
     if len(candidates) == 1:  # row 6
-        return Part(by=candidates[0], evidence="bracket")
+        return Part(by=candidates[0], evidence="command")
     if len({command.session_id for command in change.commands}) == 1:  # row 7
         command = change.commands[0]
         by = BySession(session_id=command.session_id, label=command.label.partition(" · ")[0])
-        return Part(by=by, evidence="bracket")
-    return Part(by=unsure(*candidates), evidence="bracket")  # row 8
+        return Part(by=by, evidence="command")
+    return Part(by=unsure(*candidates), evidence="command")  # row 8
 
 
 def _by_command(command: Command) -> ByCommand:

@@ -78,7 +78,7 @@ def joined(by: By, evidence: Evidence, other_by: By, other_evidence: Evidence) -
         for known in (by, other_by)
         for candidate in (known.candidates if isinstance(known, ByUnsure) else (known,))
     ]
-    return unsure(*dict.fromkeys(candidates)), "bracket"
+    return unsure(*dict.fromkeys(candidates)), "command"
 
 
 def put_own(store: RecordStore, entry: Entry, contents: Contents) -> Entry:

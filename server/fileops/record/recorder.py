@@ -526,8 +526,8 @@ class Recorder:
         while self._messages:
             with contextlib.suppress(OSError, sqlite3.Error, RecorderFailed):
                 self._messages.popleft()()
-        self._end_flushes()
-        self._end_settlings()
+        self._tell_written()
+        self._tell_settled()
         if self._stream is not None:
             self._stream.close()
         for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
@@ -582,9 +582,9 @@ class Recorder:
         self._write(_WRITTEN_AT_ONCE)
         self._settle()
         if not self._writes:
-            self._end_flushes()
+            self._tell_written()
             if not self._writer.n_unsettled:
-                self._end_settlings()
+                self._tell_settled()
         self._return_to_disk()
         self._look_around()
         self._end_left_folders()
@@ -656,12 +656,12 @@ class Recorder:
         self._observe_all()
         self._when_written.append(done)
 
-    def _end_flushes(self) -> None:
+    def _tell_written(self) -> None:
         waiting, self._when_written = self._when_written, []
         for done in waiting:
             done()
 
-    def _end_settlings(self) -> None:
+    def _tell_settled(self) -> None:
         waiting, self._when_settled = self._when_settled, []
         for done in waiting:
             done()

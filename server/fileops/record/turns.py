@@ -86,18 +86,18 @@ class TurnRegistry:
             session = self._sessions.get(session_id)
         return None if session is None else session.turn
 
-    def move(self, stray_id: SessionName, session_id: SessionName, label: str, roots: Sequence[str]) -> None:
+    def move(self, unattached_id: SessionName, session_id: SessionName, label: str, roots: Sequence[str]) -> None:
         """Give the turn of a session to another one, because both are the same: it was not known when it began."""
         with self._lock:
-            stray, known = self._sessions.pop(stray_id, None), self._sessions.get(session_id)
-            if stray is None:
+            unattached, known = self._sessions.pop(unattached_id, None), self._sessions.get(session_id)
+            if unattached is None:
                 return
             changed: list[Turn] = []
             if known is not None and known.turn.ended is None:
                 changed.append(replace(known.turn, ended=max(self._now(), known.turn.began)))
-            turn = replace(stray.turn, session_id=session_id, label=label)
+            turn = replace(unattached.turn, session_id=session_id, label=label)
             changed.append(turn)
-            self._sessions[session_id] = _Session(turn, stray.is_named, self._now(), tuple(roots))
+            self._sessions[session_id] = _Session(turn, unattached.is_named, self._now(), tuple(roots))
         self._tell(changed)
 
     def end(self, session_id: SessionName) -> Turn | None:

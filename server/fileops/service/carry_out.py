@@ -130,7 +130,7 @@ class Planner(Protocol[F, K, R_co]):
 
     def commit_of(self, file: F) -> PlannedCommit: ...
 
-    def noting(self, file: F) -> Callable[[Committed], None]:
+    def tracker_update_of(self, file: F) -> Callable[[Committed], None]:
         """What updates the trackers; it is called inside the locks of the files."""
         ...
 
@@ -226,7 +226,10 @@ class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
 
     def _committed(self, files: Sequence[F], token: CancelToken) -> tuple[Commit, ...]:
         """Raises: FileOpsErrors, Stale, PathMoved, Cancelled."""
-        planned, notes = [self.planner.commit_of(file) for file in files], [self.planner.noting(file) for file in files]
+        planned, notes = (
+            [self.planner.commit_of(file) for file in files],
+            [self.planner.tracker_update_of(file) for file in files],
+        )
         if not planned:
             return ()
         if len(files) == 1 and not files[0].needs_set:

@@ -215,9 +215,9 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
             permissions=None if becomes is None else Permissions(becomes_executable=becomes),
         )
 
-    def noting(self, file: SetFile) -> Callable[[Committed], None]:
+    def tracker_update_of(self, file: SetFile) -> Callable[[Committed], None]:
         if file.new_path is None:
-            return self.editor.noting(_edit_request(self.request, file.change), file.plan)
+            return self.editor.tracker_update_of(_edit_request(self.request, file.change), file.plan)
         path = file.plan.snapshot.path
         return lambda committed: self.editor.freshness.note_rename(
             self.request.session_id, file.given_path, path, committed

@@ -447,12 +447,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 PlannedCommit(plan=plan, given_path=request.file_path, is_kept=is_accepted),
                 token,
                 session_id=request.session_id,
-                on_committed=self.noting(request, plan),
+                on_committed=self.tracker_update_of(request, plan),
             )
             result = _result_of(request, plan, commit, modified_by_user=modified_by_user, reason=reason)
             return result if check is None else replace(result, syntax=check.result())
 
-    def noting(self, request: EditRequest, plan: Plan) -> Callable[[Committed], None]:
+    def tracker_update_of(self, request: EditRequest, plan: Plan) -> Callable[[Committed], None]:
         """What records the commit of the plan as the session's own write. Call it inside the file's lock."""
         is_known_whole = plan.creates or request.content is not None
         rebased, shown, changed_by = plan.rebased, None, "external"

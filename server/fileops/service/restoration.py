@@ -74,7 +74,7 @@ class Undoer(Struct, frozen=True, kw_only=True):
             rewind_id=self.rewind_id,
         )
 
-    def noting(self, file: Restoration) -> Callable[[Committed], None]:
+    def tracker_update_of(self, file: Restoration) -> Callable[[Committed], None]:
         """What updates the trackers of all sessions. Call it inside the file's lock."""
         has_seen, old_path = self._has_seen(file), file.plan.snapshot.path
 

@@ -139,10 +139,10 @@ class SessionWork:
         finally:
             await self.end_command(command.command_id)
 
-    def move_turn(self, stray_id: SessionName, session: WorkingSession) -> None:
+    def move_turn(self, unattached_id: SessionName, session: WorkingSession) -> None:
         """Give the turn of a session that no client had to the session that it was found to be."""
-        self.windows.end_all(stray_id)
-        self.turns.move(stray_id, session.session_id, session.label, session.roots)
+        self.windows.end_all(unattached_id)
+        self.turns.move(unattached_id, session.session_id, session.label, session.roots)
 
     def session_ended(self, session_id: SessionName) -> None:
         """End what is open of a session that has ended, and its turn."""

@@ -138,8 +138,8 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
     def commit_of(self, file: Restoration) -> PlannedCommit:
         return self._undoer.commit_of(file)
 
-    def noting(self, file: Restoration) -> Callable[[Committed], None]:
-        return self._undoer.noting(file)
+    def tracker_update_of(self, file: Restoration) -> Callable[[Committed], None]:
+        return self._undoer.tracker_update_of(file)
 
     @property
     def _undoer(self) -> Undoer:

@@ -72,12 +72,12 @@ def test_change_found_by_a_late_comparison_is_the_one_that_another_daemon_read()
 @pytest.mark.parametrize(
     ("authors", "wanted"),
     [
-        (((OUTSIDE, "none"), (MAKE, "bracket")), (MAKE, "bracket")),
-        (((MAKE, "bracket"), (USER, "save")), (USER, "save")),
-        (((AGENT, "commit"), (MAKE, "bracket")), (AGENT, "commit")),
+        (((OUTSIDE, "none"), (MAKE, "command")), (MAKE, "command")),
+        (((MAKE, "command"), (USER, "save")), (USER, "save")),
+        (((AGENT, "commit"), (MAKE, "command")), (AGENT, "commit")),
         (((AGENT, "commit"), (USER, "save")), (AGENT, "commit")),
-        (((MAKE, "bracket"), (SED, "bracket")), (unsure(MAKE, SED), "bracket")),
-        (((unsure(MAKE, USER), "bracket"), (SED, "bracket")), (unsure(MAKE, USER, SED), "bracket")),
+        (((MAKE, "command"), (SED, "command")), (unsure(MAKE, SED), "command")),
+        (((unsure(MAKE, USER), "command"), (SED, "command")), (unsure(MAKE, USER, SED), "command")),
     ],
 )
 def test_authors_of_two_daemons_are_joined_by_their_evidence(

@@ -1832,7 +1832,7 @@ export interface RecordEntry {
   /** By an event, or by comparing files. */
   found: 'event' | 'scan';
   /** Why `by` is believed. */
-  evidence: 'bracket' | 'commit' | 'none' | 'save';
+  evidence: 'command' | 'commit' | 'none' | 'save';
   /** False while `by` may still change. */
   settled: boolean;
   /** The path before, if the file was renamed. */

@@ -4,7 +4,7 @@ A rewind is an undo of many files (`service/undo.py`): it is confined, approved 
 compare-and-swap, in all files or in none. It differs in what it undoes: entries of the record, which any program may
 have written, and each only as far as others did not change its text again.
 
-It is one module because the plan and the writing are one critical section (`RewindOperation.deciding`).
+It is one module because the plan and the writing are one critical section (`RewindPlanner.held`).
 """
 
 import os
@@ -422,8 +422,8 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
     def commit_of(self, file: Restoration) -> PlannedCommit:
         return self._undoer.commit_of(file)
 
-    def noting(self, file: Restoration) -> Callable[[Committed], None]:
-        return self._undoer.noting(file)
+    def tracker_update_of(self, file: Restoration) -> Callable[[Committed], None]:
+        return self._undoer.tracker_update_of(file)
 
     @property
     def _undoer(self) -> Undoer:

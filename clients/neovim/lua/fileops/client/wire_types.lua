@@ -781,7 +781,7 @@
 ---@field content 'binary'|'gone'|'kept'|'link'|'protected'|'too_large' Whether the contents are kept, or why not; `gone`: removed by the limits of the record.
 ---@field gap? 'away'|'baseline' `baseline`: the content before is not known. `away`: made while no daemon recorded.
 ---@field found 'event'|'scan' By an event, or by comparing files.
----@field evidence 'bracket'|'commit'|'none'|'save' Why `by` is believed.
+---@field evidence 'command'|'commit'|'none'|'save' Why `by` is believed.
 ---@field settled boolean False while `by` may still change.
 ---@field moved_from? string The path before, if the file was renamed.
 ---@field moved_to? string The path after, if the file was renamed.
