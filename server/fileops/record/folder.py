@@ -131,7 +131,7 @@ class RecordedFolder:
         Args: read_edge: at which all events had been read. found: how a change of the file was noticed now.
         """
         has_barrier = self.stream is not None and self.stream.has_barrier
-        if not has_barrier or os.path.dirname(path) in self._unwatched:
+        if not has_barrier or os.path.dirname(path) in self._unwatched or self.is_in_unlisted(path):
             return self.compared_edge
         if self.lost_edge is not None:
             return self.lost_edge
@@ -200,7 +200,7 @@ class RecordedFolder:
                 yield fresh
                 fresh = []
         for path, before in earlier.items():  # it was there when the folder was recorded last
-            if self._is_in_unlisted(path):
+            if self.is_in_unlisted(path):
                 self.files[path] = before
             elif not self._is_elsewhere(path):
                 self.files[path] = before
@@ -247,7 +247,8 @@ class RecordedFolder:
         """Whether a file that was not found is in another repository now, or ignored: no change of this folder."""
         return os.path.lexists(path)
 
-    def _is_in_unlisted(self, path: str) -> bool:
+    def is_in_unlisted(self, path: str) -> bool:
+        """Whether the file is in a folder that could not be listed: what happened to it there is not known."""
         return any(path.startswith(folder + "/") for folder in self._unlisted)
 
     def walk(self) -> Iterator[tuple[str, os.stat_result]]:

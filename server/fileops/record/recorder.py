@@ -954,7 +954,9 @@ class Recorder:
     def _new_touch(self, path: str, found: Found, gap: GapKind | None) -> _Touch:
         folder = self._folder_of(path)
         since = self._read_edge if folder is None else folder.certain_edge(path, self._read_edge, found)
-        is_counted = found == "event" and (folder is None or not folder.needs_comparison)
+        is_counted = found == "event"
+        if folder is not None and (folder.needs_comparison or folder.is_in_unlisted(path)):
+            is_counted = False
         n_writes = 0 if is_counted else None
         earliest = self._read_at if is_counted else 0.0
         return _Touch(self._now(), earliest, 0 if gap == "away" else since, found, gap, n_writes=n_writes)
