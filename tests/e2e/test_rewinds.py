@@ -283,6 +283,19 @@ async def test_undo_of_a_session_that_renamed_the_file_restores_its_first_name(e
     assert (file.read_text(), new.exists()) == (OLD + "ten\n", False)
 
 
+async def test_undo_of_a_session_that_renamed_the_file_twice_restores_its_first_name(
+    editor: LspClient, file: Path
+) -> None:
+    """R-UNDO-12."""
+    new, newer = file.with_name("b.txt"), file.with_name("c.txt")
+    await edited(editor, file, "two", "2")
+    await renamed_by_agent(editor, file, new)
+    await renamed_by_agent(editor, new, newer)
+    result = await undone(editor, session_id="agent")
+    assert code_of(result) is None, result
+    assert (file.read_text(), new.exists(), newer.exists()) == (OLD, False, False)
+
+
 async def test_undo_of_a_rename_whose_file_was_renamed_again_is_a_conflict(editor: LspClient, file: Path) -> None:
     """R-UNDO-12."""
     new, newer = file.with_name("b.txt"), file.with_name("c.txt")

@@ -23,8 +23,11 @@ class Lineages:
         self._store, self._follows = store, follows
         self._entries: dict[str, list[Entry]] = {}
 
-    def of(self, path: str) -> list[Entry]:
-        """The entries of the file that is at a path now, oldest first, also those of the names that it had before."""
+    def of(self, path: str, *, has_arrivals: bool = False) -> list[Entry]:
+        """The entries of the file that is at a path now, oldest first, also those of the names that it had before.
+
+        Args: has_arrivals: with the second halves of the renames between these names.
+        """
         found: list[Entry] = []
         entries = self.entries_at(path)
         for _ in range(MAX_RENAMES):
@@ -32,7 +35,7 @@ class Lineages:
             if moved is None:
                 break
             created = entries[moved]
-            found = entries[moved + 1 :] + found
+            found = entries[moved if has_arrivals else moved + 1 :] + found
             path, entries = created.path, self.entries_at(created.moved_from or "")
             left = _last(entries, lambda entry, to=path: entry.kind == "delete" and entry.moved_to == to)
             entries = entries[: left or 0]
@@ -62,7 +65,7 @@ class Lineages:
         if entry is None:
             return edit.path
         path = self.present_path(entry)
-        lineage = self.of(path)
+        lineage = self.of(path, has_arrivals=True)
         known = next((n for n, known in enumerate(lineage) if known.entry_id == entry.entry_id), None)
         # Else it was removed, and another file was made at its name or at a later one.
         is_same_file = known is not None and not any(map(_is_new_file, lineage[known + 1 :]))
@@ -94,7 +97,7 @@ def follows_all(entry: Entry) -> bool:
 
 
 def _is_new_file(entry: Entry) -> bool:
-    return entry.kind == "create" and not entry.is_undo
+    return entry.kind == "create" and entry.moved_from is None and not entry.is_undo
 
 
 def _last(entries: Sequence[Entry], matches: Callable[[Entry], bool]) -> int | None:
