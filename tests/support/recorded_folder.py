@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fileops.model.files import FolderEvents
+from fileops.model.files import FolderEvent, FolderEvents
 from fileops.model.record import ByCommand, ByUnsure, Entry, LogQuery
 from fileops.model.sessions import SessionName
 from fileops.ports import EventStream
@@ -30,21 +30,19 @@ class Documents(dict[str, TypedDocument]):
 class LosingStream:
     """The events of a folder, of which the kernel drops some as long as `is_losing`. They are reported as lost.
 
-    on_read: called once, after events have been read and before anything is done with them.
+    on_read: called with events that have been read, before anything is done with them.
     """
 
     def __init__(self, stream: EventStream) -> None:
         self._stream = stream
         self.is_losing = False
-        self.on_read: Callable[[], object] | None = None
+        self.on_read: Callable[[Sequence[FolderEvent]], None] = lambda _events: None
         self.has_barrier, self.add, self.remove_below = stream.has_barrier, stream.add, stream.remove_below
         self.is_alive, self.close = stream.is_alive, stream.close
 
     def read(self) -> FolderEvents:
         batch = self._stream.read()
-        if batch.events and self.on_read is not None:
-            act, self.on_read = self.on_read, None
-            act()
+        self.on_read(batch.events)
         return FolderEvents((), is_lost=bool(batch.events)) if self.is_losing else batch
 
 

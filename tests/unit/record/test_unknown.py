@@ -8,7 +8,7 @@ import os
 import resource
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from fileops.core.merge.undo import Undone
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.files import CommitReport, Committed, Snapshot
+from fileops.model.files import CommitReport, Committed, FolderEvent, Snapshot
 from fileops.model.record import ByPerson, LogQuery
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
@@ -235,7 +235,9 @@ async def test_save_between_the_event_of_a_command_and_the_look_at_its_file_is_u
     path = it.folder / "1.txt"
     person = ByPerson(session_id="editor", label="an editor")
 
-    def save() -> None:
+    def save(events: Sequence[FolderEvent]) -> None:
+        if str(path) in it.documents or not any(event.name == path.name for event in events):
+            return
         text = "mine\nthe command's\ntyped\n"
         it.documents[str(path)] = TypedDocument(person=person, text=text, changed=steady_time(), is_typed=True)
         path.write_text(text)
