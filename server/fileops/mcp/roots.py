@@ -38,7 +38,7 @@ class ClientRoots:
         """
         self._run_on_disk = run_on_disk
         self._turn = asyncio.Lock()
-        self._is_setting = False
+        self._setting = asyncio.Lock()  # one after the other: the disk may take longer for those that are replaced
         self._fixed = fixed
         self._environ = environ
         self._cwd = cwd
@@ -57,7 +57,7 @@ class ClientRoots:
         """
         async with self._turn:
             await asyncio.shield(self.find(asks=asks))
-            if self._finding_again is not None and self._is_setting:
+            if self._finding_again is not None and self._setting.locked():
                 await asyncio.shield(self._finding_again)
 
     def find(self, *, asks: bool) -> "asyncio.Future[None]":
@@ -103,14 +103,11 @@ class ClientRoots:
         def usable() -> list[str]:
             return [root for root in roots if is_usable(root, self._environ)]
 
-        self._is_setting = True
-        try:
+        async with self._setting:
             self.folders = await self._run_on_disk(usable)
-        finally:
-            self._is_setting = False
-        if self.folders or self._is_set:
-            self._on_set(self.folders)
-        self._is_set = self._is_set or bool(self.folders)
+            if self.folders or self._is_set:
+                self._on_set(self.folders)
+            self._is_set = self._is_set or bool(self.folders)
         log.info("edits are confined to %s", ", ".join(self.folders) or "no folder")
 
 

@@ -1,12 +1,15 @@
 """Which folders are roots, in which order they are looked for, and what sessions are called."""
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fileops.mcp.host_sessions import HostSessions
-from fileops.mcp.roots import fixed_roots, is_usable, roots_of_answer
+from fileops.mcp.roots import ClientRoots, fixed_roots, is_usable, roots_of_answer
 from fileops.model.sessions import SessionName
+from fileops.rpc.outgoing import OutgoingRequests
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,41 @@ ANSWERS: list[tuple[object, list[str] | None]] = [
 @pytest.mark.parametrize(("answer", "roots"), ANSWERS)
 def test_roots_of_the_client_are_local_folders(answer: object, roots: list[str] | None) -> None:
     assert roots_of_answer(answer) == roots
+
+
+async def turns_of_the_loop() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_roots_that_were_named_last_count_however_long_the_disk_takes_for_those_before() -> None:
+    answers: list[list[str]] = [["/first"], ["/slow"], []]
+    is_asked, goes_on = asyncio.Event(), asyncio.Event()
+
+    def answer(message: dict[str, object]) -> None:
+        reply: dict[str, object] = {"result": {"roots": [{"uri": f"file://{path}"} for path in answers.pop(0)]}}
+        asyncio.get_running_loop().call_soon(outgoing.handle_reply, message["id"], reply)
+
+    async def on_disk(work: Callable[[], list[str]]) -> list[str]:
+        found = work()
+        if "/slow" in found:
+            is_asked.set()
+            await goes_on.wait()
+        return found
+
+    outgoing = OutgoingRequests(answer, lambda: None, lambda _msg_id: {})
+    named: list[list[str]] = []
+    roots = ClientRoots(None, {}, None, lambda: outgoing, lambda found: named.append(list(found)), on_disk)
+    await roots.known(asks=True)
+    roots.find_again()
+    await is_asked.wait()
+    roots.find_again()
+    await turns_of_the_loop()
+    assert not answers
+    goes_on.set()
+    await turns_of_the_loop()
+    await roots.known(asks=True)
+    assert (roots.folders, named[-1]) == ([], [])
 
 
 def test_home_its_parents_and_links_to_it_are_not_usable_as_roots(tmp_path: Path) -> None:
