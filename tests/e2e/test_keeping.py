@@ -358,6 +358,19 @@ async def test_what_is_committed_counts_as_kept(daemon: SharedDaemon, folder: Pa
     assert await _lines(asks, path) == [2]
 
 
+async def test_what_an_agents_command_commits_counts_as_kept(daemon: SharedDaemon, folder: Path) -> None:
+    """R-UI-3: whoever ran git. With the option off, it stays listed."""
+    path = folder / "a.txt"
+    editor = await _edited(daemon, folder, ("two", "2"))
+    agent = await daemon.agent(folder, host="committer")
+    begun = await agent.call("fileops/beginCommand", {"label": "git commit"})
+    _git(folder, "commit", "-q", "-a", "-m", "second")
+    await agent.call("fileops/endCommand", {"command_id": begun["command_id"]})
+    assert await _lines(editor, path) == []
+    asks = await _editor(daemon, folder, keep_committed=False)
+    assert await _lines(asks, path) == [2]
+
+
 async def test_what_is_staged_as_it_is_counts_as_kept_and_other_changes_do_not(
     daemon: SharedDaemon, folder: Path
 ) -> None:
