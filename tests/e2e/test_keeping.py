@@ -345,7 +345,7 @@ async def test_what_is_committed_counts_as_kept(daemon: SharedDaemon, folder: Pa
     other = {"file_path": str(folder / "b.txt")}
     await editor.notification("fileops/didChangeUnkept", lambda params: params == other)  # all before it has come
     await until_recorded(editor, folder)
-    editor.notifications.clear()
+    editor.claim_all()
     _git(folder, "commit", "-q", "-a", "-m", "second")
     await editor.notification("fileops/didChangeUnkept", lambda params: params == {"file_path": str(path)})
     assert (await _unkept(editor)) | {"truncated": False} == {

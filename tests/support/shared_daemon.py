@@ -43,6 +43,7 @@ class SharedClient:
         self.session = session
         self.serving = asyncio.create_task(session.serve())
         self.notifications: list[tuple[str, Any]] = []
+        self._unclaimed: list[tuple[str, Any]] = []  # those that have answered no wait
         self.asked: list[tuple[str, Any]] = []  # the daemon's requests
         self.withdrawn: list[object] = []  # ids of those that it cancelled
         self.answers: dict[str, Answer] = {}
@@ -86,9 +87,19 @@ class SharedClient:
             await self._changed.wait_for(condition)
 
     async def notification(self, method: str, where: Callable[[Any], bool] = lambda params: True) -> Any:
-        """The first notification of this kind, which may have arrived already."""
-        await self.until(lambda: bool(self.notified(method, where)))
-        return self.notified(method, where)[0]
+        """The first such notification that has answered no wait yet; it may have arrived already."""
+
+        def unclaimed() -> list[tuple[str, Any]]:
+            return [told for told in self._unclaimed if told[0] == method and where(told[1])]
+
+        await self.until(lambda: bool(unclaimed()))
+        told = unclaimed()[0]
+        self._unclaimed.remove(told)
+        return told[1]
+
+    def claim_all(self) -> None:
+        """Let no notification answer a wait that has arrived before now."""
+        self._unclaimed.clear()
 
     def notified(self, method: str, where: Callable[[Any], bool] = lambda params: True) -> list[Any]:
         return [params for name, params in self.notifications if name == method and where(params)]
@@ -150,7 +161,9 @@ class SharedClient:
         elif method in {"$/cancelRequest", "notifications/cancelled"}:
             self.withdrawn.append(message["params"].get("id", message["params"].get("requestId")))
         else:
-            self.notifications.append((method, message.get("params")))
+            told = (method, message.get("params"))
+            self.notifications.append(told)
+            self._unclaimed.append(told)
 
     async def _answer(self, msg_id: object, method: str, params: Any) -> None:
         answer = self.answers.get(method)
