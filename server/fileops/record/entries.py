@@ -259,7 +259,9 @@ class EntryWriter:
             if saves and other.observed.path == change.path and other.observed.read > change.read
         ]
         later = [self._text(other.after, other.after_data) for other in followers]
-        later_began = min((other.began for other in followers if other.n_writes != 1), default=math.inf)
+        # One write that was typed before is a save, observed for itself; its report may have what was typed since.
+        may_be_saves = [other for other in followers if other.n_writes != 1 or other.typed_by is not None]
+        later_began = min((other.began for other in may_be_saves), default=math.inf)
         lingering = self._windows.lingering(change.path, change.root, change.began, change.read)
         return attribute(observation, saves=saves, lingering=lingering, later_texts=later, later_began=later_began)
 

@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from fileops.model.digest import content_digest
-from fileops.model.record import OUTSIDE, ByCommand, Command, Entry, Known, LogQuery, unsure
+from fileops.model.record import OUTSIDE, ByCommand, ByPerson, Command, Entry, Known, LogQuery, unsure
 from fileops.model.sessions import SessionName
+from fileops.record.attribution import Save
 from fileops.record.command_windows import CommandWindows
 from fileops.record.entries import LEFT_S, MOVED_S, SAME_WRITER_S, EntryWriter, Observed
 from fileops.record.store import RecordStore
@@ -17,6 +18,7 @@ AT = 1000.0
 MAKE = Command(
     command_id="c-1", session_id=SessionName("bot"), label="bot · make", began=AT - 1, roots=("/p",), turn_id="t-1"
 )
+BY_MAKE = ByCommand(session_id=MAKE.session_id, command_id=MAKE.command_id, label=MAKE.label)
 Write = Callable[[EntryWriter, str, str | None, str | None, float], None]
 
 
@@ -136,8 +138,23 @@ def test_author_that_was_not_certain_when_a_daemon_was_killed_is_unsure() -> Non
     assert next_one.settle(AT + LEFT_S) is None
     (entry,), _ = store.entries(LogQuery())
     store.close()
-    by_make = ByCommand(session_id=MAKE.session_id, command_id=MAKE.command_id, label=MAKE.label)
-    assert (entry.settled, entry.kept, entry.by) == (True, False, unsure(by_make, OUTSIDE))
+    assert (entry.settled, entry.kept, entry.by) == (True, False, unsure(BY_MAKE, OUTSIDE))
+
+
+def test_save_that_is_reported_with_what_was_typed_after_it_divides_no_earlier_change() -> None:
+    """R-BY-1 (row 3). The report has no text of its own: the editor's document is taken, which has more by then."""
+    store = RecordStore(None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    person = ByPerson(session_id="editor", label="an editor")
+    made = observed("/p/a", "a\n", "a\nmade\n", AT, MAKE)
+    writer.write(replace(made, n_writes=2, is_open=True))
+    saved = observed("/p/a", "a\nmade\n", "a\nmade\ntyped\n", AT + 0.1, MAKE)
+    writer.write(replace(saved, typed_by=person, is_open=True))
+    writer.save("/p/a", Save(person=person, time=AT + 0.15, text="a\nmade\ntyped\nmore\n"))
+    writer.settle(AT + 60)
+    authors = [entry.by for entry in store.entries(LogQuery())[0]]
+    store.close()
+    assert authors == [person, unsure(BY_MAKE, person)]
 
 
 def test_folder_of_many_files_is_renamed_with_each_of_them() -> None:
