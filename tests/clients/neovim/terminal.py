@@ -66,6 +66,10 @@ class Terminal:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.text()}") from error
 
+    def says(self, text: str) -> None:
+        """Wait until it is a message, which the next redraw may take from the screen."""
+        self.until(f"stridx(execute('messages'), '{text}') >= 0")
+
     def shows_no(self, text: str) -> None:
         self.nvim.wait_for(lambda: text not in self.text(), f"{text!r} to leave the screen")
 

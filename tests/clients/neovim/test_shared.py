@@ -56,7 +56,7 @@ async def test_agent_outside_neovim_reads_unsaved_text_and_is_reviewed_by_name(n
 
             # one switch for all agents, those that come later too
             terminal.command("Fileops ask never")
-            await look(lambda: terminal.shows("no edit waits for you; shell commands are not asked about here"))
+            await look(lambda: terminal.says("no edit waits for you; shell commands are not asked about here"))
             assert (await edit(agent, shop, SHORTER_TOTAL)).ok
             await look(lambda: terminal.until("search('def total(lines: list', 'nw') > 0"))
             terminal.command("Fileops ask")
@@ -64,7 +64,7 @@ async def test_agent_outside_neovim_reads_unsaved_text_and_is_reviewed_by_name(n
                 lambda: terminal.shows("Ask before each edit (shell commands are not asked about)", "3: ● never")
             )
             terminal.keys("1", "Enter")
-            await look(lambda: terminal.shows("each edit of an agent waits for you"))
+            await look(lambda: terminal.says("each edit of an agent waits for you"))
         async with FileOpsClient.start(AGENT, root=shop.cart.parent) as agent:
             await agent.read(str(shop.cart))
             proposed = edit(agent, shop, SORTED)

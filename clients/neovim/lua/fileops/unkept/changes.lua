@@ -83,7 +83,7 @@ local function ask(buf)
   require('fileops').request(protocol.methods.unkept, { file_path = path }, function(err, result)
     local is_outdated = asking[buf] == 'again'
     asking[buf] = nil
-    if is_outdated then return ask(buf) end
+    if is_outdated then ask(buf) end
     if err then return require('fileops.log').note('what is not kept is unknown: ' .. err.message) end
     if not vim.api.nvim_buf_is_loaded(buf) then return end
     local file = result.files[1] ---@type fileops.wire.UnkeptFile?
