@@ -54,12 +54,13 @@ class Sshd:
         return [pid for pid in own if Path(f"/proc/{pid}/comm").read_text().startswith("sshd")]
 
     def cut(self) -> None:
-        """End all connections, as a dying server does: without a word."""
-        for session in self.sessions():
+        """End all connections, as a dying server does: without a word. Who was connected may connect again at once."""
+        ended = self.sessions()
+        for session in ended:
             for pid in [*descendants_of(session), session]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not self.sessions())
+        wait_until(lambda: not set(ended) & set(self.sessions()))
 
 
 def children_of(pid: int) -> list[int]:
