@@ -974,9 +974,9 @@ class Recorder:
                 continue
             if self._n_waiting_bytes > _READ_BYTES and not self._write_all():
                 return  # the rest is read once there is room, and is unsure then
-            touch = self._touched.pop(path)
+            touch = self._touched.pop(path, None)
             folder = self._folder_of(path)
-            if folder is not None:
+            if touch is not None and folder is not None:  # else a fault at an earlier path has ended its folder
                 self._guard(folder.root, lambda folder=folder, path=path, touch=touch: self._look(folder, path, touch))
 
     def _look(self, folder: Folder, path: str, touch: _Touch) -> None:
