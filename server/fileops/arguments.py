@@ -130,7 +130,7 @@ class _Paragraphs(argparse.HelpFormatter):
         return "\n\n".join(fitted)
 
 
-class _Parser(argparse.ArgumentParser):
+class _ArgumentParser(argparse.ArgumentParser):
     """Names the command that was most likely meant in place of an unknown one, as argparse does from Python 3.14 on."""
 
     def error(self, message: str) -> NoReturn:
@@ -142,7 +142,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
-    main = _Parser(prog="fileops-server", description=ABOUT, formatter_class=_Paragraphs)
+    main = _ArgumentParser(prog="fileops-server", description=ABOUT, formatter_class=_Paragraphs)
     main.add_argument("--version", action="version", version=f"fileops-server {__version__}")
     main.add_argument("--log-file", metavar="FILE", help="write the log to FILE instead of stderr")
     main.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="default: warning")

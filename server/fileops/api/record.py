@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fileops.rpc.decode import InvalidParams
-from fileops.service.client.record import NotRecorded
+from fileops.service.client.record import RecordRefused
 from fileops.wire import record as wire
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ async def log(service: "FileOps", params: wire.LogParams) -> wire.LogResult:
     query = wire.log_query(params, session_id=of)
     try:
         entries, more = await service.record.log(query, params.file_path, params.root)
-    except NotRecorded as fault:
+    except RecordRefused as fault:
         raise InvalidParams(str(fault)) from None
     return wire.log_result(entries, more=more)
 
@@ -23,7 +23,7 @@ async def log(service: "FileOps", params: wire.LogParams) -> wire.LogResult:
 async def entry(service: "FileOps", params: wire.EntryParams) -> wire.EntryResult:
     try:
         shown = await service.record.entry(params.entry_id)
-    except NotRecorded as fault:
+    except RecordRefused as fault:
         raise InvalidParams(str(fault), ".entry_id") from None
     return wire.EntryResult(
         entry=wire.entry_view(shown.entry),

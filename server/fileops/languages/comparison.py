@@ -13,7 +13,7 @@ from lsprotocol.types import FileChangeType
 from fileops.core.diagnostics.report import Compared, Edits, compared_change, compared_text, settled, text_of, unsettled
 from fileops.languages.connection import ServerEnded
 from fileops.languages.language_server import LanguageServer
-from fileops.languages.pool import LanguageServerPool, Place, checks, places_of
+from fileops.languages.pool import LanguageServerPool, ServerPlace, checks, places_of
 from fileops.model.diagnostics import DiagnosticsReport, FileChange, LanguageServerSetting, Problem
 
 GIVE_UP_S = 30.0  # for the problems of one text
@@ -31,7 +31,7 @@ class Comparison(Edits, frozen=True, kw_only=True):
     settings: tuple[LanguageServerSetting, ...]
     may_know: Callable[[str], bool]
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[ServerPlace]:
         """Return the language servers that check one of the edited files."""
         found = {
             (place.setting.name, place.root): place
@@ -46,7 +46,7 @@ class Comparison(Edits, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(place.setting.name for place in self.places()))
 
 
-class _Found(Compared, frozen=True, kw_only=True):
+class _FoundProblems(Compared, frozen=True, kw_only=True):
     source: str
 
 
@@ -56,14 +56,14 @@ async def compare(pool: LanguageServerPool, comparison: Comparison) -> Diagnosti
     if max(sizes, default=0) > MAX_FILE_BYTES:
         return unsettled(comparison, "unavailable", comparison.sources, "a file has more than 1 MB")
     answers = await asyncio.gather(*(_asked(pool, place, comparison) for place in comparison.places()))
-    found = [answer for answer in answers if isinstance(answer, _Found)]
+    found = [answer for answer in answers if isinstance(answer, _FoundProblems)]
     if not found:
         reason = "; ".join(answer for answer in answers if isinstance(answer, str))
         return unsettled(comparison, "unavailable", comparison.sources, reason)
     return settled(comparison, tuple(answer.source for answer in found), sum(found, Compared()))
 
 
-async def _asked(pool: LanguageServerPool, place: Place, comparison: Comparison) -> _Found | str:
+async def _asked(pool: LanguageServerPool, place: ServerPlace, comparison: Comparison) -> _FoundProblems | str:
     """Return what one server found, or a clause that says why it found nothing."""
     name = place.setting.name
     try:
@@ -73,7 +73,7 @@ async def _asked(pool: LanguageServerPool, place: Place, comparison: Comparison)
         return f"{name}: {fault}"
     except TimeoutError:
         return f"{name} did not answer within {GIVE_UP_S:g} s"
-    return _Found(found.introduced, found.resolved, source=name)
+    return _FoundProblems(found.introduced, found.resolved, source=name)
 
 
 async def _found(server: LanguageServer, comparison: Comparison) -> Compared:

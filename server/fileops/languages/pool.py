@@ -30,19 +30,19 @@ RESTARTS_AFTER_S = (0.0, 1.0, 5.0)  # after no, one and two ends within the wind
 MAX_FILES_AT_ONCE = 1_000  # changed on the disk; after more of them a server starts anew
 
 
-class Place(NamedTuple):
+class ServerPlace(NamedTuple):
     """A language server to ask: its setting, and the workspace folder that it serves."""
 
     setting: LanguageServerSetting
     root: str
 
 
-def places_of(path: str, folders: Iterable[str], settings: Iterable[LanguageServerSetting]) -> list[Place]:
+def places_of(path: str, folders: Iterable[str], settings: Iterable[LanguageServerSetting]) -> list[ServerPlace]:
     """Return the language servers that check a file, in the innermost of the folders that contain it."""
     root = max((folder for folder in folders if is_inside(folder, path)), key=len, default=None)
     if root is None:
         return []
-    return [Place(setting, root) for setting in settings if checks(setting, path)]
+    return [ServerPlace(setting, root) for setting in settings if checks(setting, path)]
 
 
 def checks(setting: LanguageServerSetting, path: str) -> bool:
@@ -63,7 +63,7 @@ class LanguageServerPool:
         self._n_users: defaultdict[bytes, int] = defaultdict(int)
 
     @asynccontextmanager
-    async def server(self, place: Place) -> AsyncGenerator[LanguageServer]:
+    async def server(self, place: ServerPlace) -> AsyncGenerator[LanguageServer]:
         """Yield a running server, which is not ended as idle meanwhile. Raises: ServerEnded."""
         key = _key(place)
         self._n_users[key] += 1
@@ -76,7 +76,7 @@ class LanguageServerPool:
         finally:
             self._n_users[key] -= 1
 
-    async def _started(self, key: bytes, place: Place) -> LanguageServer:
+    async def _started(self, key: bytes, place: ServerPlace) -> LanguageServer:
         now = time.monotonic()
         ends = self._ends[key] = [at for at in self._ends[key] if now - at < CRASH_WINDOW_S]
         if len(ends) >= len(RESTARTS_AFTER_S):
@@ -168,5 +168,5 @@ def _resident_bytes(pid: int) -> int | None:
         return None
 
 
-def _key(place: Place) -> bytes:
+def _key(place: ServerPlace) -> bytes:
     return msgspec.json.encode([place.root, place.setting])

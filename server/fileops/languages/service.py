@@ -21,7 +21,7 @@ from fileops.core.splices import compose
 from fileops.languages.comparison import GIVE_UP_S, MAX_FILE_BYTES, Comparison, compare
 from fileops.languages.connection import ServerEnded
 from fileops.languages.language_server import LanguageServer
-from fileops.languages.pool import LanguageServerPool, Place, places_of
+from fileops.languages.pool import LanguageServerPool, ServerPlace, places_of
 from fileops.model.diagnostics import (
     ChangeKind,
     DiagnosticsReport,
@@ -39,7 +39,7 @@ _EVENTS = {"create": FileChangeType.Created, "modify": FileChangeType.Changed, "
 MAX_REPORTED = 200  # files whose last report can still be corrected
 
 
-class _Job:
+class _ServerJob:
     """A comparison that waits or runs, and who waits for it."""
 
     def __init__(self, comparison: Comparison) -> None:
@@ -58,7 +58,7 @@ class LanguageServers:
         self._is_closed = False
         # The rest belongs to the loop.
         self._pool = LanguageServerPool(self._corrected)
-        self._queues: dict[str, deque[_Job]] = {}  # by folder; the first job of each is running
+        self._queues: dict[str, deque[_ServerJob]] = {}  # by folder; the first job of each is running
         self._reported: OrderedDict[str, Comparison] = OrderedDict()  # by file
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -92,7 +92,7 @@ class LanguageServers:
         edit of the same file goes on from this one, and its report will be that of both.
         Args: may_know: whether the session has read this file, and may read it.
         """
-        job = _Job(
+        job = _ServerJob(
             Comparison(
                 changes=edits.changes,
                 edit_ids=edits.edit_ids,
@@ -177,7 +177,7 @@ class LanguageServers:
             await asyncio.sleep(END_IDLE_EVERY_S)
             await self._pool.end_idle()
 
-    async def _prepare(self, place: Place, path: str, read: Callable[[], bytes | None]) -> None:
+    async def _prepare(self, place: ServerPlace, path: str, read: Callable[[], bytes | None]) -> None:
         with suppress(ServerEnded, TimeoutError):  # a comparison will say so
             async with self._pool.server(place) as server:
                 if server.is_open(path):
@@ -186,7 +186,7 @@ class LanguageServers:
                 if data is not None and len(data) <= MAX_FILE_BYTES and not server.is_open(path):
                     await server.problems(path, text_of(data), GIVE_UP_S)
 
-    async def _enqueue(self, job: _Job) -> None:
+    async def _enqueue(self, job: _ServerJob) -> None:
         """Run one comparison at a time in each folder: what it does to other files is then its own doing."""
         queue = self._queues.setdefault(job.comparison.places()[0].root, deque())
         if len(queue) > 1 and (joined := _joined(queue[-1].comparison, job.comparison)) is not None:

@@ -38,7 +38,7 @@ from fileops.service.client.edits import ClientEdits
 from fileops.service.client.folders import WorkspaceFolders, own_folder
 from fileops.service.client.record import ClientRecord
 from fileops.service.client.rewinds import ClientRewinds
-from fileops.service.client.unreadable import GuardedFileSystem, Unreadable
+from fileops.service.client.unreadable import GuardedFileSystem, UnreadableFiles
 from fileops.service.client.work import ClientWork
 from fileops.service.commands import CommandRunner
 from fileops.service.correction import NeedsCorrection, with_proposal
@@ -84,11 +84,11 @@ class FileOps:
         self._workspace = workspace
         self._client = client
         freshness = workspace.freshness
-        self._unreadable: Unreadable | None = None  # for a person's editor
+        self._unreadable: UnreadableFiles | None = None  # for a person's editor
         fs: FileSystem = workspace.fs
         read_resolved = fs.read
         if not client.is_editor:
-            self._unreadable = Unreadable(
+            self._unreadable = UnreadableFiles(
                 workspace.rules, settings.unreadable, client.editor_globs, lambda: self.folders
             )
             fs = guarded = GuardedFileSystem(fs, self._unreadable)

@@ -28,7 +28,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     can_correct: it may propose other strings. mode_at: the mode for a canonical path, if it depends on that. opened_at:
     the folders that a user has opened, of those around a canonical path, if they are not `roots`. Below them only the
     rest of a path decides whether a file is protected. is_agent: whether the session is not a person's editor's own.
-    rules_of: the rule file that a file is by another name, for agents; see Unreadable.
+    rules_of: the rule file that a file is by another name, for agents; see UnreadableFiles.
     """
 
     roots: Roots | None

@@ -17,11 +17,8 @@ from fileops.terminal.connection import DECIDE_S, DONE, FAILED, FOLDER_IS_GONE, 
 from fileops.terminal.decisions import why_left
 from fileops.terminal.lines import place, seconds, size, visible
 from fileops.terminal.page import json_text
+from fileops.terminal.record_arguments import Misused
 from fileops_client import FileOpsClient, Opening, ResponseError, Review
-
-
-class Misused(Exception):
-    """The arguments name no reviews."""
 
 
 def main(options: argparse.Namespace) -> int:

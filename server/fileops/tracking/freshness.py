@@ -19,8 +19,8 @@ from fileops.model.sessions import SessionName
 from fileops.model.settings import FreshnessRule
 from fileops.ports import Clock, EventSink, FileSystem
 from fileops.tracking.checker import FreshnessChecker, LinkChecker, changed_by_stat
+from fileops.tracking.filesystem_monitors import Device, FilesystemMonitors, OnHealth
 from fileops.tracking.monitor import ChangedPaths, FileMonitor
-from fileops.tracking.monitors import Device, FilesystemMonitors, OnHealth
 from fileops.tracking.registry import TrackerRegistry
 from fileops.tracking.reports import ForeignChanges, IsHidden, Refusals, conflicts, nothing_hidden, tracked_files
 from fileops.tracking.schedule import DEBOUNCE_S, SWEEP_S

@@ -16,7 +16,7 @@ from fileops.model.files import Base, StaleReason, Stamp
 from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.ports import Clock, EventSink
 from fileops.tracking.content_cache import ContentCache
-from fileops.tracking.monitors import FilesystemMonitors
+from fileops.tracking.filesystem_monitors import FilesystemMonitors
 
 # Session -> its record at the time of the check, and why that is stale (None: it is fresh).
 Verdicts = Mapping[SessionName, tuple[ReadRecord, StaleReason | None]]

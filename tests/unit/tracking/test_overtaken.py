@@ -13,9 +13,9 @@ from fileops.fs.memory import MemoryFileSystem
 from fileops.model.edits import Splice
 from fileops.model.files import Committed, ReadProof, Stamp
 from fileops.model.sessions import SessionName
+from fileops.tracking.filesystem_monitors import FilesystemMonitors, OnHealth
 from fileops.tracking.freshness import Freshness
 from fileops.tracking.monitor import Checked, FileMonitor
-from fileops.tracking.monitors import FilesystemMonitors, OnHealth
 from fileops.tracking.registry import TrackerRegistry
 from support.events import EventRecorder
 from support.patience import PATIENCE_S

@@ -29,7 +29,7 @@ _LINE_NUMBER = re.compile(r"\b(lines?|ln|at|:) ?\d+(?::\d+)?")
 MAX_LINES = 400  # of each side of a splice whose lines are compared, which is quadratic at worst
 
 
-class TextEdit(Struct, frozen=True, gc=False):
+class LineEdit(Struct, frozen=True, gc=False):
     """Characters [start, end) of the text before became [new_start, new_end) of the text after."""
 
     start: int
@@ -45,9 +45,9 @@ class Difference(Struct, frozen=True):
     resolved: tuple[Problem, ...]
 
 
-def text_edits(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> tuple[TextEdit, ...]:
+def text_edits(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> tuple[LineEdit, ...]:
     """Return the splices of a file's bytes in characters, without the heads, tails and lines that both texts have."""
-    edits: list[TextEdit] = []
+    edits: list[LineEdit] = []
     reached_bytes = len(fmt.bom) if data.startswith(fmt.bom) else 0
     reached = shift = 0
     view = memoryview(data)
@@ -62,7 +62,7 @@ def text_edits(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> tuple
     return tuple(edits)
 
 
-def difference(before: Sequence[Problem], after: Sequence[Problem], edits: Sequence[TextEdit]) -> Difference:
+def difference(before: Sequence[Problem], after: Sequence[Problem], edits: Sequence[LineEdit]) -> Difference:
     """Compare the problems of a whole file before and after sorted edits."""
     mapping = _Mapping(edits)
     old_by_key: defaultdict[tuple[str, ...], list[Problem]] = defaultdict(list)
@@ -100,7 +100,7 @@ def _n_shared(one: str, other: str) -> int:
     return low
 
 
-def _changed_parts(old: str, new: str, start: int, shift: int) -> Iterator[TextEdit]:
+def _changed_parts(old: str, new: str, start: int, shift: int) -> Iterator[LineEdit]:
     """Yield the parts of a splice that differ: of each run of lines that is not the same, what its ends share left out.
 
     start: of the splice in the text before. shift: by how much earlier splices have moved it.
@@ -122,7 +122,7 @@ def _changed_parts(old: str, new: str, start: int, shift: int) -> Iterator[TextE
         n_head = _n_shared(before, after)
         n_tail = _n_shared(before[n_head:][::-1], after[n_head:][::-1])
         if n_head < max(len(before), len(after)):
-            yield TextEdit(
+            yield LineEdit(
                 start + old_from + n_head,
                 start + old_to - n_tail,
                 start + shift + new_from + n_head,
@@ -164,7 +164,7 @@ def _unmatched(
 class _Mapping:
     """Where edits have moved what is beside them."""
 
-    def __init__(self, edits: Sequence[TextEdit]) -> None:
+    def __init__(self, edits: Sequence[LineEdit]) -> None:
         self._edits = tuple(edits)
         self._ends = [edit.end for edit in edits]
         self._new_ends = [edit.new_end for edit in edits]

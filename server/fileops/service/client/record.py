@@ -26,7 +26,7 @@ MAX_TEXT_BYTES = 1_000_000
 T = TypeVar("T")
 
 
-class NotRecorded(Exception):
+class RecordRefused(Exception):
     """The record has no such entry, or nothing is recorded. The message is a sentence."""
 
 
@@ -68,15 +68,15 @@ class ClientRecord:
 
     @property
     def recorder(self) -> "Recorder":
-        """Raises: NotRecorded."""
+        """Raises: RecordRefused."""
         if self._recorder is None:
-            raise NotRecorded("Nothing is recorded here: a private daemon, or record is off.")
+            raise RecordRefused("Nothing is recorded here: a private daemon, or record is off.")
         return self._recorder
 
     async def log(self, query: LogQuery, file_path: str | None, root: str | None) -> tuple[list[Entry], bool]:
         """Return entries, the newest first, and whether there are more.
 
-        Raises: NotRecorded. Args: file_path, root: as given; `root` counts only without `file_path`; without
+        Raises: RecordRefused. Args: file_path, root: as given; `root` counts only without `file_path`; without
         both, the entries are of the client's folders.
         """
         recorder = self.recorder
@@ -86,7 +86,7 @@ class ClientRecord:
             given = file_path if file_path is not None else root
             path = None if given is None else self._canonical(given)
             if query.before is not None and recorder.store.entry(query.before) is None:
-                raise NotRecorded(f"There is no entry {query.before}.")
+                raise RecordRefused(f"There is no entry {query.before}.")
             return self._visible(replace(query, path=path, folders=self._scope() if path is None else None))
 
         return await self._run(look)
@@ -118,14 +118,14 @@ class ClientRecord:
         return self._is_hidden(*[name for name in names if name is not None])
 
     async def entry(self, entry_id: str) -> ShownEntry:
-        """Raises: NotRecorded."""
+        """Raises: RecordRefused."""
         recorder = self.recorder
         await recorder.flush()
 
         def look() -> ShownEntry:
             entry = recorder.store.entry(entry_id)
             if entry is None or self._is_unreadable(entry):
-                raise NotRecorded(f"There is no entry {entry_id}.")
+                raise RecordRefused(f"There is no entry {entry_id}.")
             if not self._is_visible(entry) or entry.content != "kept":
                 return ShownEntry(entry=entry)
             contents = recorder.store.contents(entry)
@@ -155,9 +155,9 @@ class ClientRecord:
             return path
 
     async def _run(self, work: Callable[[], T]) -> T:
-        """Raises: NotRecorded."""
+        """Raises: RecordRefused."""
         if await self.recorder.opened() is None:
-            raise NotRecorded("Nothing is recorded, because the record could not be opened; see the daemon's log.")
+            raise RecordRefused("Nothing is recorded, because the record could not be opened; see the daemon's log.")
         return await self._workers.run(CancelToken(), work)
 
 

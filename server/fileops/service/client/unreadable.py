@@ -162,7 +162,7 @@ class RuleBook:
         return rules
 
 
-class Unreadable:
+class UnreadableFiles:
     """Which files one client must not read. Methods that may wait raise what RuleBook raises.
 
     globs: of the client's option. editors: what they demand besides. folders: of the client; the other names of a file
@@ -305,7 +305,7 @@ class EditorGlobs:
 class GuardedFileSystem:
     """See ports.FileSystem: the files of a client that must not read all of them."""
 
-    def __init__(self, fs: FileSystem, unreadable: Unreadable) -> None:
+    def __init__(self, fs: FileSystem, unreadable: UnreadableFiles) -> None:
         self._fs = fs
         self._unreadable = unreadable
         self.stat = fs.stat

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fileops.core.diagnostics.difference import MAX_LINES, TextEdit, difference, text_edits
+from fileops.core.diagnostics.difference import MAX_LINES, LineEdit, difference, text_edits
 from fileops.core.diagnostics.positions import Positions
 from fileops.core.diagnostics.report import Compared, Edits, combined, reported, settled, unsettled
 from fileops.model.diagnostics import MAX_LISTED, FileChange, Problem, Severity
@@ -15,7 +15,7 @@ def problem(start: int, end: int, message: str = "bad", severity: Severity = "er
     return Problem(start, end, severity, "", "checker", message)
 
 
-def edits(before: str, after: str) -> tuple[TextEdit, ...]:
+def edits(before: str, after: str) -> tuple[LineEdit, ...]:
     """Of one splice that replaces all."""
     data = before.encode()
     return text_edits(data, TextFormat(), [Splice(0, len(data), after.encode())])
@@ -49,7 +49,7 @@ def test_problem_that_says_something_else_is_another_one(new: Problem) -> None:
 
 def test_problem_outside_of_the_rewritten_text_does_not_take_the_place_of_a_resolved_one() -> None:
     old, new = problem(0, 1), problem(10, 11)
-    compared = difference([old], [new], [TextEdit(0, 1, 0, 1)])
+    compared = difference([old], [new], [LineEdit(0, 1, 0, 1)])
     assert compared.introduced == (new,)
     assert compared.resolved == (old,)
 
@@ -68,7 +68,7 @@ def test_worst_problems_are_listed_first() -> None:
 
 
 def test_lines_that_a_splice_writes_again_are_not_changed() -> None:
-    assert edits("a\nb\nc\nd\n", "a\nX\nc\nY\nd\n") == (TextEdit(2, 3, 2, 3), TextEdit(6, 6, 6, 8))
+    assert edits("a\nb\nc\nd\n", "a\nX\nc\nY\nd\n") == (LineEdit(2, 3, 2, 3), LineEdit(6, 6, 6, 8))
 
 
 def test_lines_of_a_long_splice_are_not_compared() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
+from fileops.tracking.filesystem_monitors import MAX_MONITORS, FilesystemMonitors
 from fileops.tracking.monitor import Checked, FileMonitor
-from fileops.tracking.monitors import MAX_MONITORS, FilesystemMonitors
 from support.patience import PATIENCE_S
 
 LOCAL, HUNG = 1, 2
