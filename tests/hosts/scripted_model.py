@@ -71,7 +71,9 @@ class Request:
 
 @dataclass
 class ScriptedModel:
-    script: Sequence[Step]
+    """A model. A function in its script takes the results so far, and returns what the model makes of them."""
+
+    script: Sequence[Step | Callable[[Sequence[Result]], Step]]
     requests: list[Request] = field(default_factory=list[Request])
     wanted: set[str] = field(default_factory=set[str])  # HOST:PORT, or a URL of http
     port: int = 0
@@ -98,7 +100,8 @@ class ScriptedModel:
             if not request.tools:
                 return Say("A title")
             n = min(len(request.results), len(self.script) - 1)
-            step = self.script[n]
+            scripted = self.script[n]
+            step = scripted(request.results) if callable(scripted) else scripted
             if isinstance(step, Call) and offered_name(request.tools, step.tool) is None:
                 self.n_not_offered += 1
                 return Say(NOT_OFFERED)  # a host on a screen takes a prompt before its servers are connected
