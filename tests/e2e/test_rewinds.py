@@ -117,6 +117,25 @@ async def test_undo_of_text_that_the_user_has_restored_leaves_nothing_in_force(e
     assert (await undone(editor, edit_id=edit_id))["details"]["reason"] == "already_undone"
 
 
+@pytest.mark.parametrize("is_saved", [False, True])
+async def test_undo_of_text_that_the_user_has_restored_in_an_editor_counts_once_it_is_saved(
+    editor: LspClient, file: Path, *, is_saved: bool
+) -> None:
+    """R-UNDO-3: until then the edit is in the file, and may be in the document again."""
+    edit_id = await edited(editor, file, "two", "2")
+    editor.open(file)
+    editor.change(file, OLD, version=2)
+    if is_saved:
+        file.write_text(OLD)
+        editor.notify("textDocument/didSave", {"textDocument": {"uri": file.as_uri()}})
+        await logged(editor, file, lambda entries: len(entries) == 2)
+    result = await undone(editor, edit_id=edit_id)
+    assert (code_of(result), result["details"]["files"][0]["edit_id"]) == (None, None)
+    editor.notify("textDocument/didClose", {"textDocument": {"uri": file.as_uri()}})
+    again = await undone(editor, edit_id=edit_id)
+    assert (again["details"].get("reason"), file.read_text()) == ("already_undone" if is_saved else None, OLD)
+
+
 async def test_undo_of_a_session_writes_hard_linked_files_too(editor: LspClient, file: Path) -> None:
     """R-UNDO-2."""
     other, twin = file.with_name("b.txt"), file.with_name("twin.txt")

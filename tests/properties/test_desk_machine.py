@@ -265,7 +265,7 @@ class DeskMachine(RuleBasedStateMachine):
             assert isinstance(outcome.error, UndoConflict), outcome.error
             assert edit.new not in model.truth.split("\n")
             return
-        if outcome.files[0].edit_id is not None:  # else nothing was left to undo, and it remains applied
+        if outcome.files[0].edit_id is not None:  # else the text in the window had nothing to undo, and is not saved
             del self.applied[edit_id]
         model.truth = edit.taken_back(model.truth)
 

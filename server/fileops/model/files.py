@@ -57,6 +57,7 @@ class Snapshot:
     that a client has named for the file; `data` then is its text as UTF-8. is_loaded: whether the text of a buffer came
     from the file; else the user typed it, saved or not. is_left: whether a commit has left this text in an open
     document; a commit over it is made in that document, also if the document has no unsaved changes any more.
+    is_unsaved: whether the text is in an open document only, and the file has another.
     """
 
     path: str
@@ -68,6 +69,7 @@ class Snapshot:
     encoding: str | None = None
     is_loaded: bool = False
     is_left: bool = field(default=False, compare=False)
+    is_unsaved: bool = field(default=False, compare=False)
     _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     @property

@@ -218,7 +218,8 @@ class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
         for file in files:
             commit = commits.get(file.plan.snapshot.path)
             planned = self.planner.commit_of(file) if commit is None else None
-            if planned is not None and (planned.undoes or planned.undone):
+            # What is not saved may never be, and then the edit is there again: it is in the file all the time.
+            if planned is not None and (planned.undoes or planned.undone) and not planned.plan.snapshot.is_unsaved:
                 self.committer.note_unchanged(planned, session_id=self.session_id)
             if commit is not None and self.events is not None:
                 self.events.publish(did_edit(commit))

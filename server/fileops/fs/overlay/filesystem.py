@@ -394,5 +394,5 @@ def _disk_form(snapshot: Snapshot) -> Snapshot:
     return (
         snapshot
         if snapshot.source == "disk"
-        else replace(snapshot, source="disk", version=None, is_loaded=False, is_left=False)
+        else replace(snapshot, source="disk", version=None, is_loaded=False, is_left=False, is_unsaved=False)
     )

@@ -206,6 +206,7 @@ def snapshot_of(path: str, document: OpenDocument, state: DocumentState) -> Snap
         source="buffer",
         version=document.version,
         encoding=state.disk.encoding,
+        is_unsaved=True,
     )
 
 
