@@ -6,11 +6,17 @@ Each hunk between two releases is one edit of a file. What it introduced is what
 is right is the difference of two runs of the same checker's command line, counted for each code and message. An edit's
 problem is *missed* if the command line has one more of its kind and the report has not, and *false* the other way
 round; a report that has introduced and resolved one of the same kind is neither. Prints a table for each server.
+
+    python -m bench.diagnostics --cost [--earlier CHECKOUT] [--edits 300]
+
+Measures what an edit of a 200-line file costs where problems are not wanted, where no source is named for the file, and
+with ruff, whose answer is waited for, is not, or also formats the line: all in turn, and beside an earlier version.
 """
 
 import argparse
 import contextlib
 import difflib
+import itertools
 import json
 import re
 import shutil
@@ -21,12 +27,17 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
+from bench.contenders import Earlier, Ours
+from bench.measure import Row, interleaved
 from fileops.core.diagnostics import report as reports
 from fileops.core.diagnostics.report import Edits
 from fileops.languages.service import LanguageServers
@@ -94,14 +105,14 @@ def hunks(path: str, old: bytes, new: bytes) -> Iterator[Hunk]:
         done += after_part
 
 
-def checked(server: str, path: Path) -> Kinds:
-    """Return what the checker's command line says of a file: how many problems of each kind."""
+def checked(server: str, path: Path, root: Path) -> Kinds:
+    """Return what the checker's command line says of a file in a project: how many problems of each kind."""
     if server == "ruff":
         command = [str(BIN / "ruff"), "check", "--no-cache", "--output-format", "json", str(path)]
-        found: Any = json.loads(subprocess.run(command, capture_output=True, check=False, cwd=path.parent).stdout)
+        found: Any = json.loads(subprocess.run(command, capture_output=True, check=False, cwd=root).stdout)
         return Counter((str(each["code"] or ""), _kind(each["message"])) for each in found)
     command = [str(BIN / "basedpyright"), "--outputjson", str(path)]
-    said: Any = json.loads(subprocess.run(command, capture_output=True, check=False, cwd=path.parent).stdout)
+    said: Any = json.loads(subprocess.run(command, capture_output=True, check=False, cwd=root).stdout)
     return Counter(
         (str(each.get("rule", "")), _kind(each["message"]))
         for each in said["generalDiagnostics"]
@@ -163,7 +174,7 @@ def _replay_release(
         for hunk in hunks(str(path), path.read_bytes(), goal.read_bytes()):
             if score.n_edits >= n_edits:
                 raise StopIteration
-            before = checked(name, path) if kinds is None else kinds
+            before = checked(name, path, project) if kinds is None else kinds
             path.write_bytes(hunk.after)
             begun = time.monotonic()
             report = _compared(servers, SERVERS[name], str(project), hunk)
@@ -171,7 +182,7 @@ def _replay_release(
             score.memory_bytes = max(
                 score.memory_bytes, *(each.memory_bytes or 0 for each in servers.describe().result())
             )
-            kinds = checked(name, path)
+            kinds = checked(name, path, project)
             judge(score, report, before, kinds, f"{name} {path.name} at byte {hunk.splice.start}")
 
 
@@ -186,6 +197,44 @@ def _compared(servers: LanguageServers, setting: LanguageServerSetting, root: st
     return report.result()
 
 
+def cost(n_edits: int, earlier: Path | None) -> list[Row]:
+    """Edit a file of 200 lines with one daemon for each way, in turn."""
+    ruff = to_builtins(SERVERS["ruff"])
+    ways: dict[str, dict[str, Any]] = {
+        "diagnostics off": {},
+        "no source for the file": {"diagnostics": "details", "language_servers": [{**ruff, "globs": ["*.none"]}]},
+        "ruff, not waited for": {"diagnostics": "details", "language_servers": [ruff], "diagnostics_wait_s": 0},
+        "ruff": {"diagnostics": "details", "language_servers": [ruff], "diagnostics_wait_s": 30},
+        "ruff, which formats too": {
+            "diagnostics": "details",
+            "language_servers": [ruff],
+            "diagnostics_wait_s": 30,
+            "format": "changed",
+        },
+    }
+    with tempfile.TemporaryDirectory(prefix="fileops-bench-") as temporary, ExitStack() as open_daemons:
+        calls: dict[str, Callable[[], object]] = {}
+        for number, (name, options) in enumerate([("earlier", {}), *ways.items()] if earlier else ways.items()):
+            folder = Path(temporary).resolve() / str(number)
+            folder.mkdir()
+            daemon = Earlier(earlier, str(folder)) if earlier and name == "earlier" else Ours(str(folder), **options)
+            open_daemons.callback(daemon.close)
+            calls[name] = _edits_in_turn(daemon, folder / "a.py")
+        return interleaved(calls, n_rounds=n_edits, n_warm=20)
+
+
+def _edits_in_turn(daemon: Ours, path: Path) -> Callable[[], object]:
+    path.write_text("".join(f"value_{n} = {n}\n" for n in range(200)), encoding="utf-8")
+    daemon.read(str(path))
+    numbers = itertools.count(100)
+
+    def edit() -> object:
+        n = next(numbers)
+        return daemon.edit(str(path), f"value_100 = {n}\n", f"value_100 = {n + 1}\n")
+
+    return edit
+
+
 def main() -> int:
     """Print the table; exit status 1 if something was false, or more than 3 % missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.diagnostics", description=__doc__)
@@ -194,7 +243,15 @@ def main() -> int:
     parser.add_argument("--servers", nargs="+", choices=list(SERVERS), default=list(SERVERS))
     parser.add_argument("--edits", type=int, default=300)
     parser.add_argument("--examples", type=int, default=10, help="how many differences are printed")
+    parser.add_argument("--cost", action="store_true", help="measure the cost of an edit instead")
+    parser.add_argument("--earlier", type=Path, help="a checkout of an earlier version, for --cost")
     arguments = parser.parse_args()
+    if arguments.cost:
+        rows = cost(arguments.edits, arguments.earlier)
+        for row in rows:
+            ratio = row.median / rows[0].median
+            sys.stdout.write(f"| {row.contender} | {row.median * 1e3:.2f} ms | {ratio:.2f} |\n")
+        return 0
     reports.MAX_LISTED = 100_000  # each problem is judged, not only those that an answer lists
     scores = replay(arguments.package, arguments.versions, arguments.servers, arguments.edits)
     sys.stdout.write("| server | edits | introduced | found | false | not settled | median ms | p95 ms | memory MB |\n")

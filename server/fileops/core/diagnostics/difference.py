@@ -7,7 +7,9 @@ A problem after the edit is the same as one before it if severity, code, source 
 3. both lie in text that the edit rewrote: text that is moved takes its problems along.
 
 The rules are applied in this order to all problems that say the same, and each problem is matched once. So a problem
-that has an exact partner never takes the partner of another one.
+that has an exact partner never takes the partner of another one. What is left is the same problem as well if the edit
+wrote nothing there, its range is where the edit has moved the other, and only what the messages quote differs: checkers
+print inferred types, which an edit elsewhere may change, and some print one type in several ways.
 """
 
 import re
@@ -26,6 +28,7 @@ from fileops.model.files import TextFormat
 
 # In a message: "Redefinition of x from line 12", "declared at 3:4". Numbers of lines move with the text.
 _LINE_NUMBER = re.compile(r"\b(lines?|ln|at|:) ?\d+(?::\d+)?")
+_QUOTED = re.compile(r"""(?<!\w)'[^']*'|"[^"]*"|`[^`]*`""")
 MAX_LINES = 400  # of each side of a splice whose lines are compared, which is quadratic at worst
 
 
@@ -77,7 +80,31 @@ def difference(before: Sequence[Problem], after: Sequence[Problem], edits: Seque
         added, gone = _unmatched(old_by_key.get(key, ()), new_by_key.get(key, ()), mapping)
         introduced += added
         resolved += gone
+    introduced, resolved = _without_reworded(introduced, resolved, mapping)
     return Difference(tuple(sorted(introduced, key=_rank)), tuple(sorted(resolved, key=_rank)))
+
+
+def _without_reworded(
+    added: Sequence[Problem], gone: Sequence[Problem], mapping: "_Mapping"
+) -> tuple[list[Problem], list[Problem]]:
+    """Return what is left of both without those that stayed where they were and only quote something else now."""
+    by_place: defaultdict[tuple[object, ...], list[Problem]] = defaultdict(list)
+    for problem in added:
+        if not mapping.is_new(problem.start, problem.end):
+            by_place[problem.start, problem.end, *_key(problem)[:3], _unquoted(problem)].append(problem)
+    left_added, left_gone = dict.fromkeys(map(id, added)), list[Problem]()
+    for problem in gone:
+        place = mapping.range_of(problem.start, problem.end)
+        partners = by_place.get((*place, *_key(problem)[:3], _unquoted(problem)))
+        if partners and not mapping.is_touched(problem.start, problem.end):
+            del left_added[id(partners.pop())]
+        else:
+            left_gone.append(problem)
+    return [problem for problem in added if id(problem) in left_added], left_gone
+
+
+def _unquoted(problem: Problem) -> str:
+    return _QUOTED.sub("", _key(problem)[-1])
 
 
 def _key(problem: Problem) -> tuple[str, ...]:

@@ -47,6 +47,31 @@ def test_problem_that_says_something_else_is_another_one(new: Problem) -> None:
     assert compared.resolved == (problem(4, 5),)
 
 
+MESSAGES = [
+    ('Type of "x" is "int | str"', 'Type of "x" is "str | int"'),
+    ("Type 'string' is no 'number'", "Type 'boolean' is no 'number'"),
+    ("no `a` in `B`", "no `a` in `C`"),
+]
+
+
+@pytest.mark.parametrize(("old_message", "new_message"), MESSAGES)
+def test_problem_that_only_quotes_something_else_where_nothing_was_written_is_the_same(
+    old_message: str, new_message: str
+) -> None:
+    old, new = problem(14, 15, old_message), problem(15, 16, new_message)
+    moved = difference([old], [new], [LineEdit(0, 1, 0, 2)])
+    assert (moved.introduced, moved.resolved) == ((), ())
+    for edits_beside in ([LineEdit(14, 15, 14, 16)], [LineEdit(0, 1, 0, 1)]):  # it is written there, or was elsewhere
+        compared = difference([old], [new], edits_beside)
+        assert (compared.introduced, compared.resolved) == ((new,), (old,))
+
+
+def test_of_problems_that_only_quote_something_else_each_is_matched_once() -> None:
+    old, new = problem(4, 5, "no 'a'"), [problem(4, 5, "no 'b'"), problem(4, 5, "no 'c'")]
+    compared = difference([old], new, ())
+    assert (len(compared.introduced), compared.resolved) == (1, ())
+
+
 def test_problem_outside_of_the_rewritten_text_does_not_take_the_place_of_a_resolved_one() -> None:
     old, new = problem(0, 1), problem(10, 11)
     compared = difference([old], [new], [LineEdit(0, 1, 0, 1)])
