@@ -89,6 +89,12 @@ MCP_CHOICES = (
         "the mildest problems that are reported: error, warning (default), information or hint",
         "LEVEL",
     ),
+    Choice(
+        "format",
+        ("off", "changed"),
+        "let the first language server that can format the lines that an edit changes, and no others: off (default) "
+        "or changed",
+    ),
 )
 
 ABOUT_REVIEW = """\

@@ -1,5 +1,6 @@
 """Language servers as they are installed: what they say of an edit is what it introduced and resolved."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from lsprotocol import types
 
 from support.foreign_packages import node_package, python_with
 from support.lsp_client import SUITE, Json, serving
+from support.patience import PATIENCE_S
 
 pytestmark = SUITE
 BIN = Path(executable).parent
@@ -86,3 +88,47 @@ async def test_installed_server_says_what_an_edit_introduced_and_resolved(server
         mended = await client.call("edit", file_path=str(file), old_string=NEW, new_string=OLD)
         report = mended["details"]["diagnostics"]
         assert (report["state"], report["n_introduced"], report["n_resolved"]) == ("settled", 0, 1), report
+
+
+@pytest.mark.parametrize(
+    ("server", "old", "new", "written"),
+    [
+        ("ruff", "x = 1", "x  =  2", "x = 2"),
+        ("typescript", "const x = 1;", "const  x=2;", "const x = 2;"),
+        ("basedpyright", "x = 1", "x  =  2", None),
+    ],
+    ids=["ruff", "typescript", "basedpyright"],
+)
+async def test_installed_server_formats_changed_lines_or_says_that_it_cannot(
+    server: str, old: str, new: str, written: str | None, tmp_path: Path
+) -> None:
+    """R-DIAG-18"""
+    case = CASES[server]
+    folder = tmp_path.resolve()
+    file = folder / case.name
+    text = case.text.replace("= first;", "=  first;").replace("return ", "return  ")  # which stays
+    file.write_text(text)
+    setting: Json = {
+        "name": server,
+        "command": case.command(),
+        "globs": [f"*{file.suffix}"],
+        "initialization_options": case.options(),
+    }
+    edit = {"file_path": str(file), "old_string": old, "new_string": new}
+    async with serving() as client:
+        workspace = [types.WorkspaceFolder(folder.as_uri(), "project")]
+        options: Json = {"format": "changed", "language_servers": [setting]}
+        await client.start_session(workspace_folders=workspace, initialization_options=options)
+        await client.call("read", file_path=str(file))
+
+        async def until_running() -> Json:
+            while True:
+                dry = await client.call("edit", **edit, dry_run=True)
+                if "processed_by" in dry["details"] or "cannot" in dry["details"]["not_formatted"]:
+                    return dry["details"]
+                await asyncio.sleep(0.05)
+
+        details = await asyncio.wait_for(until_running(), 2 * PATIENCE_S)
+        await client.call("edit", **edit)
+    assert details.get("processed_by") == (None if written is None else [f"{server} format"])
+    assert file.read_text() == text.replace(old, new if written is None else written)

@@ -1,5 +1,7 @@
 """A language server that finds each "BAD" of a text, and misbehaves as it is told: one JSON object as its argument.
 
+Asked to format a range, it makes one blank of two in the whole text.
+
 It needs the standard library only, and is run as a program. `log`: a file that gets each method that it receives.
 """
 
@@ -98,6 +100,20 @@ def answer_pull(message: dict[str, Any]) -> None:
     send({"id": message["id"], "result": {"kind": "full", "items": diagnostics(text)}})
 
 
+def answer_format(message: dict[str, Any]) -> None:
+    time.sleep(BEHAVIOUR.get("format_s", 0))
+    if fault := BEHAVIOUR.get("format_fault"):
+        send({"id": message["id"], "error": {"code": -32603, "message": fault}})
+        return
+    _, text = TEXTS[message["params"]["textDocument"]["uri"]]
+    edits: list[dict[str, Any]] = []
+    for number, line in enumerate(text.split("\n")):
+        if "  " in line:
+            place = {"start": {"line": number, "character": 0}, "end": {"line": number, "character": len(line)}}
+            edits.append({"range": place, "newText": line.replace("  ", " ")})
+    send({"id": message["id"], "result": edits * (2 if BEHAVIOUR.get("overlaps") else 1)})
+
+
 def serve() -> None:
     if BEHAVIOUR.get("child"):
         subprocess.Popen(["sleep", "3600"])
@@ -113,6 +129,8 @@ def serve() -> None:
                 capabilities: dict[str, Any] = {"textDocumentSync": 1, "notebookDocumentSync": {"notebookSelector": []}}
                 if BEHAVIOUR.get("pull") and not BEHAVIOUR.get("late_pull"):
                     capabilities["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": False}
+                if BEHAVIOUR.get("formats"):
+                    capabilities["documentRangeFormattingProvider"] = True
                 send({"id": message["id"], "result": {"capabilities": capabilities}})
             case "initialized":
                 if BEHAVIOUR.get("late_pull"):
@@ -129,6 +147,8 @@ def serve() -> None:
                 take(document["uri"], document["version"], message["params"]["contentChanges"][0]["text"])
             case "textDocument/diagnostic":
                 answer_pull(message)
+            case "textDocument/rangeFormatting":
+                answer_format(message)
             case "shutdown":
                 send({"id": message["id"], "result": None})
             case "exit":

@@ -558,6 +558,8 @@ class Details(TypedDict, total=False):
     """Null if there is no line end."""
     next_offset: int | None
     """Where the next read continues. Null at the end of the file."""
+    not_formatted: str
+    """With `format`: why no language server formatted the changed lines, a clause."""
     notices: list[Notice]
     """With the option `notices`."""
     original_text: str | None

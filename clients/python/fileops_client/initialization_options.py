@@ -102,6 +102,8 @@ class Options(TypedDict, total=False):
     """The mildest problems that are reported."""
     language_servers: Sequence[LanguageServerSetting]
     """Language servers that the daemon may start, 8 at most."""
+    format: Literal["changed", "off"]
+    """Whether a language server formats the lines that an edit changes."""
     limits: LimitOptions
     """Limits of reads."""
     texts: TextOptions

@@ -37,6 +37,19 @@ class ProcessorPlugin(Protocol):
         ...
 
 
+class TextStep(Protocol):
+    """One step from the text that an edit would make to the text that is written: a processor, or a formatter."""
+
+    @property
+    def name(self) -> str:
+        """As results name it. Asked after the step."""
+        ...
+
+    def processed(self, file_path: str, before: str | None, after: str, /) -> str:
+        """Return the text to write in place of `after`. Raises: ProcessingFailed."""
+        ...
+
+
 class Processor(Struct, frozen=True):
     """A processor by name. `load` is called at the first use."""
 
@@ -67,28 +80,28 @@ PROCESSORS: dict[str, Processor] = {}  # those installed, by name
 
 
 def process(
-    names: Sequence[str], plan: Plan, *, file_path: str, limits: Limits, is_multi: bool, check: Check = unchecked
+    steps: Sequence[TextStep], plan: Plan, *, file_path: str, limits: Limits, is_multi: bool, check: Check = unchecked
 ) -> Plan:
-    """Return the plan with what the named processors make of its text, in order. A plan without effect stays.
+    """Return the plan with what the steps make of its text, in order. A plan without effect stays.
 
     file_path: as the caller gave it, for the diff. is_multi: see core.plan.plan.
     Raises: ProcessingFailed, NotEncodable, NoChange (a processor reverts a single edit), the errors of `check`.
     """
-    if not names or not (plan.splices or plan.creates):
+    if not steps or not (plan.splices or plan.creates):
         return plan
     snapshot = plan.snapshot
     before = _shown(snapshot.data, plan.format) if snapshot.exists else None
     splices, processed_by = plan.splices, list[str]()
-    for name in names:
+    for step in steps:
         check()
         edited = splicing.apply(snapshot.data, splices)
         text = Text(data=edited, format=plan.format if snapshot.exists else detect_format(edited))
-        made = PROCESSORS[name].processed(snapshot.path, before, _shown(edited, text.format))
-        step = _step(text, made)
-        require_encodable(text, step, snapshot.encoding)
-        if step:
-            processed_by.append(name)
-            splices = splicing.compose(splices, step)
+        made = step.processed(snapshot.path, before, _shown(edited, text.format))
+        made_splices = _splices_to(text, made)
+        require_encodable(text, made_splices, snapshot.encoding)
+        if made_splices:
+            processed_by.append(step.name)
+            splices = splicing.compose(splices, made_splices)
     if not processed_by:
         return plan
     splices = splicing.effective(snapshot.data, splices)
@@ -107,8 +120,8 @@ def process(
     return replace(plan, splices=splices, change=change, processed_by=tuple(processed_by))
 
 
-def _step(text: Text, made: str) -> tuple[Splice, ...]:
-    """Return the splices over the edited bytes that lead to the text that a processor has made."""
+def _splices_to(text: Text, made: str) -> tuple[Splice, ...]:
+    """Return the splices over the edited bytes that lead to the text that a step has made."""
     return splicing.effective(text.data, splices_to_text(text, made))
 
 

@@ -10,10 +10,11 @@ from contextlib import suppress
 
 from lsprotocol.types import FileChangeType
 
+from fileops.core.diagnostics.places import ServerPlace, checks, places_of
 from fileops.core.diagnostics.report import Compared, Edits, compared_change, compared_text, settled, text_of, unsettled
 from fileops.languages.connection import ServerEnded
 from fileops.languages.language_server import LanguageServer
-from fileops.languages.pool import LanguageServerPool, ServerPlace, checks, places_of
+from fileops.languages.pool import LanguageServerPool
 from fileops.model.diagnostics import DiagnosticsReport, FileChange, LanguageServerSetting, Problem
 
 GIVE_UP_S = 30.0  # for the problems of one text

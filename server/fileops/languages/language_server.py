@@ -16,7 +16,8 @@ from typing import Any, cast
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from fileops.core.diagnostics.positions import Positions
+from fileops.core.diagnostics.positions import Positions, n_units
+from fileops.core.formatting import LineRange, Replacement, indentation_of
 from fileops.core.uris import path_of, uri_of
 from fileops.languages.connection import ServerConnection, ServerEnded
 from fileops.model.diagnostics import SEVERITIES, LanguageServerSetting, Problem
@@ -85,6 +86,7 @@ class LanguageServer:
         self._documents: dict[str, _Document] = {}  # by URI, the last used is the last
         self._pull: types.DiagnosticOptions | None = None
         self._encoding: PositionEncoding = "utf-16"
+        self._formats_lines = False
         self._progress: set[object] = set()  # tokens of work that is under way
         self._n_refreshes = 0
         self._longest_push_s = 0.0
@@ -117,6 +119,7 @@ class LanguageServer:
         capabilities = cast("types.InitializeResult", result).capabilities
         self._pull = cast("types.DiagnosticOptions | None", capabilities.diagnostic_provider)
         self._encoding = cast("PositionEncoding", capabilities.position_encoding)
+        self._formats_lines = capabilities.document_range_formatting_provider is True
         client = self._connection.client
         client.initialized(types.InitializedParams())
         if self.setting.settings is not None:
@@ -143,6 +146,7 @@ class LanguageServer:
             capabilities=types.ClientCapabilities(
                 text_document=types.TextDocumentClientCapabilities(
                     synchronization=types.TextDocumentSyncClientCapabilities(did_save=True),
+                    range_formatting=types.DocumentRangeFormattingClientCapabilities(),
                     publish_diagnostics=types.PublishDiagnosticsClientCapabilities(version_support=True),
                     diagnostic=types.DiagnosticClientCapabilities(
                         dynamic_registration=True, related_document_support=True
@@ -317,6 +321,70 @@ class LanguageServer:
             types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri))
         )
 
+    # --- formatting ----------------------------------------------------------------------------------------------
+
+    @property
+    def formats_lines(self) -> bool:
+        """Whether it offers to format ranges."""
+        return self._formats_lines
+
+    async def formatted(
+        self, path: str, text: str, ranges: Sequence[LineRange], timeout_s: float
+    ) -> tuple[tuple[Replacement, ...], ...]:
+        """Return what the server replaces in the text to format each of these ranges of lines.
+
+        The server sees the text for these questions only. Raises: ServerEnded, TimeoutError.
+        """
+        async with self._asking:
+            known = self._documents.get(uri_of(path))
+            was = None if known is None else (known.text, known.problems, known.has_news)
+            document = self._sent(path, text)
+            try:
+                return tuple([await self._asked_to_format(document, lines, timeout_s) for lines in ranges])
+            finally:
+                self._take_back(path, was)
+
+    def _take_back(self, path: str, was: tuple[str, tuple[Problem, ...] | None, bool] | None) -> None:
+        """Let the server forget a text that was a question only."""
+        if not self.is_alive:
+            return
+        if was is None:
+            self._close(uri_of(path))
+            return
+        text, problems, has_news = was
+        document = self._sent(path, text)
+        if self._pull is not None:
+            document.problems, document.has_news = problems, has_news
+        else:  # what it publishes of the question may still come, so nothing counts until it is quiet again
+            document.previous = problems
+
+    async def _asked_to_format(
+        self, document: _Document, lines: LineRange, timeout_s: float
+    ) -> tuple[Replacement, ...]:
+        first, last = lines
+        end = document.text.split("\n")[last - 1]
+        width, insert_spaces = indentation_of(document.text)
+        params = types.DocumentRangeFormattingParams(
+            text_document=types.TextDocumentIdentifier(document.uri),
+            range=types.Range(types.Position(first, 0), types.Position(last - 1, n_units(end, self._encoding))),
+            options=types.FormattingOptions(tab_size=width, insert_spaces=insert_spaces),
+        )
+        try:
+            answer = await self._connection.ask(types.TEXT_DOCUMENT_RANGE_FORMATTING, params, timeout_s)
+        except JsonRpcException as error:
+            raise ServerEnded(f"it answers {types.TEXT_DOCUMENT_RANGE_FORMATTING} with an error: {error}") from None
+        return tuple(
+            (*self._offsets(document, edit.range), edit.new_text)
+            for edit in cast("Sequence[types.TextEdit]", answer or ())
+        )
+
+    def _offsets(self, document: _Document, place: types.Range) -> tuple[int, int]:
+        start, end = (
+            document.positions.offset(position.line, position.character, self._encoding)
+            for position in (place.start, place.end)
+        )
+        return start, end
+
     # --- problems ------------------------------------------------------------------------------------------------
 
     async def problems(self, path: str, text: str, timeout_s: float) -> tuple[Problem, ...]:
@@ -415,10 +483,7 @@ class LanguageServer:
             if len(found) == MAX_PROBLEMS:
                 log.warning("%s: only the first %d problems of a file are compared", self.setting.name, MAX_PROBLEMS)
                 break
-            start, end = (
-                document.positions.offset(position.line, position.character, self._encoding)
-                for position in (item.range.start, item.range.end)
-            )
+            start, end = self._offsets(document, item.range)
             level = 1 if item.severity is None else int(item.severity)
             found.append(
                 Problem(

@@ -8,18 +8,18 @@ import logging
 import os
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 from lsprotocol.types import FileChangeType
 
-from fileops.core.globs import Glob
+from fileops.core.diagnostics.places import ServerPlace
 from fileops.core.roots import is_inside
 from fileops.languages.connection import ServerEnded
 from fileops.languages.language_server import LanguageServer
-from fileops.model.diagnostics import LanguageServerSetting, LanguageServerStatus, Problem
+from fileops.model.diagnostics import LanguageServerStatus, Problem
 
 log = logging.getLogger(__name__)
 
@@ -28,26 +28,6 @@ IDLE_S = 600.0
 CRASH_WINDOW_S = 600.0
 RESTARTS_AFTER_S = (0.0, 1.0, 5.0)  # after no, one and two ends within the window; no more after three
 MAX_FILES_AT_ONCE = 1_000  # changed on the disk; after more of them a server starts anew
-
-
-class ServerPlace(NamedTuple):
-    """A language server to ask: its setting, and the workspace folder that it serves."""
-
-    setting: LanguageServerSetting
-    root: str
-
-
-def places_of(path: str, folders: Iterable[str], settings: Iterable[LanguageServerSetting]) -> list[ServerPlace]:
-    """Return the language servers that check a file, in the innermost of the folders that contain it."""
-    root = max((folder for folder in folders if is_inside(folder, path)), key=len, default=None)
-    if root is None:
-        return []
-    return [ServerPlace(setting, root) for setting in settings if checks(setting, path)]
-
-
-def checks(setting: LanguageServerSetting, path: str) -> bool:
-    """Return whether a language server checks this file."""
-    return any(Glob(glob).fullmatch(path) for glob in setting.globs)
 
 
 class LanguageServerPool:
@@ -75,6 +55,11 @@ class LanguageServerPool:
             yield server
         finally:
             self._n_users[key] -= 1
+
+    def is_running(self, place: ServerPlace) -> bool:
+        """Return whether a server has started, and not ended."""
+        server = self._servers.get(_key(place))
+        return server is not None and server.is_alive and server.start_s is not None
 
     async def _started(self, key: bytes, place: ServerPlace) -> LanguageServer:
         now = time.monotonic()
@@ -159,13 +144,29 @@ def _status_of(server: LanguageServer, *, n_ends: int) -> LanguageServerStatus:
     )
 
 
-def _resident_bytes(pid: int) -> int | None:
-    """Return the memory of a process by proc(5); None where the system does not say it."""
+def _resident_bytes(leader: int) -> int | None:
+    """Return the memory of all processes of a session by proc(5), for a server may be a wrapper that starts another.
+
+    None where the system does not say it.
+    """
+    n_pages = 0
+    for entry in _numbers_in("/proc"):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stat:
+                # The name of the program, in parentheses, may contain any character.
+                _state, _parent, _group, session, *rest = stat.read().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        if int(session) == leader:
+            n_pages += int(rest[17])
+    return n_pages * os.sysconf("SC_PAGE_SIZE") or None
+
+
+def _numbers_in(folder: str) -> list[str]:
     try:
-        with open(f"/proc/{pid}/statm", encoding="ascii") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError, ValueError):
-        return None
+        return [name for name in os.listdir(folder) if name.isdecimal()]
+    except OSError:
+        return []
 
 
 def _key(place: ServerPlace) -> bytes:

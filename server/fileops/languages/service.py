@@ -16,15 +16,18 @@ from typing import Any
 from lsprotocol.types import FileChangeType
 from msgspec.structs import replace
 
+from fileops.core.diagnostics.places import ServerPlace, places_of
 from fileops.core.diagnostics.report import Edits, compared_text, settled, text_of, unsettled
+from fileops.core.formatting import LineRange
 from fileops.core.splices import compose
 from fileops.languages.comparison import GIVE_UP_S, MAX_FILE_BYTES, Comparison, compare
 from fileops.languages.connection import ServerEnded
 from fileops.languages.language_server import LanguageServer
-from fileops.languages.pool import LanguageServerPool, ServerPlace, places_of
+from fileops.languages.pool import LanguageServerPool
 from fileops.model.diagnostics import (
     ChangeKind,
     DiagnosticsReport,
+    Formatted,
     LanguageServerSetting,
     LanguageServerStatus,
     Problem,
@@ -107,6 +110,23 @@ class LanguageServers:
             return None
         return job.report
 
+    def format(
+        self, places: Sequence[ServerPlace], path: str, text: str, ranges: Sequence[LineRange], timeout_s: float
+    ) -> "Future[Formatted]":
+        """Format these lines of a text by the first of the servers that can. The future never fails."""
+        formatted: Future[Formatted] = Future()
+
+        async def answer() -> None:
+            try:
+                formatted.set_result(await self._formatted(places, path, text, ranges, timeout_s))
+            finally:
+                if not formatted.done():  # the daemon ends, or a fault, which is logged
+                    formatted.set_result(Formatted(not_formatted="the language servers have ended"))
+
+        if not self._run(answer):
+            formatted.set_result(Formatted(not_formatted="the language servers have ended"))
+        return formatted
+
     def note_changed(self, files: Sequence[tuple[str, ChangeKind]]) -> None:
         """Others have written these files."""
         if self._thread is not None:
@@ -185,6 +205,32 @@ class LanguageServers:
                 data = await asyncio.to_thread(read)
                 if data is not None and len(data) <= MAX_FILE_BYTES and not server.is_open(path):
                     await server.problems(path, text_of(data), GIVE_UP_S)
+
+    async def _formatted(
+        self, places: Sequence[ServerPlace], path: str, text: str, ranges: Sequence[LineRange], timeout_s: float
+    ) -> Formatted:
+        if len(text) > MAX_FILE_BYTES:
+            return Formatted(not_formatted="the file has more than 1 MB")
+        for place in places:
+            name = place.setting.name
+            if not self._pool.is_running(place):  # it might be able to
+                self._begin(asyncio.get_running_loop(), partial(self._start, place))
+                return Formatted(not_formatted=f"{name} was not running. It is being started")
+            try:
+                async with asyncio.timeout(timeout_s), self._pool.server(place) as server:
+                    if not server.formats_lines:
+                        continue
+                    return Formatted(made=await server.formatted(path, text, ranges, timeout_s), server=name)
+            except ServerEnded as fault:
+                return Formatted(not_formatted=f"{name}: {fault}")
+            except TimeoutError:
+                return Formatted(not_formatted=f"{name} did not answer within {timeout_s:g} s")
+        return Formatted(not_formatted=f"{', '.join(place.setting.name for place in places)} cannot format lines")
+
+    async def _start(self, place: ServerPlace) -> None:
+        with suppress(ServerEnded):  # the next comparison says so
+            async with self._pool.server(place):
+                pass
 
     async def _enqueue(self, job: _ServerJob) -> None:
         """Run one comparison at a time in each folder: what it does to other files is then its own doing."""

@@ -38,6 +38,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
     diagnostics_wait_s: float = 2.0
     diagnostics_severity: Severity = "warning"
     language_servers: Sequence[LanguageServerSetting] = ()
+    format: Literal["off", "changed"] = "off"
 
     @property
     def settings(self) -> Settings:
@@ -54,6 +55,7 @@ class McpOptions(Struct, frozen=True, kw_only=True):
             diagnostics_wait_s=self.diagnostics_wait_s,
             diagnostics_severity=self.diagnostics_severity,
             language_servers=self.language_servers,
+            format=self.format,
         )
 
     @property

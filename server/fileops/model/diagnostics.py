@@ -110,6 +110,17 @@ class FileChange(Struct, frozen=True, kw_only=True):
         return self.new_path or self.path
 
 
+class Formatted(Struct, frozen=True, kw_only=True):
+    """What a language server replaces in a text to format some ranges of lines.
+
+    made: for each range, in order; see core/formatting.py. None if not_formatted, a clause, says why.
+    """
+
+    made: tuple[tuple[tuple[int, int, str], ...], ...] | None = None
+    server: str = ""
+    not_formatted: str | None = None
+
+
 class LanguageServerStatus(Struct, frozen=True, kw_only=True):
     """A language server that a daemon started."""
 

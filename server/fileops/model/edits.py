@@ -192,6 +192,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     matches: how each edit's text was found ("exact", "newline" or a strategy's name). creates: no file exists yet.
     match_lines: per edit, the 1-based line of each replaced place in the text to which that edit applies. rebased: if
     the snapshot is not what the session had read. processed_by: the processors that changed the text, in order.
+    not_formatted: why a language server did not format the changed lines, a clause.
     """
 
     snapshot: Snapshot
@@ -205,3 +206,4 @@ class Plan(Struct, frozen=True, kw_only=True):
     change: Change
     rebased: Rebased | None = None
     processed_by: tuple[str, ...] = ()
+    not_formatted: str | None = None

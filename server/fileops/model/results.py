@@ -214,6 +214,7 @@ class EditResult(Struct, frozen=True, kw_only=True):
     texts: EditTexts | None = None
     needs_approval: bool | None = None
     processed_by: tuple[str, ...] = ()
+    not_formatted: str | None = None
     shown_path: str | None = None
     advice: Advice | None = None
     read_proof: ReadProof | None = None

@@ -69,5 +69,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     diagnostics_wait_s: float = 2.0
     diagnostics_severity: Severity = "warning"
     language_servers: Sequence[LanguageServerSetting] = ()
+    format: Literal["off", "changed"] = "off"
     limits: Limits = Limits()
     texts: Texts = Texts()

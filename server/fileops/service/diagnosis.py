@@ -17,13 +17,16 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from fileops.concurrency.delivery import when_delivered
+from fileops.core.diagnostics.places import ServerPlace
 from fileops.core.diagnostics.positions import Positions
 from fileops.core.diagnostics.report import Edits, combined, compared_change, settled, text_of, unsettled
+from fileops.core.formatting import LineRange
 from fileops.model.commits import Commit
 from fileops.model.diagnostics import (
     ChangeKind,
     DiagnosticsReport,
     FileChange,
+    Formatted,
     LanguageServerSetting,
     LanguageServerStatus,
     Problem,
@@ -59,6 +62,10 @@ class Servers(Protocol):
         settings: Sequence[LanguageServerSetting],
         may_know: Callable[[str], bool],
     ) -> "Future[DiagnosticsReport] | None": ...
+
+    def format(
+        self, places: Sequence[ServerPlace], path: str, text: str, ranges: Sequence[LineRange], timeout_s: float
+    ) -> "Future[Formatted]": ...
 
     def note_changed(self, files: Sequence[tuple[str, ChangeKind]]) -> None: ...
 
@@ -186,6 +193,12 @@ class Diagnosis:
             servers = self._servers
         if servers is not None:
             servers.note_changed([(path, kind)])
+
+    def format(
+        self, places: Sequence[ServerPlace], path: str, text: str, ranges: Sequence[LineRange], timeout_s: float
+    ) -> "Future[Formatted]":
+        """Have these lines of a text formatted. Called in any thread."""
+        return self._present_servers().format(places, path, text, ranges, timeout_s)
 
     async def describe(self) -> Sequence[LanguageServerStatus]:
         """Return the language servers that were started."""

@@ -54,6 +54,7 @@ from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.commit import Committer, PlannedCommit, did_edit
 from fileops.service.correction import NeedsCorrection, original_error, unmatched
 from fileops.service.edit_history import EditHistory
+from fileops.service.formatting import Formatter
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about, texts_of
 from fileops.tracking.content_cache import diff_between
@@ -88,7 +89,10 @@ EditStep = EditResult | Proposal | NeedsCorrection
 
 
 class EditOperation(Struct, frozen=True, kw_only=True):
-    """See the module. read_resolved: reads the file at a path that `fs.resolve` has just returned to the request."""
+    """See the module. read_resolved: reads the file at a path that `fs.resolve` has just returned to the request.
+
+    formatter: None if the client does not want changed lines to be formatted.
+    """
 
     fs: FileSystem
     read_resolved: Callable[[str], Snapshot]
@@ -97,6 +101,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     settings: Settings
     history: EditHistory
     syntax: SyntaxChecker
+    formatter: Formatter | None = None
 
     def start(self, request: EditRequest, policy: Policy, token: CancelToken) -> EditStep:
         """Raises: Cancelled."""
@@ -225,14 +230,18 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             BinaryFile, NotebookFile, and what `core.plan.plan` raises.
         """
         plan = self._plan_on(request, snapshot, token) if base is None else self._replan(request, snapshot, base, token)
+        formatting = None if self.formatter is None else self.formatter.of(snapshot.path)
+        steps: list[processing.TextStep] = [processing.PROCESSORS[name] for name in self.settings.processors]
         plan = processing.process(
-            self.settings.processors,
+            steps if formatting is None else [*steps, formatting],
             plan,
             file_path=request.file_path,
             limits=self.settings.limits,
             is_multi=request.tool != "edit",
             check=token.check,
         )
+        if formatting is not None and formatting.not_formatted is not None:
+            plan = replace(plan, not_formatted=formatting.not_formatted)
         validation.require_valid(self.settings.validators, plan)
         return plan
 
@@ -524,6 +533,7 @@ def _result_of(
         texts=texts,
         needs_approval=needs_approval,
         processed_by=plan.processed_by,
+        not_formatted=plan.not_formatted,
         shown_path=commit.after.path if commit else None,
     )
 

@@ -44,6 +44,7 @@ from fileops.service.commands import CommandRunner
 from fileops.service.correction import NeedsCorrection, with_proposal
 from fileops.service.diagnosis import ClientDiagnosis
 from fileops.service.edit import EditOperation, Proposal
+from fileops.service.formatting import Formatter
 from fileops.service.notices import NoticeBoard
 from fileops.service.reading.read import ReadOperation
 from fileops.service.session_files import SessionFiles, read_unshown
@@ -104,6 +105,11 @@ class FileOps:
             settings=settings,
             history=workspace.edit_history,
             syntax=workspace.syntax,
+            formatter=(
+                None
+                if settings.format == "off" or workspace.diagnosis is None
+                else Formatter(workspace.diagnosis, lambda: self.folders, settings.language_servers)
+            ),
         )
         self._stats = Statistics(workspace.clock.time_ns()) if client.is_agent else workspace.stats
         self.calls = Calls(dict.fromkeys((self._stats, workspace.stats, *client.sinks)))

@@ -203,6 +203,8 @@ def _edit_details(outcome: EditResult) -> "EditDetails":
         details["commit"] = _commit(outcome.commit)
     if outcome.processed_by:
         details["processed_by"] = list(outcome.processed_by)
+    if outcome.not_formatted is not None:
+        details["not_formatted"] = outcome.not_formatted
     if outcome.needs_approval is not None:
         details["needs_approval"] = outcome.needs_approval
     if outcome.rebased is not None:

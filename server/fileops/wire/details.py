@@ -284,6 +284,8 @@ class EditDetails(FailureDetails, Diagnosing, total=False):
     """Of a dry run: whether a user would be asked."""
     processed_by: list[str]
     """The processors that changed the text."""
+    not_formatted: str
+    """With `format`: why no language server formatted the changed lines, a clause."""
     edits: list[StepDetails]
     """Of a multi-edit: the outcome of each step."""
     corrected: list[CorrectedStep]

@@ -260,6 +260,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The mildest problems that are reported."""
     language_servers: list[LanguageServerSetting] | None = None
     """Language servers that the daemon may start, 8 at most."""
+    format: Literal["off", "changed"] | None = None
+    """Whether a language server formats the lines that an edit changes."""
     limits: LimitOptions | None = None
     """Limits of reads."""
     texts: TextOptions | None = None

@@ -970,6 +970,8 @@ export interface EditDetails {
   nearest?: Nearest | null;
   /** Of a dry run: whether a user would be asked. */
   needs_approval?: boolean;
+  /** With `format`: why no language server formatted the changed lines, a clause. */
+  not_formatted?: string;
   /** With the option `notices`. */
   notices?: Notice[];
   /** With `include_texts`. Null over 1 MB. */
@@ -1356,6 +1358,8 @@ export interface InitializationOptions {
   diagnostics_severity?: ('error' | 'hint' | 'information' | 'warning') | null;
   /** Language servers that the daemon may start, 8 at most. */
   language_servers?: LanguageServerSetting[] | null;
+  /** Whether a language server formats the lines that an edit changes. */
+  format?: ('changed' | 'off') | null;
   /** Limits of reads. */
   limits?: LimitOptions | null;
   /** Texts of outputs. */

@@ -34,9 +34,9 @@ class Positions:
         start, end = self._starts[line], self._ends[line]
         if self._is_ascii or encoding == "utf-32":
             return min(start + max(character, 0), end)
-        at, n_units = start, 0
-        while at < end and n_units < character:
-            n_units += _n_units(self._text[at], encoding)
+        at, n_passed = start, 0
+        while at < end and n_passed < character:
+            n_passed += _n_units(self._text[at], encoding)
             at += 1
         return at
 
@@ -52,3 +52,8 @@ def _n_units(char: str, encoding: PositionEncoding) -> int:
     if encoding == "utf-16":
         return 1 if ord(char) < 0x10000 else 2
     return len(char.encode("utf-8", "surrogatepass"))
+
+
+def n_units(text: str, encoding: PositionEncoding) -> int:
+    """Return how long a text is in units of the encoding."""
+    return len(text) if encoding == "utf-32" else sum(_n_units(char, encoding) for char in text)

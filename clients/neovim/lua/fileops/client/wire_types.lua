@@ -415,6 +415,7 @@
 ---@field modified_by_user? boolean Whether the user changed the proposal.
 ---@field nearest? fileops.wire.Nearest Where the text was most likely meant. Null if nothing is similar.
 ---@field needs_approval? boolean Of a dry run: whether a user would be asked.
+---@field not_formatted? string With `format`: why no language server formatted the changed lines, a clause.
 ---@field notices? fileops.wire.Notice[] With the option `notices`.
 ---@field original_text? string With `include_texts`. Null over 1 MB.
 ---@field patch_line? integer 1-based, of the patch: where it, or the hunk that failed, has its fault.
@@ -599,6 +600,7 @@
 ---@field diagnostics_wait_s? number Seconds that the answer to an edit waits for its problems.
 ---@field diagnostics_severity? 'error'|'hint'|'information'|'warning' The mildest problems that are reported.
 ---@field language_servers? fileops.wire.LanguageServerSetting[] Language servers that the daemon may start, 8 at most.
+---@field format? 'changed'|'off' Whether a language server formats the lines that an edit changes.
 ---@field limits? fileops.wire.LimitOptions Limits of reads.
 ---@field texts? fileops.wire.TextOptions Texts of outputs.
 ---@field approval_fallback? 'message'|'none' How a client is asked that does not handle `fileops/confirmEdit`.

@@ -1,0 +1,79 @@
+"""Formatting of changed lines by the language servers that the user named, as a step of an edit's plan."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+from fileops.concurrency import shares
+from fileops.core.diagnostics.places import places_of
+from fileops.core.formatting import LineRange, changed_lines, formatted
+from fileops.model.diagnostics import Formatted, LanguageServerSetting
+from fileops.model.errors import ProcessingFailed
+from fileops.service.diagnosis import Diagnosis
+
+WAIT_S = 1.0
+MAX_RANGES = 50  # of lines in one edit; each is a question
+
+
+class Formatter:
+    """Of one client. folders: of its workspace, now."""
+
+    def __init__(
+        self,
+        diagnosis: Diagnosis,
+        folders: Callable[[], Sequence[str]],
+        settings: Sequence[LanguageServerSetting],
+    ) -> None:
+        self._diagnosis = diagnosis
+        self._folders = folders
+        self._settings = settings
+
+    def of(self, path: str) -> "Formatting | None":
+        """Return the step for one plan of this file; None if no language server is named for it."""
+        places = places_of(path, self._folders(), self._settings)
+        if not places:
+            return None
+        return Formatting(lambda text, ranges: self._diagnosis.format(places, path, text, ranges, WAIT_S))
+
+
+class Formatting:
+    """A step of one plan, see core/processing.py. It never fails the edit: what cannot be formatted stays."""
+
+    def __init__(self, ask: Callable[[str, Sequence[LineRange]], "Future[Formatted]"]) -> None:
+        self._ask = ask
+        self._server = ""
+        self.not_formatted: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The language server's, as a processor."""
+        return f"{self._server} format"
+
+    def processed(self, _file_path: str, before: str | None, after: str) -> str:
+        """Return the text with its changed lines formatted."""
+        ranges = changed_lines(before, after)
+        if not ranges:
+            return after
+        if "\r" in after:  # LSP counts it as a line end
+            self.not_formatted = "a line has a carriage return in it"
+            return after
+        if len(ranges) > MAX_RANGES:
+            self.not_formatted = f"more than {MAX_RANGES} places are changed"
+            return after
+        try:
+            shares.require(shares.PLUGIN, _too_many)
+        except ProcessingFailed as failure:
+            self.not_formatted = failure.reason
+            return after
+        answer = self._ask(after, ranges).result()
+        self._server, self.not_formatted = answer.server, answer.not_formatted
+        if answer.made is None:
+            return after
+        try:
+            return formatted(after, ranges, answer.made)
+        except ValueError:
+            self.not_formatted = f"{answer.server} sent edits that overlap"
+            return after
+
+
+def _too_many() -> ProcessingFailed:
+    return ProcessingFailed(processor="format", reason="too many edits wait for plugins and formatters already")
