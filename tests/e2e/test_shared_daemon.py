@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,6 +127,56 @@ def test_changes_that_are_recorded_are_forwarded_to_the_language_servers(here: P
         wait_until(lambda: told()["b.txt"][-1] == 3)  # deleted
         assert f'textDocument/didClose {{"textDocument": {{"uri": "{file.as_uri()}"}}}}' in log.read_text()
         agent.shut_down()
+
+
+def test_checkout_by_a_person_is_no_problem_of_the_agents_next_edit(here: Place, tmp_path: Path) -> None:
+    """R-DIAG-13, with basedpyright, which knows the files on the disk as it is told of them."""
+    root = tmp_path.resolve() / "project"
+    library, user = root / "library.py", root / "user.py"
+    root.mkdir()
+    library.write_text("def size() -> int:\n    return 1\n")
+    user.write_text("import library\n\nx: int = library.size()\ny = 1\n")
+
+    def git(*arguments: str) -> None:
+        command = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.org", *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
+    git("init", "-b", "main")
+    git("add", ".")
+    git("commit", "-m", "size without an argument")
+    git("checkout", "-b", "other")
+    library.write_text("def size(unit: str) -> int:\n    return len(unit)\n")
+    git("commit", "-a", "-m", "size with an argument")
+    git("checkout", "main")
+    program = str(Path(sys.executable).parent / "basedpyright-langserver")
+    named = {"name": "basedpyright", "command": [program, "--stdio"], "globs": ["*.py"]}
+    options = {
+        "diagnostics": "details",
+        "diagnostics_wait_s": 30,
+        "diagnostics_severity": "error",
+        "language_servers": [named],
+    }
+    with attached(here, "attach", "--role", "editor") as person, attached(here, "attach") as agent:
+        person.initialize(rootUri=root.as_uri())
+        agent.initialize(rootUri=root.as_uri(), initializationOptions=options)
+        agent.read(user)
+        wait_until(lambda: [each["state"] for each in agent.result("fileops/recordStatus", {})["folders"]] == ["on"])
+
+        def report_of(old: str, new: str) -> dict[str, Any]:
+            edit = agent.result("fileops/edit", {"file_path": str(user), "old_string": old, "new_string": new})
+            return edit["details"]["diagnostics"]
+
+        wait_until(
+            lambda: report_of("y = ", "y =  ")["state"] == "settled"
+        )  # its start may take more than one report waits
+        git("checkout", "other")
+        wait_until(lambda: any(entry["path"] == str(library) for entry in person.result("fileops/log", {})["entries"]))
+        report = report_of("y = ", "y =  ")
+        assert (report["state"], report["introduced"], report["resolved"]) == ("settled", [], [])
+        report = report_of("library.size()", 'library.size("m")')
+        assert (report["state"], report["n_introduced"], report["n_resolved"]) == ("settled", 0, 1), report
+        agent.shut_down()
+        person.shut_down()
 
 
 def test_fifty_starters_at_once_make_one_daemon(here: Place) -> None:

@@ -5,7 +5,7 @@ what the session had read, does not matter. Belongs to the event loop of `langua
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from lsprotocol.types import FileChangeType
@@ -93,7 +93,8 @@ async def _found(server: LanguageServer, comparison: Comparison) -> Compared:
     for change in changes:
         if change.before is not None:
             before[change.path] = await server.problems(change.path, text_of(change.before), GIVE_UP_S)
-    others = {path: server.known_problems(path) for path in server.open_paths() if path not in edited}
+    others = [path for path in server.open_paths() if path not in edited and comparison.may_know(path)]
+    known = await _problems_of_others(server, others)
     await _send_after(server, changes)
     found = Compared()
     for change in changes:
@@ -101,12 +102,19 @@ async def _found(server: LanguageServer, comparison: Comparison) -> Compared:
             after = await server.problems(change.path_after, text_of(change.after), GIVE_UP_S)
             server.note_saved(change.path_after)
             found += compared_change(change, before.get(change.path, ()), after)
-    with suppress(TimeoutError):  # what they say later is not promised
+    for path, now in (await _problems_of_others(server, known)).items():
+        found += compared_text(path, server.text_of(path) or "", known[path], now)
+    return found
+
+
+async def _problems_of_others(server: LanguageServer, paths: Iterable[str]) -> dict[str, tuple[Problem, ...]]:
+    """Return the present problems of files that are not edited, as far as the server says them in time."""
+    found: dict[str, tuple[Problem, ...]] = {}
+    with suppress(TimeoutError):  # what it says later is not promised
         async with asyncio.timeout(OTHER_FILES_S):
-            for path, known in others.items():
-                if known is not None and comparison.may_know(path):
-                    now = await server.refreshed_problems(path, OTHER_FILES_S)
-                    found += compared_text(path, server.text_of(path) or "", known, known if now is None else now)
+            for path in paths:
+                if (problems := await server.refreshed_problems(path, OTHER_FILES_S)) is not None:
+                    found[path] = problems
     return found
 
 

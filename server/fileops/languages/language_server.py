@@ -58,7 +58,7 @@ class _Document:
         self.published: tuple[Problem, ...] | None = None  # for this version, or after it was sent if none is named
         self.problems: tuple[Problem, ...] | None = None  # settled, of this text
         self.previous: tuple[Problem, ...] | None = None  # settled, of the text before
-        self.has_news = False  # the server said something since `problems` was settled
+        self.has_news = False  # `problems` may be others by now: the server said so, or another file has changed
         self.is_asked_about = False
         self.set_text(text)
 
@@ -255,11 +255,6 @@ class LanguageServer:
         document = self._documents.get(uri_of(path))
         return None if document is None else document.text
 
-    def known_problems(self, path: str) -> tuple[Problem, ...] | None:
-        """Return the settled problems of an open file, without asking."""
-        document = self._documents.get(uri_of(path))
-        return None if document is None else document.problems
-
     def is_overwritten(self, path: str) -> bool:
         """Return whether another program has written an open file since it was opened or saved here."""
         document = self._documents.get(uri_of(path))
@@ -282,6 +277,7 @@ class LanguageServer:
             language = self.setting.language_id or language_of(path)
             item = types.TextDocumentItem(uri=uri, language_id=language, version=1, text=text)
             client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+            self._unsettle()
         elif document.text != text:
             document.version += 1
             document.set_text(text)
@@ -291,8 +287,15 @@ class LanguageServer:
                     content_changes=[types.TextDocumentContentChangeWholeDocument(text=text)],
                 )
             )
+            self._unsettle()
         self._documents[uri] = document
         return document
+
+    def _unsettle(self) -> None:
+        """A file has changed: problems in others may depend on it. A server that publishes says so by itself."""
+        if self._pull is not None and self._pull.inter_file_dependencies:
+            for document in self._documents.values():
+                document.has_news = True
 
     def note_saved(self, path: str) -> None:
         """The text that was sent last is now in the file."""
@@ -314,6 +317,7 @@ class LanguageServer:
                     self._close(uri_of(path))
             events = [types.FileEvent(uri=uri_of(path), type=kind) for path, kind in changes]
             self._connection.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(events))
+            self._unsettle()
 
     def _close(self, uri: str) -> None:
         del self._documents[uri]
@@ -337,24 +341,28 @@ class LanguageServer:
         """
         async with self._asking:
             known = self._documents.get(uri_of(path))
-            was = None if known is None else (known.text, known.problems, known.has_news)
+            was = None if known is None else (known.text, known.problems)
+            news = {uri: document.has_news for uri, document in self._documents.items()}
             document = self._sent(path, text)
             try:
                 return tuple([await self._asked_to_format(document, lines, timeout_s) for lines in ranges])
             finally:
                 self._take_back(path, was)
+                for uri, had_news in news.items():
+                    if uri in self._documents:
+                        self._documents[uri].has_news = had_news
 
-    def _take_back(self, path: str, was: tuple[str, tuple[Problem, ...] | None, bool] | None) -> None:
+    def _take_back(self, path: str, was: tuple[str, tuple[Problem, ...] | None] | None) -> None:
         """Let the server forget a text that was a question only."""
         if not self.is_alive:
             return
         if was is None:
             self._close(uri_of(path))
             return
-        text, problems, has_news = was
+        text, problems = was
         document = self._sent(path, text)
         if self._pull is not None:
-            document.problems, document.has_news = problems, has_news
+            document.problems = problems
         else:  # what it publishes of the question may still come, so nothing counts until it is quiet again
             document.previous = problems
 
@@ -396,14 +404,16 @@ class LanguageServer:
             return await self._settled(document, time.monotonic() + timeout_s)
 
     async def refreshed_problems(self, path: str, timeout_s: float) -> tuple[Problem, ...] | None:
-        """Return the present problems of a file that may depend on one that was changed; None if it is not open.
+        """Return the present problems of a file that may depend on one that was changed.
+
+        None if the file is not open, or its problems were never asked for.
 
         Raises: TimeoutError, ServerEnded.
         """
         async with self._asking:
             document = self._documents.get(uri_of(path))
-            if document is None:
-                return None
+            if document is None or not document.has_news:
+                return None if document is None else document.problems
             if self._pull is None:  # it publishes them unasked; nothing says when it is done
                 return document.problems if document.published is None else document.published
             if not self._pull.inter_file_dependencies:
