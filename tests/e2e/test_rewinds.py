@@ -81,6 +81,23 @@ async def logged(editor: LspClient, file: Path, condition: Callable[[list[Any]],
             await asyncio.sleep(0.01)
 
 
+async def test_blame_knows_the_authors_of_a_file_under_its_names_before(editor: LspClient, file: Path) -> None:
+    """A rename writes no line, and what is changed with it is a change of the text under the name before."""
+    await edited(editor, file, "two", "2")
+    second, third = file.with_name("b.txt"), file.with_name("c.txt")
+    file.rename(second)
+    await logged(editor, second, lambda entries: [entry["kind"] for entry in entries] == ["create"])
+    await edited(editor, second, "three", "3")
+    assert await by_line(editor, second) == {2: "session", 3: "session"}
+    second.rename(third)
+    await logged(editor, third, lambda entries: [entry["kind"] for entry in entries] == ["create"])
+    third.write_text(third.read_text().replace("four", "4"))
+    async with asyncio.timeout(PATIENCE_S):
+        while 4 not in await by_line(editor, third):  # until it is recorded, as one change with the rename
+            await asyncio.sleep(0.01)
+    assert await by_line(editor, third) == {2: "session", 3: "session", 4: "outside"}
+
+
 @pytest.mark.parametrize("target", ["session_id", "turn_id", "since_turn"])
 async def test_rewind_leaves_what_the_agent_undid_itself(editor: LspClient, file: Path, target: str) -> None:
     edit_id = await edited(editor, file, "two", "2")

@@ -7,11 +7,12 @@ from fileops.core.merge.authorship import OwnedLines, owners_of_lines
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.errors import BinaryFile, FileMissing, TooLarge
 from fileops.model.internal_errors import PathMoved
-from fileops.model.record import Entry, LogQuery
-from fileops.model.rewind import BlamedLines
+from fileops.model.record import Entry
+from fileops.model.rewind import BlamedLines, FileStep
 from fileops.ports import FileSystem
 from fileops.record.store import RecordStore
 from fileops.service.rewind.files import StoredContents, steps_of
+from fileops.service.rewind.lineage import Lineages, follows_all
 
 
 def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLines]:
@@ -27,11 +28,20 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLine
         raise BinaryFile
     if len(snapshot.data) > MAX_COMPARED_BYTES:
         raise TooLarge(size_bytes=len(snapshot.data), max_kb=MAX_COMPARED_BYTES >> 10)
-    entries, _ = store.entries(LogQuery(path=path), is_file=True)
-    entries.reverse()
+    lineages = Lineages(store, follows_all)
+    entries = lineages.of(path, has_arrivals=True)
     known = {entry.entry_id: entry for entry in entries}
-    owned = owners_of_lines(steps_of(entries), snapshot.data, StoredContents(store), _undone_of(entries))
+    steps = [_after_rename(step, known[step.step_id], lineages) for step in steps_of(entries)]
+    steps = [step for step in steps if step.before != step.after]  # but for renames alone
+    owned = owners_of_lines(steps, snapshot.data, StoredContents(store), _undone_of(entries))
     return [_blamed(lines, known) for lines in owned]
+
+
+def _after_rename(step: FileStep, entry: Entry, lineages: Lineages) -> FileStep:
+    """Return the second half of a rename as the change that it makes of the file under its name before."""
+    departure = lineages.departure_of(entry) if entry.kind == "create" and entry.moved_from is not None else None
+    before = None if departure is None else departure.before
+    return step if before is None else FileStep(step.step_id, before.digest, step.after)
 
 
 def _undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:

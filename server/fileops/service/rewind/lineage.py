@@ -37,9 +37,15 @@ class Lineages:
             created = entries[moved]
             found = entries[moved if has_arrivals else moved + 1 :] + found
             path, entries = created.path, self.entries_at(created.moved_from or "")
-            left = _last(entries, lambda entry, to=path: entry.kind == "delete" and entry.moved_to == to)
-            entries = entries[: left or 0]
+            departure = self.departure_of(created)
+            entries = [] if departure is None else entries[: entries.index(departure)]
         return entries + found
+
+    def departure_of(self, created: Entry) -> Entry | None:
+        """The first half of a rename, by its second half; None if the record does not have it."""
+        entries = self.entries_at(created.moved_from or "")
+        left = _last(entries, lambda entry: entry.kind == "delete" and entry.moved_to == created.path)
+        return None if left is None else entries[left]
 
     def present_path(self, entry: Entry) -> str:
         """Where the file of an entry is now."""
