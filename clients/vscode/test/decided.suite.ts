@@ -17,7 +17,8 @@ export function decidedSuite(): void {
     async function fourChanges(path: string) {
       const session = await agent(path);
       const step = (n: number) => ({ old_string: `line ${n}\n`, new_string: `agent ${n}\n` });
-      const done = session.multiEdit({ file_path: path, edits: [step(2), step(10), step(18), step(26)] });
+      // Its own token: else a slow edit shows a toast, whose "Cancel" these tests might press.
+      const done = session.multiEdit({ file_path: path, edits: [step(2), step(10), step(18), step(26)], workDoneToken: 'tests' });
       const review = await shown();
       assert.equal(review.question.changes.length, 4);
       return { done, review };

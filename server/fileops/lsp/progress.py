@@ -79,6 +79,7 @@ class _Report:
         self._task = task
         self._is_own = is_own
         self._has_begun = False
+        self._was_asking = False
         self._creating: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
         self._unsent = ""  # while the client lags
@@ -121,7 +122,9 @@ class _Report:
     def _due(self) -> None:
         if not self._is_own:
             self._begin()
-        elif self._client.is_asking(self._task):
+        elif (is_asking := self._client.is_asking(self._task)) or self._was_asking:
+            # The work after a question has to take a moment of its own: it may end in the next question.
+            self._was_asking = is_asking
             self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
         else:
             self._creating = asyncio.get_running_loop().create_task(self._create())

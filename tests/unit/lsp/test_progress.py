@@ -10,6 +10,7 @@ from fileops.lsp.client import Client, ClientRefused
 from fileops.lsp.converter import to_json
 from fileops.lsp.progress import ProgressTokens
 from support.patience import PATIENCE_S
+from support.virtual_time import VirtualTimeLoop
 
 SHORT_S = 0.01
 CREATE = "window/workDoneProgress/create"
@@ -110,6 +111,27 @@ async def test_progress_is_suspended_during_an_approval():
         assert client.asked == []
         client.end_asking()
         assert (await next_of(client))[1] == "begin"
+
+
+def test_a_moment_between_two_questions_shows_no_progress():
+    async def ask_again_and_again() -> None:
+        client = FakeClient(shows_progress=True)
+        task = asyncio.current_task()
+        assert task is not None
+        with ProgressTokens(client).reporting(None, "fileops/edit"):
+            for _ in range(3):
+                client.begin_asking(task)
+                await asyncio.sleep(2.5 * SHORT_S)
+                client.end_asking()
+                await asyncio.sleep(0.6 * SHORT_S)  # with one look at the most
+            client.begin_asking(task)
+            await asyncio.sleep(2 * SHORT_S)
+            assert client.asked == []
+            client.end_asking()
+            assert (await next_of(client))[1] == "begin"
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(ask_again_and_again())
 
 
 async def test_reports_to_a_lagging_client_are_merged(monkeypatch: pytest.MonkeyPatch):
