@@ -285,7 +285,7 @@ export class DiffPanes implements vscode.Disposable {
    * passesFocus: the pane had the keyboard, and the editor that is in front then gets it; else nothing would have it.
    */
   async close(pane: Pane, passesFocus = false): Promise<string> {
-    if (this.#document(pane)) await this.caughtUp();
+    await this.caughtUp(); // else a tab that has just been opened is not known here yet, and would stay
     for (let isClosed = false; !isClosed || this.#document(pane)?.isDirty;) {
       const document = this.#document(pane);
       if (document?.isDirty) await document.save(); // else closing would ask
