@@ -116,11 +116,15 @@ ABOUT_UNDO = """\
 What would be done is shown first, and asked about. Text that others have changed since is left alone and listed. An
 undo is recorded too, and can be undone by its own id. Status 3: done, but something was left."""
 
+ABOUT_REDO = """\
+What would be done is shown first, and asked about. What was written since stays, as with an undo. A redo can be undone
+by its own id."""
+
 ABOUT_CHANGES = """\
 What waits is not written yet: accept or reject it. What is not kept is in the files: keep or undo it."""
 
 ABOUT_KEEP = """\
-Changes by agents count as new until a person keeps them. Keeping them changes no file."""
+Changes by agents count as new until a person keeps them. Keeping them changes no file, and can be taken back."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -313,8 +317,11 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     diff.add_argument("path", metavar="PATH", nargs="?", help="only this file or folder")
     diff.add_argument("--session", "--agent", metavar="NAME", help="only changes by this agent's session")
     diff.add_argument("--since", metavar="TIME", help=f"only later ones: {TIMES}")
-    undo = add("undo", "undo one change, command or turn, and keep what others wrote", ABOUT_UNDO)
-    undo.add_argument("id", metavar="ID", help="as `log` prints it; of a rewind: redo it")
+    undo = add("undo", "undo one change, command or turn, or all, and keep what others wrote", ABOUT_UNDO)
+    undo.add_argument("id", metavar="ID", nargs="?", help="as `log` prints it")
+    undo.add_argument("--all", action="store_true", help="all that agents changed here and you have not kept")
+    redo = add("redo", "take an undo back", ABOUT_REDO)
+    redo.add_argument("id", metavar="ID", nargs="?", help="as `undo` and `log` print it (default: your last undo here)")
     rewind = add("rewind", "undo what an agent did, and keep what others wrote", ABOUT_UNDO)
     rewind.add_argument("id", nargs="?", help=argparse.SUPPRESS)  # it is refused with a sentence that says how
     target = rewind.add_mutually_exclusive_group()
@@ -339,17 +346,20 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     rewind.add_argument("--plan", metavar="ID", help="only if it does what the preview with this plan showed")
     for command in (undo, rewind):
         command.add_argument("--reason", metavar="TEXT", help="why, in one line, for the agent whose changes they are")
+    for command in (undo, redo, rewind):
         command.add_argument("--dry-run", action="store_true", help="only show what would be done")
         command.add_argument("--yes", action="store_true", help="do not ask; needed without a terminal")
     blame = add("blame", "show who wrote each line of a file", ABOUT_IDS)
     blame.add_argument("path", metavar="FILE")
     changes = add("changes", "list what waits for you, and what agents changed and you have not kept", ABOUT_CHANGES)
     changes.add_argument("path", metavar="PATH", nargs="?", help="only in this file or folder")
-    keep = add("keep", "accept changes of agents, so that they do not count as new any more", ABOUT_KEEP)
+    keep = add("keep", "keep changes of agents, so that they do not count as new any more", ABOUT_KEEP)
     keep.add_argument("path", metavar="PATH", nargs="?", help="those in this file or folder")
     keep.add_argument("--turn", metavar="ID", help="those of this turn")
     keep.add_argument("--session", "--agent", metavar="NAME", help="those of this agent's session")
-    keep.add_argument("--all", action="store_true", help="all there are")
+    keep.add_argument("--all", action="store_true", help="all there are here; they are shown first, and asked about")
+    keep.add_argument("--yes", action="store_true", help="with --all: do not ask")
+    keep.add_argument("--undo", metavar="ID", help="take a keep back, by the id that it printed")
 
 
 def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:

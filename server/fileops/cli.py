@@ -77,7 +77,7 @@ def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None
             from fileops.terminal import command as review_command
 
             return lambda: review_command.main(options)
-        case "log" | "show" | "diff" | "undo" | "rewind" | "blame" | "keep" | "changes":
+        case "log" | "show" | "diff" | "undo" | "redo" | "rewind" | "blame" | "keep" | "changes":
             from fileops.terminal import record
 
             return lambda: record.main(options)

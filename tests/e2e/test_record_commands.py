@@ -160,6 +160,29 @@ async def test_undo_of_a_rewind_is_a_redo(shared: Place, folder: Path) -> None:
     assert (shown["rewind"]["rewind_id"], len(shown["entries"])) == (rewind["rewind_id"], 2)
 
 
+async def test_all_that_is_not_kept_is_undone_and_redone(shared: Place, folder: Path) -> None:
+    """R-UI-1: `redo` without an id is that of the last undo here, and of none that was redone."""
+    await edited(folder)
+    texts = {name: (folder / name).read_text() for name in ("a.txt", "new.txt")}
+    await run(shared, folder, "keep", "new.txt")
+    assert (await run(shared, folder, "redo", "--yes")).stderr.endswith(
+        b"you have undone nothing here, or it was redone.\n"
+    )
+    assert (await run(shared, folder, "undo", "--yes")).returncode == 2
+    for _ in range(2):
+        *_, how = lines_of(await run(shared, folder, "undo", "--all", "--yes"))
+        assert how.startswith("To redo it: fileops-server redo ")
+        assert (folder / "a.txt").read_text() == OLD
+        assert (folder / "new.txt").read_text() == "made\n"
+        assert (await run(shared, folder, "undo", "--all", "--yes")).returncode == 1
+        *_, how = lines_of(await run(shared, folder, "redo", "--yes"))
+        assert how.startswith("To undo it: fileops-server undo ")
+        assert {name: (folder / name).read_text() for name in texts} == texts
+        assert (await run(shared, folder, "redo", "--yes")).returncode == 1
+    entry = (await answer(shared, folder, "log", "--by", "session"))["entries"][0]
+    assert b"is no undo" in (await run(shared, folder, "redo", entry["entry_id"], "--yes")).stderr
+
+
 async def test_rewind_with_a_conflict_leaves_it_and_has_status_3(shared: Place, folder: Path) -> None:
     session = await edited(folder)
     (folder / "a.txt").write_text(OLD.replace("two", "by hand"))
@@ -328,9 +351,16 @@ async def test_keep_without_anything_new_has_its_own_sentence(shared: Place, fol
 
 async def test_keep_accepts_what_agents_changed(shared: Place, folder: Path) -> None:
     await edited(folder)
-    assert lines_of(await run(shared, folder, "keep", "a.txt")) == ["1 change is kept."]
-    assert lines_of(await run(shared, folder, "keep", "--all")) == ["1 change is kept."]
+    assert lines_of(await run(shared, folder, "keep", "a.txt"))[0] == "1 change is kept."
+    sentence, how = lines_of(await run(shared, folder, "keep", "--all"))
+    assert sentence == "1 change is kept."
     assert (await run(shared, folder, "keep")).returncode == 2
+    assert b"every change of an agent is kept" in (await run(shared, folder, "changes")).stdout
+    assert how.startswith("To take it back: fileops-server keep --undo ")
+    undone = await run(shared, folder, *how.partition("fileops-server ")[2].split())
+    assert lines_of(undone) == ["1 change to keep or undo again."]
+    assert b"A new.txt" in (await run(shared, folder, "changes")).stdout
+    assert (await run(shared, folder, "keep", "--undo", "none")).returncode == 1
 
 
 async def test_forget_removes_what_is_recorded(shared: Place, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The commands `log`, `show`, `diff`, `undo`, `rewind`, `blame` and `keep`: what was changed by whom, and its undo.
+"""The commands `log`, `show`, `diff`, `undo`, `redo`, `rewind`, `blame` and `keep`: who changed what, and its undo.
 
 They speak with the shared daemon as an editor without documents, whose user is the person at the terminal. The answer
 alone is on stdout; what went wrong is on stderr.
@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from fileops.attach.address import AttachRefused
+from fileops.core.presentation.phrases import counted
 from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.lines import visible
 from fileops.terminal.page import Line, json_text, plain, print_lines
@@ -45,7 +46,7 @@ from fileops.terminal.record_lines import (
     turn_line,
     when,
 )
-from fileops_client import FileOpsClient, ResponseError, Rewind, RewoundFile
+from fileops_client import FileOpsClient, RecordEntry, ResponseError, Rewind, RewoundFile
 
 LEFT = 3  # exit status: done, but conflicts were left
 STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder whose recording begins
@@ -297,7 +298,42 @@ async def _blame(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
-    return await _rewound(client, options, (await item_of(client, options, options.id)).target)
+    if (options.id is None) != options.all:
+        raise Misused("Name what to undo: an id, as `fileops-server log` prints it, or --all.")
+    if options.id is not None:
+        return await _rewound(client, options, (await item_of(client, options, options.id)).target)
+    unkept = await client.unkept(root=options.root)
+    ids = [change_id for session in unkept.sessions for change_id in session.change_ids]
+    if not ids:
+        raise NotDone("There is nothing to undo: every change of an agent here is kept or undone.")
+    return await _rewound(client, options, {"change_ids": ids})
+
+
+async def _redo(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Raises: Misused, NotDone, UNREACHABLE."""
+    if options.id is None:
+        return await _rewound(client, options, {"rewind_id": await _last_undo(client, options)})
+    found = await item_of(client, options, options.id)
+    is_undo = found.item.rewind is not None or (found.item.entry is not None and _is_undo(found.item.entry))
+    if not is_undo:
+        raise NotDone(f'{visible(options.id)} is no undo. `fileops-server log` marks them with "undoes".')
+    return await _rewound(client, options, found.target)
+
+
+async def _last_undo(client: FileOpsClient, options: argparse.Namespace) -> str:
+    """The person's newest undo that is not taken back, and is none of an undo itself. Raises: NotDone."""
+    log = await client.log(root=options.root, by="person", limit=MAX_ENTRIES)
+    known = {entry.entry_id: entry for entry in log.entries}
+    for entry in log.entries:
+        undone = [known.get(entry_id) for entry_id in entry.undoes]
+        is_redo = bool(undone) and all(each is not None and _is_undo(each) for each in undone)
+        if entry.rewind_id is not None and entry.undone_by is None and not is_redo:
+            return entry.rewind_id
+    raise NotDone("There is nothing to redo: you have undone nothing here, or it was redone.")
+
+
+def _is_undo(entry: RecordEntry) -> bool:
+    return bool(entry.undoes) or entry.rewind_id is not None
 
 
 async def _rewind(client: FileOpsClient, options: argparse.Namespace) -> int:
@@ -348,7 +384,7 @@ async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: T
             plan=plan,
             dry_run=dry_run,
             approved=True,
-            reason=options.reason,
+            reason=getattr(options, "reason", None),
             timeout_s=REWIND_S,
         )
 
@@ -358,8 +394,9 @@ async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: T
     if options.dry_run or preview.error is not None:
         return _print_rewind(options, preview)
     print_lines([*rewind_lines(preview, os.getcwd()), *_diffs(preview)])
-    if _asked("Undo this? [y/N] ") not in {"y", "yes"}:
-        raise NotDone("Nothing was undone.")
+    is_redo = options.command == "redo"
+    if _asked("Redo this? [y/N] " if is_redo else "Undo this? [y/N] ") not in {"y", "yes"}:
+        raise NotDone("Nothing was redone." if is_redo else "Nothing was undone.")
     return _print_rewind(options, await rewind(preview.plan, dry_run=False))
 
 
@@ -390,7 +427,8 @@ def _print_rewind(options: argparse.Namespace, rewind: Rewind) -> int:
     elif rewind.error is None:
         lines = list(rewind_lines(rewind, os.getcwd()))
         if rewind.rewind_id is not None:
-            lines.append([(f"To redo it: fileops-server undo {rewind.rewind_id}", "faint")])
+            then = "undo" if options.command == "redo" else "redo"
+            lines.append([(f"To {then} it: fileops-server {then} {rewind.rewind_id}", "faint")])
         elif rewind.plan is not None:
             lines += _diffs(rewind)
         print_lines(lines)
@@ -402,9 +440,19 @@ def _print_rewind(options: argparse.Namespace, rewind: Rewind) -> int:
 
 async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
-    given = [options.path, options.turn, options.session, options.all or None]
+    given = [options.path, options.turn, options.session, options.all or None, options.undo]
     if sum(value is not None for value in given) != 1:
-        raise Misused("Name a file or folder, --turn ID, --session NAME or --all.")
+        raise Misused("Name a file or folder, --turn ID, --agent NAME, --all, or --undo ID.")
+    if options.undo is not None:
+        undone = await client.undo_keep(options.undo)
+        sentence = f"{counted(undone.n_entries + undone.n_changes, 'change')} to keep or undo again."
+        return _print(options, {"n_entries": undone.n_entries, "n_changes": undone.n_changes}, [plain(sentence)])
+    if options.all and not options.yes and not options.json and sys.stdin.isatty() and sys.stdout.isatty():
+        unkept = await client.unkept(root=options.root)
+        if unkept.n_changes:
+            print_lines(change_lines((), unkept, os.getcwd()))
+            if _asked("Keep all of this? [y/N] ") not in {"y", "yes"}:
+                raise NotDone("Nothing was kept.")
     kept = await client.keep(
         file_path=await path_of(client, options, options.path),
         turn_id=None if options.turn is None else (await item_of(client, options, options.turn)).turn_id,
@@ -414,7 +462,10 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
     sentence = "1 change is kept." if kept.n_entries == 1 else f"{kept.n_entries} changes are kept."
     if kept.keep_id is None:
         sentence = "There was nothing to keep: no change of an agent is new here."
-    return _print(options, {"keep_id": kept.keep_id, "n_entries": kept.n_entries}, [plain(sentence)])
+    lines = [plain(sentence)]
+    if kept.keep_id is not None:
+        lines.append([(f"To take it back: fileops-server keep --undo {kept.keep_id}", "faint")])
+    return _print(options, {"keep_id": kept.keep_id, "n_entries": kept.n_entries}, lines)
 
 
 async def _changes(client: FileOpsClient, options: argparse.Namespace) -> int:
@@ -503,6 +554,6 @@ def _failed(options: argparse.Namespace, sentence: str, status: int) -> int:
 
 
 _COMMANDS: dict[str, Command] = {
-    "log": _log, "show": _show, "diff": _diff, "undo": _undo, "rewind": _rewind, "blame": _blame, "keep": _keep,
-    "changes": _changes,
+    "log": _log, "show": _show, "diff": _diff, "undo": _undo, "redo": _redo, "rewind": _rewind,
+    "blame": _blame, "keep": _keep, "changes": _changes,
 }  # fmt: skip

@@ -36,6 +36,7 @@ class Target(TypedDict, total=False):
     since_turn: str
     session_id: str
     rewind_id: str
+    change_ids: Sequence[str]
     since: float
 
 
