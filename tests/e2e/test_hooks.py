@@ -16,6 +16,7 @@ import pytest
 
 from fileops.attach.handshake import control_line
 from fileops_client.sync import FileOpsClient
+from support import scripted_language_server
 from support.daemon_process import FILEOPS, Place
 from support.mcp_client import McpClient, mcp_client, modern_meta, texts_of
 from support.patience import PATIENCE_S, wait_until
@@ -110,6 +111,24 @@ def test_hook_under_a_new_id_finds_the_session_of_its_host_by_the_process(here: 
 def test_session_that_was_cleared_under_a_new_id_has_read_nothing(here: Place, file: Path, agent: McpClient) -> None:
     assert hook(here, {"hook_event_name": "SessionStart", "source": "clear"}, session="c2") is None
     assert agent.tool("Edit", file_path=str(file), old_string="two", new_string="2").get("isError")
+
+
+def test_hook_reports_once_what_an_edit_broke_if_that_was_known_after_its_answer(here: Place, file: Path) -> None:
+    """R-DIAG-7"""
+    command = [sys.executable, "-I", "-S", str(scripted_language_server.__file__), "{}"]
+    servers = here.folder / "servers.json"
+    servers.write_text(json.dumps([{"name": "scripted", "command": command, "globs": ["*.txt"]}]))
+    options = ("--root", str(file.parent), "--language-servers", str(servers), "--diagnostics-wait-s", "0")
+    with mcp_client(file.parent, *options, env={**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}) as client:
+        client.begin(host="claude-code")
+        client.tool("Read", file_path=str(file))
+        edited = client.tool("Edit", file_path=str(file), old_string="two", new_string="BAD")
+        assert any("is not known yet; scripted still checks." in text for text in texts_of(edited))
+        said = context(report(here, BASH))
+        assert said.startswith("Your edit of f.txt, checked now, introduced 1 problem (scripted):")
+        assert "f.txt:2:1: error B1: a bad word" in said
+        assert hook(here, BASH) is None
+        assert len(texts_of(client.tool("Read", file_path=str(file)))) == 1
 
 
 def test_hook_of_codex_reports_to_the_thread(here: Place, file: Path) -> None:
