@@ -175,7 +175,8 @@ async def test_all_that_is_not_kept_is_undone_and_redone(shared: Place, folder: 
         assert (folder / "a.txt").read_text() == OLD
         assert (folder / "new.txt").read_text() == "made\n"
         assert (await run(shared, folder, "undo", "--all", "--yes")).returncode == 1
-        *_, how = lines_of(await run(shared, folder, "redo", "--yes"))
+        first, *_, how = lines_of(await run(shared, folder, "redo", "--yes"))
+        assert first == "1 change in 1 file was redone."
         assert how.startswith("To undo it: fileops-server undo ")
         assert {name: (folder / name).read_text() for name in texts} == texts
         assert (await run(shared, folder, "redo", "--yes")).returncode == 1

@@ -393,11 +393,14 @@ async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: T
     preview = await rewind(plan, dry_run=True)
     if options.dry_run or preview.error is not None:
         return _print_rewind(options, preview)
-    print_lines([*rewind_lines(preview, os.getcwd()), *_diffs(preview)])
-    is_redo = options.command == "redo"
-    if _asked("Redo this? [y/N] " if is_redo else "Undo this? [y/N] ") not in {"y", "yes"}:
-        raise NotDone("Nothing was redone." if is_redo else "Nothing was undone.")
+    print_lines([*rewind_lines(preview, os.getcwd(), _done_by(options)), *_diffs(preview)])
+    if _asked("Redo this? [y/N] " if options.command == "redo" else "Undo this? [y/N] ") not in {"y", "yes"}:
+        raise NotDone(f"Nothing was {_done_by(options)}.")
     return _print_rewind(options, await rewind(preview.plan, dry_run=False))
+
+
+def _done_by(options: argparse.Namespace) -> str:
+    return "redone" if options.command == "redo" else "undone"
 
 
 def _asked(question: str) -> str:
@@ -425,7 +428,7 @@ def _print_rewind(options: argparse.Namespace, rewind: Rewind) -> int:
     if options.json:
         _print(options, msgspec.to_builtins(rewind))
     elif rewind.error is None:
-        lines = list(rewind_lines(rewind, os.getcwd()))
+        lines = list(rewind_lines(rewind, os.getcwd(), _done_by(options)))
         if rewind.rewind_id is not None:
             then = "undo" if options.command == "redo" else "redo"
             lines.append([(f"To {then} it: fileops-server {then} {rewind.rewind_id}", "faint")])
@@ -433,7 +436,7 @@ def _print_rewind(options: argparse.Namespace, rewind: Rewind) -> int:
             lines += _diffs(rewind)
         print_lines(lines)
     else:
-        print_lines(rewind_lines(rewind, os.getcwd()) if rewind.conflicts else ())
+        print_lines(rewind_lines(rewind, os.getcwd(), _done_by(options)) if rewind.conflicts else ())
         _failed(options, rewind.error.message, FAILED)
     return FAILED if rewind.error is not None else LEFT if rewind.n_left else DONE
 
