@@ -13,7 +13,12 @@ from support.daemon_process import Place, place_of_test
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^fileops-server (.+?)(?: +#.*)?$", README, re.MULTILINE)
-FOR_A_PROGRAM = {"mcp config": ("--yes",), "review": ("--list",), "undo": ("--yes",)}  # in place of a terminal
+FOR_A_PROGRAM = {
+    "mcp config": ("--yes",),
+    "review": ("--list",),
+    "undo": ("--yes",),
+    "redo": ("--yes",),
+}  # in place of a terminal
 OLD = "one\ntwo\n"
 
 
@@ -36,7 +41,7 @@ async def test_commands_lead_from_a_host_to_the_undo_of_its_edit(shared: Place, 
         assert (done.returncode, done.stderr) == (0, b""), command
         return done.stdout.decode()
 
-    configure, review, changes, log, undo = COMMANDS
+    configure, review, changes, log, undo, redo = COMMANDS
     answer_to(configure)
     assert (project / ".claude" / "settings.local.json").is_file()
     async with FileOpsClient.attach(root=project, host="claude-code") as agent:
@@ -48,6 +53,8 @@ async def test_commands_lead_from_a_host_to_the_undo_of_its_edit(shared: Place, 
     assert (project / "a.txt").read_text() == "one\n2\n"
     answer_to(undo.replace("ID", entry_id))
     assert (project / "a.txt").read_text() == OLD
+    answer_to(redo)
+    assert (project / "a.txt").read_text() == "one\n2\n"
 
 
 @pytest.mark.parametrize("host", ["codex", "gemini", "opencode", "vscode", "cursor", "zed"])
