@@ -233,7 +233,7 @@ def test_repeatedly_swapped_file_is_read_whole(fs: LocalFileSystem, folder: str)
             snapshot: Any = fs.read(path)
             assert len(set(snapshot.data)) == 1
             assert snapshot.stamp.size_bytes == len(snapshot.data)
-            assert snapshot.stamp.n_links == 1
+            assert snapshot.stamp.n_links <= 1  # none, if it was replaced after it was opened
     finally:
         stop.set()
         swapper.join()
