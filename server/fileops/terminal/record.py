@@ -303,10 +303,13 @@ async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
     if options.id is not None:
         return await _rewound(client, options, (await item_of(client, options, options.id)).target)
     unkept = await client.unkept(root=options.root)
-    ids = [change_id for session in unkept.sessions for change_id in session.change_ids]
+    ids = [change.change_id for file in unkept.files for change in file.changes]
     if not ids:
         raise NotDone("There is nothing to undo: every change of an agent here is kept or undone.")
-    return await _rewound(client, options, {"change_ids": ids})
+    status = await _rewound(client, options, {"change_ids": ids})
+    if not unkept.truncated or status not in {DONE, LEFT}:
+        return status
+    return _failed(options, f"This was about {len(unkept.files)} files, and there are more. Run it again.", LEFT)
 
 
 async def _redo(client: FileOpsClient, options: argparse.Namespace) -> int:
