@@ -209,7 +209,7 @@ class LanguageServers:
     async def _formatted(
         self, places: Sequence[ServerPlace], path: str, text: str, ranges: Sequence[LineRange], timeout_s: float
     ) -> Formatted:
-        if len(text) > MAX_FILE_BYTES:
+        if len(text.encode("utf-8", "surrogatepass")) > MAX_FILE_BYTES:
             return Formatted(not_formatted="the file has more than 1 MB")
         for place in places:
             name = place.setting.name

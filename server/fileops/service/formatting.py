@@ -64,7 +64,11 @@ class Formatting:
         except ProcessingFailed as failure:
             self.not_formatted = failure.reason
             return after
-        answer = self._ask(after, ranges).result()
+        try:
+            answer = self._ask(after, ranges).result(2 * WAIT_S)
+        except TimeoutError:  # their thread is about to end, or does not come to it
+            self.not_formatted = "the language servers did not answer"
+            return after
         self._server, self.not_formatted = answer.server, answer.not_formatted
         if answer.made is None:
             return after
