@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fileops.core.text import n_units
 from fileops.core.uris import uri_of
 from fileops.fs.overlay.filesystem import OverlayFileSystem
-from fileops.fs.overlay.text_document import n_units
 from fileops.model.documents import BufferEdit, DocumentPosition
 from fileops.model.errors import ApplyRefused
 from fileops.ports import FileSystem

@@ -11,6 +11,7 @@ from array import array
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE, getincrementaldecoder
 from typing import Literal
 
+from fileops.model.documents import PositionEncoding
 from fileops.model.errors import NotEncodable
 from fileops.model.files import Encoding, NewlineStyle, Text, TextFormat
 
@@ -283,3 +284,12 @@ def cut_notice(n_more: int) -> str:
 
 def _whole(n_bytes: int, fmt: TextFormat) -> int:
     return n_bytes - n_bytes % fmt.unit_bytes
+
+
+def n_units(text: str, encoding: PositionEncoding) -> int:
+    """Return the length of a text in units of a position encoding."""
+    if encoding == "utf-32" or text.isascii():
+        return len(text)
+    if encoding == "utf-16":
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -16,8 +16,9 @@ from typing import Any, cast
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from fileops.core.diagnostics.positions import Positions, n_units
+from fileops.core.diagnostics.positions import Positions
 from fileops.core.formatting import LineRange, Replacement, indentation_of
+from fileops.core.text import n_units
 from fileops.core.uris import path_of, uri_of
 from fileops.languages.connection import ServerConnection, ServerEnded
 from fileops.model.diagnostics import SEVERITIES, LanguageServerSetting, Problem

@@ -92,15 +92,15 @@ def _without_reworded(
     for problem in added:
         if not mapping.is_new(problem.start, problem.end):
             by_place[problem.start, problem.end, *_key(problem)[:3], _unquoted(problem)].append(problem)
-    left_added, left_gone = dict.fromkeys(map(id, added)), list[Problem]()
+    matched, left_gone = set[int](), list[Problem]()
     for problem in gone:
         place = mapping.range_of(problem.start, problem.end)
         partners = by_place.get((*place, *_key(problem)[:3], _unquoted(problem)))
         if partners and not mapping.is_touched(problem.start, problem.end):
-            del left_added[id(partners.pop())]
+            matched.add(id(partners.pop()))
         else:
             left_gone.append(problem)
-    return [problem for problem in added if id(problem) in left_added], left_gone
+    return [problem for problem in added if id(problem) not in matched], left_gone
 
 
 def _unquoted(problem: Problem) -> str:

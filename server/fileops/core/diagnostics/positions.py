@@ -6,6 +6,7 @@ LSP's lines end at LF, CRLF and CR, those of a read at LF only. So problems are 
 import re
 from bisect import bisect_right
 
+from fileops.core.text import n_units
 from fileops.model.documents import PositionEncoding
 
 _BREAK = re.compile(r"\r\n|\n|\r")
@@ -36,7 +37,7 @@ class Positions:
             return min(start + max(character, 0), end)
         at, n_passed = start, 0
         while at < end and n_passed < character:
-            n_passed += _n_units(self._text[at], encoding)
+            n_passed += n_units(self._text[at], encoding)
             at += 1
         return at
 
@@ -46,14 +47,3 @@ class Positions:
             self._read_starts = [0, *(found.end() for found in re.finditer("\n", self._text))]
         line = bisect_right(self._read_starts, offset)
         return line, offset - self._read_starts[line - 1] + 1
-
-
-def _n_units(char: str, encoding: PositionEncoding) -> int:
-    if encoding == "utf-16":
-        return 1 if ord(char) < 0x10000 else 2
-    return len(char.encode("utf-8", "surrogatepass"))
-
-
-def n_units(text: str, encoding: PositionEncoding) -> int:
-    """Return how long a text is in units of the encoding."""
-    return len(text) if encoding == "utf-32" else sum(_n_units(char, encoding) for char in text)

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from fileops.core.text import n_units
 from fileops.model.documents import DocumentPosition, PositionEncoding
 from fileops.model.files import TextFormat
 
@@ -156,15 +157,6 @@ def advanced(position: DocumentPosition, text: str, encoding: PositionEncoding) 
         return DocumentPosition(position.line, position.character + n_units(text, encoding))
     last = text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
     return DocumentPosition(position.line + n_breaks, n_units(last, encoding))
-
-
-def n_units(text: str, encoding: PositionEncoding) -> int:
-    """Return the length of a text in units of a position encoding."""
-    if encoding == "utf-32" or text.isascii():
-        return len(text)
-    if encoding == "utf-16":
-        return len(text.encode("utf-16-le", "surrogatepass")) // 2
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _chars_in(text: str, units: int, encoding: PositionEncoding) -> int:

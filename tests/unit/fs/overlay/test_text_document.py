@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fileops.core.text import n_units
 from fileops.fs.overlay import text_document
-from fileops.fs.overlay.text_document import TextDocument, advanced, n_units
+from fileops.fs.overlay.text_document import TextDocument, advanced
 from fileops.model.documents import DocumentPosition, PositionEncoding
 
 ENCODINGS: tuple[PositionEncoding, ...] = ("utf-8", "utf-16", "utf-32")
