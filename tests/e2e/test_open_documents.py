@@ -63,6 +63,8 @@ async def test_edit_of_a_dirty_document_stays_unsaved(editor: EditorClient, file
     await editor.client.read(file)
     result = await editor.client.edit(file, "two", "deux")
     assert (result.ok, result.details.get("applied_to")) == (True, "buffer")
+    note = f"\nNote: {file} is open with unsaved changes; the change is in the editor, not on the disk."
+    assert result.output.endswith(note)
     assert editor.text(file) == "un\ndeux\n"
     assert file.read_text() == "one\ntwo\n"
     again = await editor.client.edit(file, "deux", "2")

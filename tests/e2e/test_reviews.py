@@ -325,7 +325,8 @@ async def test_result_of_an_edit_that_was_approved_in_part_has_its_diff_once_and
     review = await opened(view)
     await decide(view, review, "accept", change_ids=[review["changes"][1]["id"]], reason="Keep\x07 digits.\n")
     texts = "\n".join(item["text"] for item in (await edit)["content"])
-    assert "User modified the proposed change. What was written:" in texts
+    assert f"The file {file} has been updated.\nUser modified the proposed change. What was written:" in texts
+    assert "Applied 2 edits" not in texts and "Replaced" not in texts
     assert texts.count("\n+twenty\n") == 1
     assert texts.count("\nThe user's reason: Keep digits.") == 1
 

@@ -118,6 +118,11 @@ async def test_set_over_unsaved_documents_of_two_editors_is_made_in_both_or_in_n
     result = await agent.call("applyChanges", changes=[*changes, new])
     assert result["error"] is None, result
     assert [file["applied_to"] for file in result["details"]["files"]] == ["buffer", "buffer", "disk", "disk"]
+    notes = [line for line in result["output"].splitlines() if line.startswith("Note: ")]
+    assert notes == [
+        f"Note: {folder}/{name} is open with unsaved changes; the change is in the editor, not on the disk."
+        for name in ("a", "b")
+    ]
     assert [(editor.text, editor.asked) for editor in editors] == [("typed TEXT of a\n", 1), ("typed TEXT of b\n", 1)]
     assert contents(folder) == {**BEFORE, "c": "TEXT of c\n", "made/new": "new\n"}
     undone = await agent.call("undo", set_id=result["details"]["set_id"])

@@ -127,6 +127,7 @@ async def test_undo_is_notified_approved_and_applied_to_the_buffer(tmp_path: Pat
             result = await undo(editor, edit_id=edit_id, session_id="a")
             assert (await events.next(timeout_s=PATIENCE_S)).edit_id == result["details"]["edit_id"]
         assert result["details"]["applied_to"] == "buffer"
+        assert f"{file} is open with unsaved changes" in result["output"]
         assert (editor.text(file), file.read_text()) == ("uno\ntwo\nthree\n", "one\nTWO\nthree\n")
         assert len(editor.questions) == 3
 

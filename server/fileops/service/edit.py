@@ -514,14 +514,17 @@ def _result_of(
 ) -> EditResult:
     texts = texts_of(plan, splices.apply(plan.snapshot.data, plan.splices)) if request.include_texts else None
     nothing_to_write = None if request.dry_run else CommitReport(method="none", durability="not_synced")
+    applied_to = (commit.after if commit else plan.snapshot).source
     return EditResult(
-        output=_success_text(request, plan, modified_by_user=modified_by_user, reason=reason),
+        output=_success_text(
+            request, plan, is_unsaved=applied_to == "buffer", modified_by_user=modified_by_user, reason=reason
+        ),
         change=plan.change,
         edits=plan.edits,
         is_multi=request.tool == "multi_edit",
         n_replaced=plan.n_replacements,
         created=plan.creates,
-        applied_to=(commit.after if commit else plan.snapshot).source,
+        applied_to=applied_to,
         matches=plan.matches,
         match_lines=plan.match_lines,
         modified_by_user=modified_by_user,
@@ -538,8 +541,11 @@ def _result_of(
     )
 
 
-def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool, reason: str) -> str:
-    if request.tool == "multi_edit":
+def _success_text(request: EditRequest, plan: Plan, *, is_unsaved: bool, modified_by_user: bool, reason: str) -> str:
+    if modified_by_user:  # what was requested is not what was written
+        written = outputs.written_text(request.file_path, has_effect=True)
+        output = outputs.created_text(request.file_path) if plan.creates else written
+    elif request.tool == "multi_edit":
         output = outputs.multi_edited_text(request.file_path, plan.edits)
     elif plan.creates:
         output = outputs.created_text(request.file_path)
@@ -554,6 +560,8 @@ def _success_text(request: EditRequest, plan: Plan, *, modified_by_user: bool, r
         output = outputs.with_merge(output)
     if request.dry_run:
         output = outputs.with_dry_run(output)
+    elif is_unsaved:
+        output = outputs.with_unsaved(output, [request.file_path])
     if not modified_by_user:
         return output
     return outputs.with_reason(outputs.with_user_change(output, plan.change.unified), reason)

@@ -386,6 +386,8 @@ def _result(
             )
             texts.append(outputs.with_user_change(output, file.change.unified) if file.modified_by_user else output)
         output = "\n".join([*texts, *map(outputs.left_out_text, dropped)])
+        if not request.dry_run:
+            output = outputs.with_unsaved(output, (file.file_path for file in files if file.applied_to == "buffer"))
     if dropped or any(file.modified_by_user for file in files):
         output = outputs.with_reason(output, " ".join(dict.fromkeys(reasons)))
     if request.dry_run:

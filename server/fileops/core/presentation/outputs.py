@@ -107,8 +107,19 @@ def with_merge(output: str) -> str:
     )
 
 
+def with_unsaved(output: str, paths: Iterable[str]) -> str:
+    """Return `output` and a note on each file that has the change in an editor only. Commands still read the old text.
+
+    paths: of the files that are open with unsaved changes.
+    """
+    notes = [
+        f"Note: {path} is open with unsaved changes; the change is in the editor, not on the disk." for path in paths
+    ]
+    return "\n".join((output.removesuffix("\n") if notes else output, *notes))
+
+
 def with_user_change(output: str, unified_diff: str) -> str:
-    """Return `output` and the diff of the text as the user changed it."""
+    """Return `output` and the diff of the text as the user changed it. output: true of what was written."""
     return f"{output}\nUser modified the proposed change. What was written:\n{unified_diff}"
 
 
@@ -260,6 +271,7 @@ def changes_text(files: Sequence[ChangedFile], dropped: Sequence[str], *, is_dry
     output = "\n".join(lines)
     if is_dry:
         return with_dry_run(output)
+    output = with_unsaved(output, (file.file_path for file in files if file.applied_to == "buffer"))
     by_user = "".join(file.change.unified for file in files if file.modified_by_user)
     return with_user_change(output, by_user) if any(file.modified_by_user for file in files) else output
 
@@ -269,6 +281,7 @@ def undone_set_text(files: Sequence[UndoneFile], dropped: Sequence[str]) -> str:
     lines = [f"Undid {counted(len(files), 'change')} together:"]
     lines += [f"{index}. {_undone(file)}" for index, file in enumerate(files, 1)]
     output = "\n".join([*lines, *map(left_out_text, dropped)])
+    output = with_unsaved(output, (file.file_path for file in files if file.applied_to == "buffer"))
     by_user = "".join(file.change.unified for file in files if file.modified_by_user)
     return with_user_change(output, by_user) if any(file.modified_by_user for file in files) else output
 
