@@ -1,4 +1,4 @@
-"""Count what a person has to learn: commands, keys, settings and views of each client, against what is allowed.
+"""Count what a person has to learn of each client and of the terminal, against what is allowed.
 
 `python clients/scripts/surface.py [CLIENT]` prints the table; its status is 1 if there is more than there may be.
 """
@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fileops.arguments import FOR_PROGRAMS, commands_for_people
+
 CLIENTS = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
-    """of: a client and a kind of thing. names: what there is. most: how many there may be."""
+    """of: a client, or the terminal, and a kind of thing. names: what there is. most: how many there may be."""
 
     of: str
     names: tuple[str, ...]
@@ -52,11 +54,17 @@ def vscode() -> Iterator[Count]:
     yield Count(of="VS Code views", names=views, most=0)
 
 
+def terminal() -> Iterator[Count]:
+    """`mcp hook`, which hosts run, is a part of `mcp`; the daemon itself and `--shared` have no command."""
+    yield Count(of="Terminal commands", names=tuple(commands_for_people()), most=12)
+    yield Count(of="Terminal, for programs", names=FOR_PROGRAMS, most=2)
+
+
 def main() -> int:
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    counts = [count for count in (*neovim(), *vscode()) if count.of.startswith(wanted)]
+    counts = [count for count in (*neovim(), *vscode(), *terminal()) if count.of.startswith(wanted)]
     for count in counts:
-        print(f"{count.of:20} {len(count.names):3} of at most {count.most}")  # noqa: T201 (a report)
+        print(f"{count.of:22} {len(count.names):3} of at most {count.most}")  # noqa: T201 (a report)
     return int(any(len(count.names) > count.most for count in counts))
 
 

@@ -109,12 +109,16 @@ agent ran, a person at an editor, or another program. The newest changes are fir
 ABOUT_IDS = """\
 Ids are those that `fileops-server log` prints, or their unique beginnings."""
 
+ABOUT_STATUS = """\
+Status 0 if the daemon answers, 1 if it does not. With --stop 0 if none runs afterwards, or it ends with its clients."""
+
 ABOUT_DIFF = """\
 The differences are those of the named author alone: what others wrote in the same files is not shown."""
 
 ABOUT_UNDO = """\
-What would be done is shown first, and asked about. Text that others have changed since is left alone and listed. An
-undo is recorded too, and can be undone by its own id. Status 3: done, but something was left."""
+What would be done is shown first, and asked about. Text that others have changed since is left alone and listed. A
+PATH and --all mean what you have not kept; the others mean all that was recorded. An undo is recorded too, and `redo`
+takes it back. Status 3: done, but something was left."""
 
 ABOUT_REDO = """\
 What would be done is shown first, and asked about. What was written since stays, as with an undo. A redo can be undone
@@ -125,6 +129,15 @@ What waits is not written yet: accept or reject it. What is not kept is in the f
 
 ABOUT_KEEP = """\
 Changes by agents count as new until a person keeps them. Keeping them changes no file, and can be taken back."""
+
+FOR_PROGRAMS = ("attach", "daemon")  # programs and scripts start them, so the list for people leaves them out
+
+ABOUT_PROGRAMS = """\
+Programs start two more: `attach` takes part in the shared daemon over stdin and stdout, and `daemon` runs it. Each has
+its own --help."""
+
+# Commands of earlier versions, and what is written in their place.
+FORMER_COMMANDS = {"show": "log ID", "rewind": "undo", "stop": "status --stop"}
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -145,14 +158,28 @@ class _ArgumentParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         given = re.match(r"argument COMMAND: invalid choice: '(.+?)' ", message)
+        near = difflib.get_close_matches(given[1], [*self.commands(), *FORMER_COMMANDS], n=1) if given else []
+        meant = FORMER_COMMANDS.get(near[0], near[0]) if near else None
+        super().error(f"there is no command {given[1]}. Did you mean {meant}?" if given and meant else message)
+
+    def commands(self) -> list[str]:
+        """The names of all commands, those that are not listed, too."""
         choices = next((action.choices for action in self._actions if action.dest == "command" and action.choices), ())
-        near = difflib.get_close_matches(given[1], [str(choice) for choice in choices], n=1) if given else []
-        super().error(f"there is no command {given[1]}. Did you mean {near[0]}?" if given and near else message)
+        return list(map(str, choices))
+
+
+def commands_for_people() -> list[str]:
+    """What a person has to learn: all commands but those that programs start."""
+    return [name for name in _parser().commands() if name not in FOR_PROGRAMS]
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
-    main = _ArgumentParser(prog="fileops-server", description=ABOUT, formatter_class=_Paragraphs)
+    return _parser()
+
+
+def _parser() -> _ArgumentParser:
+    main = _ArgumentParser(prog="fileops-server", description=ABOUT, epilog=ABOUT_PROGRAMS, formatter_class=_Paragraphs)
     main.add_argument("--version", action="version", version=f"fileops-server {__version__}")
     main.add_argument("--log-file", metavar="FILE", help="write the log to FILE instead of stderr")
     main.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="default: warning")
@@ -233,7 +260,6 @@ def _add_stdio_option(parser: argparse.ArgumentParser) -> None:
 def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") -> None:
     attach = add_command(
         "attach",
-        help="take part in the shared daemon, over stdin and stdout",
         description="Serve LSP frames on stdin and stdout by the shared daemon. It is started if none runs.",
     )
     attach.add_argument("--role", choices=("editor", "agent"), default="agent", help="default: agent")
@@ -242,7 +268,6 @@ def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     _add_stdio_option(attach)
     daemon = add_command(
         "daemon",
-        help="run the shared daemon",
         description="Serve all agents and editors of this user that attach. Usually the first of them starts it.",
     )
     daemon.add_argument("--detach", action="store_true", help="start one if none runs, and return when it answers")
@@ -252,12 +277,17 @@ def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     _add_plugin_options(daemon, argparse.SUPPRESS)
     daemon.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)  # a client has started it
     _add_socket_option(daemon)
-    status = add_command("status", help="print who takes part in the shared daemon, and which edits wait")
+    status = add_command(
+        "status",
+        help="print who takes part in the shared daemon, and which edits wait; end it",
+        description=ABOUT_STATUS,
+    )
     status.add_argument("--json", action="store_true", help="for programs")
+    status.add_argument("--stop", action="store_true", help="end the daemon when its last client has left")
+    status.add_argument(
+        "--now", action="store_true", help="with --stop: end it now; kill it if it does not end within 5 seconds"
+    )
     _add_socket_option(status)
-    stop = add_command("stop", help="end the shared daemon when its last client has left")
-    stop.add_argument("--now", action="store_true", help="end it now; kill it if it does not end within 5 seconds")
-    _add_socket_option(stop)
 
 
 def _add_review_commands(add_command: "Callable[..., argparse.ArgumentParser]") -> None:
@@ -297,8 +327,13 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         _add_socket_option(command)
         return command
 
-    log = add("log", "show what changed in this folder, and who changed it", ABOUT_LOG)
-    log.add_argument("path", metavar="PATH", nargs="?", help="only this file or folder")
+    log = add("log", "show what changed in this folder, and who changed it; or one change", ABOUT_LOG)
+    log.add_argument(
+        "id",
+        metavar="ID|PATH",
+        nargs="?",
+        help="a change with its diff, or all of a command, turn or undo; or only what changed in this file or folder",
+    )
     log.add_argument(
         "--by",
         choices=("session", "command", "person", "outside", "unsure"),
@@ -310,43 +345,44 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     log.add_argument("-n", metavar="N", type=int, help="at most N of them (default: 100)")
     log.add_argument("--turns", action="store_true", help="what agents were asked, and how much they changed")
     log.add_argument("--forget", metavar="PATH|all", help="remove what is recorded of a file or folder, or all")
-    show = add("show", "show one change with its diff, or all of a command, a turn or a rewind", ABOUT_IDS)
-    show.add_argument("id", metavar="ID", help="as `log` prints it")
     diff = add("diff", "show how files differ from what they were before agents changed them", ABOUT_DIFF)
     diff.add_argument("id", metavar="ID", nargs="?", help="a change, command or turn (default: all of the agents)")
     diff.add_argument("path", metavar="PATH", nargs="?", help="only this file or folder")
     diff.add_argument("--session", "--agent", metavar="NAME", help="only changes by this agent's session")
     diff.add_argument("--since", metavar="TIME", help=f"only later ones: {TIMES}")
-    undo = add("undo", "undo one change, command or turn, or all, and keep what others wrote", ABOUT_UNDO)
-    undo.add_argument("id", metavar="ID", nargs="?", help="as `log` prints it")
-    undo.add_argument("--all", action="store_true", help="all that agents changed here and you have not kept")
-    redo = add("redo", "take an undo back", ABOUT_REDO)
-    redo.add_argument("id", metavar="ID", nargs="?", help="as `undo` and `log` print it (default: your last undo here)")
-    rewind = add("rewind", "undo what an agent did, and keep what others wrote", ABOUT_UNDO)
-    rewind.add_argument("id", nargs="?", help=argparse.SUPPRESS)  # it is refused with a sentence that says how
-    target = rewind.add_mutually_exclusive_group()
+    undo = add("undo", "undo what agents changed, and keep what others wrote", ABOUT_UNDO)
+    target = undo.add_mutually_exclusive_group()
+    target.add_argument(
+        "id",
+        metavar="ID|PATH",
+        nargs="?",
+        help="a change, command, turn or undo; or what is not kept in this file or folder",
+    )
+    target.add_argument("--all", action="store_true", help="all that is not kept here")
     target.add_argument("--turn", metavar="ID", help="all of this turn")
     target.add_argument("--session", "--agent", metavar="NAME", help="all of this agent's session")
     target.add_argument("--command", metavar="ID", dest="of_command", help="all that this command wrote")
-    rewind.add_argument(
+    undo.add_argument(
         "--since",
         metavar="TIME|ID",
-        help=f"with --agent, only changes since then: {TIMES}; or, alone, the id of a turn: it and all later ones",
+        help=f"with --agent, only changes since then: {TIMES}; or the id of a turn: it and all later ones of its "
+        "agent, with --all of all agents",
     )
-    rewind.add_argument(
+    undo.add_argument(
         "--path",
         metavar="PATH",
         action="append",
         default=[],
         dest="paths",
-        help="only this file or folder (repeatable)",
+        help="only in this file or folder (repeatable)",
     )
-    rewind.add_argument("--include-unsure", action="store_true", help="also changes that may be of another author")
-    rewind.add_argument("--fail-on-conflict", action="store_true", help="undo nothing if something would be left")
-    rewind.add_argument("--plan", metavar="ID", help="only if it does what the preview with this plan showed")
-    for command in (undo, rewind):
-        command.add_argument("--reason", metavar="TEXT", help="why, in one line, for the agent whose changes they are")
-    for command in (undo, redo, rewind):
+    undo.add_argument("--include-unsure", action="store_true", help="also changes that may be of another author")
+    undo.add_argument("--fail-on-conflict", action="store_true", help="undo nothing if something would be left")
+    undo.add_argument("--plan", metavar="ID", help="only if it does what the preview with this plan showed")
+    undo.add_argument("--reason", metavar="TEXT", help="why, in one line, for the agent whose changes they are")
+    redo = add("redo", "take an undo back", ABOUT_REDO)
+    redo.add_argument("id", metavar="ID", nargs="?", help="as `undo` and `log` print it (default: your last undo here)")
+    for command in (undo, redo):
         command.add_argument("--dry-run", action="store_true", help="only show what would be done")
         command.add_argument("--yes", action="store_true", help="do not ask; needed without a terminal")
     blame = add("blame", "show who wrote each line of a file", ABOUT_IDS)

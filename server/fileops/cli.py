@@ -77,13 +77,13 @@ def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None
             from fileops.terminal import command as review_command
 
             return lambda: review_command.main(options)
-        case "log" | "show" | "diff" | "undo" | "redo" | "rewind" | "blame" | "keep" | "changes":
+        case "log" | "diff" | "undo" | "redo" | "blame" | "keep" | "changes":
             from fileops.terminal import record
 
             return lambda: record.main(options)
         case "schema":
             return lambda: _print_schema(as_openrpc=options.openrpc)
-        case "status" | "stop":
+        case "status":
             return lambda: _control_daemon(options)
         case _:
             return None
@@ -148,9 +148,12 @@ def _print_schema(*, as_openrpc: bool) -> int:
 def _control_daemon(options: "argparse.Namespace") -> int:
     from fileops.attach import control
 
-    if options.command == "status":
-        return control.status(options.socket, as_json=options.json)
-    return control.stop(options.socket, now=options.now)
+    if options.stop:
+        return control.stop(options.socket, now=options.now)
+    if options.now:
+        sys.stderr.write("fileops-server status: --now belongs to --stop. Give both to end the daemon now.\n")
+        return 2
+    return control.status(options.socket, as_json=options.json)
 
 
 def _run_daemon(options: "argparse.Namespace") -> int:

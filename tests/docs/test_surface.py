@@ -9,7 +9,7 @@ import pytest
 from architecture.imports import ROOT
 
 
-@pytest.mark.parametrize("client", ["Neovim", "VS Code"])
+@pytest.mark.parametrize("client", ["Neovim", "VS Code", "Terminal"])
 def test_client_has_no_more_than_it_may(client: str) -> None:
     command = [sys.executable, str(ROOT / "clients" / "scripts" / "surface.py"), client]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -138,7 +138,7 @@ def test_encodings_other_than_the_first_clients_are_refused(here: Place, tmp_pat
         with mcp_client(tmp_path, *big5, env=here.env) as other:
             assert other.wait() == 1
             assert "encodings differs from what the shared daemon began with" in other.stderr
-            assert "fileops-server stop" in other.stderr
+            assert "fileops-server status --stop" in other.stderr
         with mcp_client(tmp_path, env=here.env) as without:  # takes what there is
             without.begin()
             assert "您好" in texts_of(without.tool("Read", file_path=str(tmp_path / "f.txt")))[0]

@@ -27,7 +27,7 @@ def test_commands_print_names_that_are_not_utf8(here: Place) -> None:
         status = here.run("status", env=STRICT)
         assert (status.returncode, status.stderr) == (0, b"")
         assert b"caf\\udce9" in status.stdout
-        stop = here.run("stop", env=STRICT)
+        stop = here.run("status", "--stop", env=STRICT)
         assert (stop.returncode, stop.stderr) == (0, b"")
     for said in (b"written", b"already configured"):
         config = here.run("mcp", "config", "vscode", "--write", "--yes", "--directory", os.fsdecode(folder), env=STRICT)
@@ -75,7 +75,7 @@ WITH_HELP = (
     "mcp",
     "mcp config",
     "review",
-    "rewind",
+    "status",
     "undo",
 )
 

@@ -13,7 +13,7 @@ from support.daemon_process import Place, attached
 from support.mcp_client import mcp_client
 from support.patience import wait_until
 
-SILENT = "The shared daemon did not answer within 2 s. `fileops-server stop --now` ends it. "
+SILENT = "The shared daemon did not answer within 2 s. `fileops-server status --stop --now` ends it. "
 PRIVATE = "This session is served privately: other agents and editors do not take part in it."
 PIPE_BYTES = 1 << 12
 FULL_S = 1.0  # a pipe that takes nothing for so long is full: the pump reads no more

@@ -24,7 +24,7 @@ PROGRAMS = ("git", "sh", "bash", "env", "python3", "python", "less", "vi", "file
 MODULES = ("fileops", "msgspec", "pygls", "lsprotocol", "json", "asyncio", "sqlite3", "pathspec", "textual", "readline")
 COMMANDS = (
     ("log",), ("log", "a.txt"), ("log", "--turns"), ("diff",), ("diff", "a.txt"), ("blame", "a.txt"), ("status",),
-    ("rewind", "--since", "1d", "--dry-run"), ("keep", "--all"), ("review", "--list"), ("undo", "e-1"), ("show", "e-1"),
+    ("undo", "--since", "1d", "--dry-run"), ("keep", "--all"), ("review", "--list"), ("undo", "e-1"), ("log", "e-1"),
     ("mcp", "config", "claude"), ("schema",), ("log", "--forget", "a.txt"),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""`fileops-server log`, `show`, `diff`, `undo`, `rewind`, `blame` and `keep`: for people and scripts, with statuses."""
+"""`fileops-server log`, `diff`, `blame`, `changes`, `undo`, `redo` and `keep`: for people and scripts."""
 
 import asyncio
 import json
@@ -85,48 +85,48 @@ async def test_log_prints_one_line_for_each_entry(shared: Place, folder: Path) -
     assert listed["entries"][0]["by"]["kind"] == "session"
 
 
-async def test_show_of_a_unique_beginning_has_the_diff(shared: Place, folder: Path) -> None:
+async def test_log_of_a_unique_beginning_has_the_diff(shared: Place, folder: Path) -> None:
     """R-CLI-1."""
     await edited(folder)
     entry = (await answer(shared, folder, "log", "a.txt"))["entries"][0]
-    shown = await answer(shared, folder, "show", entry["entry_id"][:10])
+    shown = await answer(shared, folder, "log", entry["entry_id"][:10])
     assert (shown["entry"]["entry_id"], "+2 by agent" in shown["diff"]) == (entry["entry_id"], True)
-    lines = lines_of(await run(shared, folder, "show", entry["entry_id"]))
+    lines = lines_of(await run(shared, folder, "log", entry["entry_id"]))
     assert {"-two", "+2 by agent", "--- a.txt"} <= set(lines)
-    wrong = await run(shared, folder, "show", "e-nothing")
+    wrong = await run(shared, folder, "log", "e-nothing")
     assert (wrong.returncode, wrong.stdout) == (1, b"")
     assert b"e-nothing is not the id" in wrong.stderr
 
 
-async def test_rewind_without_a_terminal_needs_yes_or_dry_run(shared: Place, folder: Path) -> None:
+async def test_undo_without_a_terminal_needs_yes_or_dry_run(shared: Place, folder: Path) -> None:
     """R-CLI-2."""
     session = await edited(folder)
-    refused = await run(shared, folder, "rewind", "--session", session)
+    refused = await run(shared, folder, "undo", "--session", session)
     assert (refused.returncode, refused.stdout) == (2, b"")
     assert b"--yes" in refused.stderr
-    preview = await run(shared, folder, "rewind", "--session", session, "--dry-run")
+    preview = await run(shared, folder, "undo", "--session", session, "--dry-run")
     assert lines_of(preview)[0] == "2 changes in 2 files would be undone."
     assert (folder / "a.txt").read_text() != OLD
-    done = await run(shared, folder, "rewind", "--session", session, "--yes")
+    done = await run(shared, folder, "undo", "--session", session, "--yes")
     assert (done.returncode, lines_of(done)[0]) == (0, "2 changes in 2 files were undone.")
     undone = (await answer(shared, folder, "log", "a.txt"))["entries"][1]["entry_id"]
     lines = lines_of(await run(shared, folder, "log", "a.txt"))
     assert [line.rpartition("  ")[2] for line in lines] == [f"+1 -1 (undoes {undone[:10]})", "+1 -1 (undone)"]
     assert (folder / "a.txt").read_text() == OLD
     assert not (folder / "new.txt").exists()
-    again = await run(shared, folder, "rewind", "--session", session, "--yes")
+    again = await run(shared, folder, "undo", "--session", session, "--yes")
     assert again.returncode == 1
     assert b"undone before" in again.stderr
 
 
-async def test_rewind_of_an_agent_since_a_time_leaves_what_was_before(shared: Place, folder: Path) -> None:
+async def test_undo_of_an_agent_since_a_time_leaves_what_was_before(shared: Place, folder: Path) -> None:
     await edited(folder)
     async with FileOpsClient.attach(root=folder, host="codex") as agent:
         moment = time.time()
         await agent.read(folder / "a.txt")
         assert (await agent.edit(folder / "a.txt", "four", "4 by agent")).ok
     (folder / "a.txt").write_text((folder / "a.txt").read_text().replace("one", "1 by hand"))
-    done = await run(shared, folder, "rewind", "--agent", "codex", "--since", str(moment), "--yes")
+    done = await run(shared, folder, "undo", "--agent", "codex", "--since", str(moment), "--yes")
     assert (done.returncode, lines_of(done)[0]) == (0, "1 change in 1 file was undone.")
     assert (folder / "a.txt").read_text() == "1 by hand\n2 by agent\nthree\nfour\n"
     assert (folder / "new.txt").exists()
@@ -135,28 +135,29 @@ async def test_rewind_of_an_agent_since_a_time_leaves_what_was_before(shared: Pl
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "Name whose changes to undo"),
+        ([], "Name what to undo"),
+        (["--since", "12:00", "--all"], "--agent NAME --since TIME"),
         (["--since", "12:00"], "--agent NAME --since TIME"),
         (["--command", "c-1", "--since", "12:00"], "--since TIME needs --agent NAME"),
         (["--agent", "codex", "--since", "25:00"], "is no time"),
     ],
 )
-async def test_rewind_without_a_clear_target_is_refused(
+async def test_undo_without_a_clear_target_is_refused(
     shared: Place, folder: Path, arguments: list[str], sentence: str
 ) -> None:
-    done = await run(shared, folder, "rewind", *arguments, "--yes")
+    done = await run(shared, folder, "undo", *arguments, "--yes")
     assert (done.returncode, done.stdout) == (2, b"")
     assert sentence in done.stderr.decode()
 
 
-async def test_undo_of_a_rewind_is_a_redo(shared: Place, folder: Path) -> None:
+async def test_undo_of_an_undo_is_a_redo(shared: Place, folder: Path) -> None:
     session = await edited(folder)
-    rewind = await answer(shared, folder, "rewind", "--session", session, "--yes")
+    rewind = await answer(shared, folder, "undo", "--session", session, "--yes")
     assert (rewind["error"], rewind["n_undone"], rewind["n_left"]) == (None, 2, 0)
     assert (await run(shared, folder, "undo", rewind["rewind_id"], "--yes")).returncode == 0
     assert (folder / "a.txt").read_text() == OLD.replace("two", "2 by agent")
     assert (folder / "new.txt").read_text() == "made\n"
-    shown = await answer(shared, folder, "show", rewind["rewind_id"])
+    shown = await answer(shared, folder, "log", rewind["rewind_id"])
     assert (shown["rewind"]["rewind_id"], len(shown["entries"])) == (rewind["rewind_id"], 2)
 
 
@@ -184,10 +185,39 @@ async def test_all_that_is_not_kept_is_undone_and_redone(shared: Place, folder: 
     assert b"is no undo" in (await run(shared, folder, "redo", entry["entry_id"], "--yes")).stderr
 
 
-async def test_rewind_with_a_conflict_leaves_it_and_has_status_3(shared: Place, folder: Path) -> None:
+async def test_undo_of_a_path_is_of_what_is_not_kept_in_it(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    (folder / "below").mkdir()
+    async with FileOpsClient.attach(root=folder, host="gemini") as agent:
+        for name in ("kept.txt", "of no use.txt"):
+            assert (await agent.write(folder / "below" / name, "made\n")).ok
+    await run(shared, folder, "keep", "below/kept.txt")
+    done = await run(shared, folder / "below", "undo", ".", "--yes")
+    assert (done.returncode, lines_of(done)[0]) == (0, "1 change in 1 file was undone.")
+    assert [path.name for path in (folder / "below").iterdir()] == ["kept.txt"]
+    assert (folder / "new.txt").exists()
+    done = await run(shared, folder, "undo", "--all", "--path", "new.txt", "--path", "below", "--yes")
+    assert lines_of(done)[:2] == ["1 change in 1 file was undone.", "  new.txt  +0 -1  (removed)"]
+    again = await run(shared, folder, "undo", "new.txt", "--yes")
+    assert (again.returncode, b"every change of an agent there is kept or undone" in again.stderr) == (1, True)
+    assert "2 by agent" in (folder / "a.txt").read_text()
+
+
+async def test_undo_since_a_turn_is_of_its_agent_or_of_all(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    (turn,) = (await answer(shared, folder, "log", "--turns"))["turns"]
+    async with FileOpsClient.attach(root=folder, host="gemini") as other:
+        assert (await other.write(folder / "other.txt", "made\n")).ok
+    done = await answer(shared, folder, "undo", "--since", turn["turn_id"], "--dry-run")
+    assert sorted(Path(file["file_path"]).name for file in done["files"]) == ["a.txt", "new.txt"]
+    done = await answer(shared, folder, "undo", "--all", "--since", turn["turn_id"], "--yes")
+    assert sorted(Path(file["file_path"]).name for file in done["files"]) == ["a.txt", "new.txt", "other.txt"]
+
+
+async def test_undo_with_a_conflict_leaves_it_and_has_status_3(shared: Place, folder: Path) -> None:
     session = await edited(folder)
     (folder / "a.txt").write_text(OLD.replace("two", "by hand"))
-    done = await run(shared, folder, "rewind", "--session", session, "--yes")
+    done = await run(shared, folder, "undo", "--session", session, "--yes")
     assert done.returncode == 3
     assert "a.txt, line 2: 1 change left, because others changed the same text since" in done.stdout.decode()
     assert (folder / "a.txt").read_text() == OLD.replace("two", "by hand")
@@ -244,8 +274,8 @@ async def test_names_that_are_not_utf_8_are_listed_and_undone_with_the_others(sh
             ["log"],
             ["diff"],
             ["blame", named],
-            ["show", command_id],
-            ["rewind", "--agent", "codex", "--dry-run"],
+            ["log", command_id],
+            ["undo", "--agent", "codex", "--dry-run"],
         ):
             for more in ([], ["--json"]):
                 done = await run(shared, project, *words, *more)
@@ -274,9 +304,7 @@ async def test_path_names_the_project_from_anywhere(shared: Place, folder: Path,
         assert done.stderr.decode().startswith(f"fileops-server log: Nothing is recorded of {at}: ")
 
 
-@pytest.mark.parametrize(
-    "command", ["log", "blame a.txt", "rewind --agent codex", "diff", "keep --all", "review --list"]
-)
+@pytest.mark.parametrize("command", ["log", "blame a.txt", "undo --agent codex", "diff", "keep --all", "review --list"])
 async def test_removed_folder_is_named(shared: Place, folder: Path, command: str) -> None:
     line = f"mkdir gone && cd gone && rmdir ../gone && {shlex.join(FILEOPS)} {command}"
     done = await asyncio.to_thread(
@@ -306,23 +334,30 @@ async def test_blame_of_a_missing_file_is_refused_in_plain_words(shared: Place, 
     ("arguments", "status", "sentence"),
     [
         (["log", "--agent", "nobody"], 1, "No session of this folder is named nobody. These are: Codex ("),
-        (["log", "nofile"], 1, "There is no file or folder nofile, and nothing is recorded of one."),
+        (["log", "nofile"], 1, "nofile is not the id of a change, command, turn or undo, nor a file here."),
         (["log", "--forget", "nofile"], 1, "There is no file or folder nofile, and nothing was recorded of one."),
         (["log", "-n", "0"], 2, "-n 0: at least 1 can be listed."),
         (
-            ["show", "codex"],
+            ["log", "codex"],
             1,
             "codex is an agent, and no id. `fileops-server log --agent codex` lists",
         ),
-        (["show", "a.txt"], 1, "a.txt is a file or folder, and no id. `fileops-server log a.txt` lists its changes."),
-        (["show", ""], 1, "'' is not the id of a change, command, turn or rewind, nor a file here."),
-        (["show", "e-"], 1, "Several ids begin with e-. Give more of it."),
-        (["diff", "nofile"], 1, "nofile is not the id of a change, command, turn or rewind, nor a file here."),
+        (
+            ["keep", "--turn", "a.txt"],
+            1,
+            "a.txt is a file or folder, and no id. `fileops-server log a.txt` lists its changes.",
+        ),
+        (["log", ""], 1, "'' is not the id of a change, command, turn or undo, nor a file here."),
+        (["log", "e-"], 1, "Several ids begin with e-. Give more of it."),
+        (["diff", "nofile"], 1, "nofile is not the id of a change, command, turn or undo, nor a file here."),
         (["diff", "--agent", "nobody"], 1, "No session of this folder is named nobody. These are: Codex ("),
         (["blame", "."], 1, ". is a folder. Name one of its files."),
-        (["rewind", "--agent", "nobody", "--yes"], 1, "No session of this folder is named nobody."),
-        (["rewind", "--agent", "codex", "--path", "nofile", "--yes"], 1, "There is no file or folder nofile, and"),
-        (["rewind", "nothing", "--yes"], 2, "`undo nothing`, and what an agent did by `rewind --agent nothing`."),
+        (["undo", "--agent", "nobody", "--yes"], 1, "No session of this folder is named nobody."),
+        (["undo", "--agent", "codex", "--path", "nofile", "--yes"], 1, "There is no file or folder nofile, and"),
+        (["undo", "nothing", "--yes"], 1, "nothing is not the id of a change, command, turn or undo, nor a file here."),
+        (["undo", "codex", "--yes"], 1, "codex is an agent, and no id. `fileops-server log --agent codex` lists"),
+        (["log", "e-1", "--agent", "codex"], 2, "What an id names is shown as a whole: leave the other options out."),
+        (["status", "--now"], 2, "--now belongs to --stop. Give both to end the daemon now."),
         (["keep", "nofile"], 1, "There is no file or folder nofile, and nothing is recorded of one."),
     ],
     ids=str,
@@ -383,18 +418,18 @@ async def test_json_of_each_command_has_the_documented_keys(shared: Place, folde
     assert set(log) == {"root", "entries", "more"}
     turns = await answer(shared, folder, "log", "--turns")
     assert set(turns) == {"root", "turns"}
-    assert set(await answer(shared, folder, "show", log["entries"][0]["entry_id"])) == {"entry", "diff"}
-    assert set(await answer(shared, folder, "show", turns["turns"][0]["turn_id"])) == {"turn", "entries", "diff"}
+    assert set(await answer(shared, folder, "log", log["entries"][0]["entry_id"])) == {"entry", "diff"}
+    assert set(await answer(shared, folder, "log", turns["turns"][0]["turn_id"])) == {"turn", "entries", "diff"}
     diff = await answer(shared, folder, "diff")
     assert (set(diff), set(diff["files"][0])) == ({"diff", "files"}, {"path", "added", "removed"})
     blame = await answer(shared, folder, "blame", "a.txt")
     assert (set(blame), "text" in blame["lines"][0]) == ({"path", "lines"}, True)
-    preview = await answer(shared, folder, "rewind", "--agent", "codex", "--dry-run")
+    preview = await answer(shared, folder, "undo", "--agent", "codex", "--dry-run")
     assert (preview["error"], preview["dry_run"], bool(preview["plan"])) == (None, True, True)
-    refused = await run(shared, folder, "rewind", "--agent", "codex", "--plan", "p-none", "--yes", "--json")
+    refused = await run(shared, folder, "undo", "--agent", "codex", "--plan", "p-none", "--yes", "--json")
     assert (refused.returncode, json.loads(refused.stdout)["error"]["code"]) == (1, "plan_changed")
-    done = await answer(shared, folder, "rewind", "--agent", "codex", "--plan", preview["plan"], "--yes")
-    assert set(await answer(shared, folder, "show", done["rewind_id"])) == {"rewind", "entries", "diff"}
+    done = await answer(shared, folder, "undo", "--agent", "codex", "--plan", preview["plan"], "--yes")
+    assert set(await answer(shared, folder, "log", done["rewind_id"])) == {"rewind", "entries", "diff"}
     assert {"output", "error", "rewind_id", "files", "conflicts", "n_undone", "n_left"} <= set(done)
     assert set(await answer(shared, folder, "keep", "--all")) == {"keep_id", "n_entries"}
 
@@ -416,7 +451,8 @@ async def test_changes_lists_what_is_not_kept_in_the_project_by_turn_and_file(sh
 
 
 async def test_wrong_command_names_the_one_that_was_meant(shared: Place, folder: Path) -> None:
-    for given, meant in (("chnages", "changes"), ("kep", "keep"), ("blam", "blame")):
+    former = (("show", "log ID"), ("rewind", "undo"), ("stop", "status --stop"))
+    for given, meant in (("chnages", "changes"), ("kep", "keep"), ("blam", "blame"), *former):
         refused = await run(shared, folder, given)
         assert (refused.returncode, f"Did you mean {meant}?" in refused.stderr.decode()) == (2, True)
     assert b"invalid choice" in (await run(shared, folder, "xyzzy")).stderr

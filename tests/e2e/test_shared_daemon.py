@@ -264,7 +264,7 @@ def test_root_is_another_user(here: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["--shared"], ["attach"], ["daemon"], ["daemon", "--detach"], ["stop"], ["status"]]
+    "command", [["--shared"], ["attach"], ["daemon"], ["daemon", "--detach"], ["status", "--stop"], ["status"]]
 )
 def test_folder_open_to_other_users_is_refused_by_every_command(here: Place, command: list[str]) -> None:
     here.folder.chmod(0o755)
@@ -335,7 +335,7 @@ def test_stop_lets_clients_finish_and_new_ones_are_served_privately(here: Place,
         present.initialize()
         newcomer.close()
         pid = here.status()["pid"]
-        assert b"1 clients" in here.run("stop").stdout
+        assert b"1 clients" in here.run("status", "--stop").stdout
         with attached(here) as later:
             later.initialize()
             assert "The shared daemon is ending. This session is served privately" in later.stderr
@@ -345,14 +345,14 @@ def test_stop_lets_clients_finish_and_new_ones_are_served_privately(here: Place,
         assert present.read(file)["status"] == "success"
         assert present.shut_down() == 0
     here.wait_for_end(pid)
-    assert here.run("stop").returncode == 0
+    assert here.run("status", "--stop").returncode == 0
 
 
 def test_stop_now_ends_the_sessions_and_their_pumps(here: Place) -> None:
     with attached(here) as client:
         client.initialize()
         pid = here.status()["pid"]
-        assert here.run("stop", "--now").returncode == 0
+        assert here.run("status", "--stop", "--now").returncode == 0
         assert here.daemons() == []
         assert client.wait() == 1
         assert "The shared daemon is gone." in client.stderr
@@ -366,7 +366,7 @@ def test_daemon_that_hangs_is_reported_by_status_and_killed_by_stop_now(here: Pl
     assert described.returncode == 1
     assert json.loads(described.stdout)["pid"] == pid
     assert "did not answer" in json.loads(described.stdout)["error"]
-    assert here.run("stop", "--now").returncode == 0
+    assert here.run("status", "--stop", "--now").returncode == 0
     here.wait_for_end(pid)
 
 

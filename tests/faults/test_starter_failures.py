@@ -92,7 +92,9 @@ def test_full_queue_of_a_daemon_that_hangs_is_not_waited_for_without_end(here: P
         listening.bind(address.socket)
         listening.listen(0)
         first.connect(address.socket)
-        with pytest.raises(starter.NotAttached, match=r"did not answer within 0.1 s. `fileops-server stop --now`"):
+        with pytest.raises(
+            starter.NotAttached, match=r"did not answer within 0.1 s. `fileops-server status --stop --now`"
+        ):
             starter.ask(address, STATUS, 0.1)
 
 

@@ -136,7 +136,9 @@ def _is_responsive(address: Address) -> bool:
     except AttachRefused as refused:
         say(str(refused))
         return False
-    say("The shared daemon does not answer, so its last answers are lost. `fileops-server stop --now` ends it.")
+    say(
+        "The shared daemon does not answer, so its last answers are lost. `fileops-server status --stop --now` ends it."
+    )
     return False
 
 

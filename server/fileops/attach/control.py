@@ -1,4 +1,4 @@
-"""The commands `status`, `stop` and `daemon --detach`: what is asked of the shared daemon itself."""
+"""The commands `status` and `daemon --detach`: what is asked of the shared daemon itself."""
 
 import errno
 import json
@@ -80,7 +80,9 @@ def detach(socket_path: str | None, idle_s: float, options: Sequence[str] = ()) 
         return FAILED
     try:
         if options and is_served(address):
-            return _failed("A shared daemon runs already. End it with `fileops-server stop`, then start it with these.")
+            return _failed(
+                "A shared daemon runs already. End it with `fileops-server status --stop`, then start it with these."
+            )
         attached = attach(address, control_line("status"), idle_s=idle_s, options=options, within_s=DETACH_S)
     except (AttachRefused, NotAttached) as fault:
         return _failed(str(fault))

@@ -231,7 +231,8 @@ def _wait_readable(connection: socket.socket, timeout_s: float) -> None:
 
 
 def _silent(timeout_s: float) -> str:
-    return f"The shared daemon did not answer within {round(timeout_s, 1):g} s. `fileops-server stop --now` ends it."
+    within = f"{round(timeout_s, 1):g} s"
+    return f"The shared daemon did not answer within {within}. `fileops-server status --stop --now` ends it."
 
 
 # --- patience -----------------------------------------------------------------------------------------------------

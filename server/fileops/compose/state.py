@@ -340,7 +340,10 @@ class SharedParts:
         """Raises: InvalidParams."""
         if options is None:
             return
-        advice = "differs from what the shared daemon began with; end it with `fileops-server stop`, or leave this out"
+        advice = (
+            "differs from what the shared daemon began with; end it with `fileops-server status --stop`, "
+            "or leave this out"
+        )
         if options.filesystems is not None and options.filesystems != self._filesystems:
             raise InvalidParams(advice, ".initializationOptions.filesystems")
         if options.encodings is not None and options.encodings != self._encodings:

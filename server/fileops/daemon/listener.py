@@ -48,7 +48,7 @@ HOOK_S = 1.0  # for what a hook asks or reports; the host's user waits
 
 _MESSAGES: dict[Reason, str] = {
     "attach": f"The shared daemon is fileops-server {__version__}, which attaches no clients of this version. "
-    "Update the older of them, or end the daemon with `fileops-server stop`.",
+    "Update the older of them, or end the daemon with `fileops-server status --stop`.",
     "uid": "The shared daemon belongs to another user.",
     "confined": "The shared daemon runs in another sandbox than this program.",
     "full": f"{MAX_CONNECTIONS} clients are connected with the shared daemon. Close one of them.",

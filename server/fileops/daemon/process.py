@@ -104,7 +104,7 @@ def _bound_socket(address: Address) -> socket.socket:
                     break
                 return listening_socket(address)
         time.sleep(_PAUSE_S)
-    raise AttachRefused(f"A shared daemon runs already at {address.socket}. `fileops-server stop` ends it.")
+    raise AttachRefused(f"A shared daemon runs already at {address.socket}. `fileops-server status --stop` ends it.")
 
 
 def _release(listener: Listener, address: Address, *, is_ours: bool) -> None:

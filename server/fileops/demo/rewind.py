@@ -76,7 +76,7 @@ async def play_rewind(stage: Stage, folder: str) -> None:
             require(bytes_of(path) == BEFORE.replace(*BY_PERSON).replace(*BY_AGENT), "the file is not as you chose")
             require((await user.unkept()).n_changes == 0, "a change is not decided yet")
             stage.answer("Line 2 is kept, and line 5 is yours again.")
-            stage.answer("In your own folder: fileops-server log, rewind and keep")
+            stage.answer("In your own folder: fileops-server log, undo and keep")
     finally:
         await asyncio.to_thread(_end, command, socket, place)
 
@@ -102,5 +102,5 @@ async def _logged(client: FileOpsClient, n_entries: int) -> tuple[RecordEntry, .
 
 def _end(command: list[str], socket: str, place: str) -> None:
     """End the daemon of the demo, and remove its place."""
-    subprocess.run([*command, "stop", "--now", "--socket", socket], capture_output=True, check=False)
+    subprocess.run([*command, "status", "--stop", "--now", "--socket", socket], capture_output=True, check=False)
     shutil.rmtree(place, ignore_errors=True)

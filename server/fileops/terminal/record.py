@@ -1,4 +1,4 @@
-"""The commands `log`, `show`, `diff`, `undo`, `redo`, `rewind`, `blame` and `keep`: who changed what, and its undo.
+"""The commands `log`, `diff`, `blame`, `changes`, `undo`, `redo` and `keep`: who changed what, and its undo.
 
 They speak with the shared daemon as an editor without documents, whose user is the person at the terminal. The answer
 alone is on stdout; what went wrong is on stderr.
@@ -46,7 +46,7 @@ from fileops.terminal.record_lines import (
     turn_line,
     when,
 )
-from fileops_client import FileOpsClient, RecordEntry, ResponseError, Rewind, RewoundFile
+from fileops_client import FileOpsClient, RecordEntry, ResponseError, Rewind, RewoundFile, Unkept
 
 LEFT = 3  # exit status: done, but conflicts were left
 STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder whose recording begins
@@ -143,7 +143,9 @@ async def _log(client: FileOpsClient, options: argparse.Namespace) -> int:
         raise Misused(f"-n {options.n}: at least 1 can be listed.")
     if options.forget is not None:
         return await _forget(client, options)
-    session_id, path = await session_of(client, options), await path_of(client, options, options.path)
+    if options.id is not None and not await is_path(client, options, options.id):
+        return await _item(client, options)
+    session_id, path = await session_of(client, options), await path_of(client, options, options.id)
     if options.turns:
         turns = await client.turns(session_id=session_id, root=options.root, limit=options.n)
         return _print(
@@ -187,8 +189,10 @@ async def _forget(client: FileOpsClient, options: argparse.Namespace) -> int:
     return _print(options, {"n_entries": n_entries}, [plain(f"{removed} removed from the record.")])
 
 
-async def _show(client: FileOpsClient, options: argparse.Namespace) -> int:
-    """Raises: NotDone, UNREACHABLE."""
+async def _item(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Print what an id of the command line means. Raises: Misused, NotDone, UNREACHABLE."""
+    if any((options.by, options.session, options.turn, options.since, options.n, options.turns)):
+        raise Misused("What an id names is shown as a whole: leave the other options out.")
     found = await item_of(client, options, options.id)
     item, folder = found.item, os.getcwd()
     named = {"entry": item.entry, "command": item.command, "turn": item.turn, "rewind": item.rewind}
@@ -213,7 +217,7 @@ async def _show(client: FileOpsClient, options: argparse.Namespace) -> int:
     elif item.rewind is not None:
         lines.append(
             [
-                ("rewind ", "plain"),
+                ("undo ", "plain"),
                 (item.rewind.rewind_id, "id"),
                 (f"  {when(item.rewind.time)}  ", "plain"),
                 (visible(item.rewind.by.label), "name"),
@@ -298,18 +302,61 @@ async def _blame(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
-    if (options.id is None) != options.all:
-        raise Misused("Name what to undo: an id, as `fileops-server log` prints it, or --all.")
-    if options.id is not None:
-        return await _rewound(client, options, (await item_of(client, options, options.id)).target)
-    unkept = await client.unkept(root=options.root)
-    ids = [change.change_id for file in unkept.files for change in file.changes]
+    target: Target
+    if options.since is not None:
+        target = await _since(client, options)
+    elif options.turn is not None:
+        target = {"turn_id": (await item_of(client, options, options.turn)).turn_id}
+    elif options.session is not None:
+        target = {"session_id": await session_of(client, options) or ""}
+    elif options.of_command is not None:
+        found = (await item_of(client, options, options.of_command)).item
+        if found.command is None:
+            raise NotDone(f"{visible(options.of_command)} is no command.")
+        target = {"command_id": found.command.command_id}
+    elif options.all or (options.id is not None and await is_path(client, options, options.id)):
+        return await _undo_unkept(client, options)
+    elif options.id is not None:
+        target = (await item_of(client, options, options.id)).target
+    else:
+        raise Misused(
+            "Name what to undo: an id, as `fileops-server log` prints it, a file or folder, --turn ID, --agent NAME, "
+            "--command ID, --since ID, or --all."
+        )
+    return await _rewound(client, options, target)
+
+
+async def _since(client: FileOpsClient, options: argparse.Namespace) -> Target:
+    """What `--since` means beside the other options. Raises: Misused, NotDone, UNREACHABLE."""
+    if any(value is not None for value in (options.id, options.turn, options.of_command)):
+        raise Misused("--since TIME needs --agent NAME; --since ID is given alone, or with --all.")
+    if options.session is not None:
+        since = moment_of(options.since)
+        return {"session_id": await session_of(client, options, since) or "", "since": since}
+    if not options.since.startswith("t"):
+        raise Misused("Name whose changes to undo: --agent NAME --since TIME. Alone, --since takes the id of a turn.")
+    turn_id = (await item_of(client, options, options.since)).turn_id
+    return {"all_since_turn": turn_id} if options.all else {"since_turn": turn_id}
+
+
+async def _undo_unkept(client: FileOpsClient, options: argparse.Namespace) -> int:
+    """Undo what is not kept: in the files and folders that are named, or in the whole project.
+
+    Raises: Misused, NotDone, UNREACHABLE.
+    """
+    names = [*([] if options.id is None else [options.id]), *options.paths]
+    paths = [await path_of(client, options, name) for name in names] or [None]
+    lists = [await _unkept_in(client, options, path) for path in paths]
+    files = [file for unkept in lists for file in unkept.files]
+    ids = list(dict.fromkeys(change.change_id for file in files for change in file.changes))
     if not ids:
-        raise NotDone("There is nothing to undo: every change of an agent here is kept or undone.")
+        where = "there" if names else "here"
+        raise NotDone(f"There is nothing to undo: every change of an agent {where} is kept or undone.")
     status = await _rewound(client, options, {"change_ids": ids})
-    if not unkept.truncated or status not in {DONE, LEFT}:
+    if status not in {DONE, LEFT} or not any(unkept.truncated for unkept in lists):
         return status
-    return _failed(options, f"This was about {len(unkept.files)} files, and there are more. Run it again.", LEFT)
+    n_files = len({file.file_path for file in files if file.changes})
+    return _failed(options, f"This was about {counted(n_files, 'file')}, and there are more. Run it again.", LEFT)
 
 
 async def _redo(client: FileOpsClient, options: argparse.Namespace) -> int:
@@ -337,35 +384,6 @@ async def _last_undo(client: FileOpsClient, options: argparse.Namespace) -> str:
 
 def _is_undo(entry: RecordEntry) -> bool:
     return bool(entry.undoes) or entry.rewind_id is not None
-
-
-async def _rewind(client: FileOpsClient, options: argparse.Namespace) -> int:
-    """Raises: Misused, NotDone, UNREACHABLE."""
-    target: Target
-    if options.id is not None:
-        given = visible(options.id)
-        raise Misused(f"An id is undone by `undo {given}`, and what an agent did by `rewind --agent {given}`.")
-    if options.since is not None and options.session is None and (options.turn or options.of_command):
-        raise Misused("--since TIME needs --agent NAME; --since ID is given alone.")
-    if options.turn is not None:
-        target = {"turn_id": (await item_of(client, options, options.turn)).turn_id}
-    elif options.session is not None:
-        since = None if options.since is None else moment_of(options.since)
-        target = {"session_id": await session_of(client, options, since) or ""}
-        if since is not None:
-            target["since"] = since
-    elif options.since is not None and not options.since.startswith("t"):
-        raise Misused("Name whose changes to undo: --agent NAME --since TIME. Alone, --since takes the id of a turn.")
-    elif options.since is not None:
-        target = {"since_turn": (await item_of(client, options, options.since)).turn_id}
-    elif options.of_command is not None:
-        found = (await item_of(client, options, options.of_command)).item
-        if found.command is None:
-            raise NotDone(f"{visible(options.of_command)} is no command.")
-        target = {"command_id": found.command.command_id}
-    else:
-        raise Misused("Name whose changes to undo: --agent NAME, --turn ID, --command ID or --since ID.")
-    return await _rewound(client, options, target)
 
 
 async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: Target) -> int:
@@ -477,14 +495,20 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
 async def _changes(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: NotDone, UNREACHABLE."""
     path = await path_of(client, options, options.path)
-    is_in_file = path is not None and not is_folder(path)
-    unkept = await (client.unkept(file_path=path) if is_in_file else client.unkept(root=path or options.root))
+    unkept = await _unkept_in(client, options, path)
     waiting = await client.reviews(include_texts=False)
     if path is not None:
         waiting = tuple(review for review in waiting if any(_is_in(path, name) for name in files_of(review)))
     if not waiting and not unkept.n_changes:
         return _print(options, {"waiting": waiting, "unkept": unkept}, (), _no_changes(options))
     return _print(options, {"waiting": waiting, "unkept": unkept}, change_lines(waiting, unkept, os.getcwd()))
+
+
+async def _unkept_in(client: FileOpsClient, options: argparse.Namespace, path: str | None) -> Unkept:
+    """What is not kept in a file or folder, or in the whole project. Raises: UNREACHABLE."""
+    if path is None or is_folder(path):
+        return await client.unkept(root=path or options.root)
+    return await client.unkept(file_path=path)
 
 
 def _is_in(folder: str, path: str) -> bool:
@@ -560,6 +584,5 @@ def _failed(options: argparse.Namespace, sentence: str, status: int) -> int:
 
 
 _COMMANDS: dict[str, Command] = {
-    "log": _log, "show": _show, "diff": _diff, "undo": _undo, "redo": _redo, "rewind": _rewind,
-    "blame": _blame, "keep": _keep, "changes": _changes,
+    "log": _log, "diff": _diff, "blame": _blame, "changes": _changes, "undo": _undo, "redo": _redo, "keep": _keep,
 }  # fmt: skip

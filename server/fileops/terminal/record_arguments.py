@@ -34,6 +34,7 @@ class Target(TypedDict, total=False):
     command_id: str
     turn_id: str
     since_turn: str
+    all_since_turn: str
     session_id: str
     rewind_id: str
     change_ids: Sequence[str]
@@ -76,9 +77,12 @@ async def item_of(client: FileOpsClient, options: argparse.Namespace, given: str
     if given and exists(given):
         raise NotDone(f"{name} is a file or folder, and no id. `fileops-server log {name}` lists its changes.")
     if given and given.lower() in {label.lower() for label in (await _sessions(client, options)).values()}:
-        raise NotDone(f"{name} is an agent, and no id. `fileops-server log --agent {name}` lists what it changed.")
+        raise NotDone(
+            f"{name} is an agent, and no id. `fileops-server log --agent {name}` lists what it changed, and "
+            f"`undo --agent {name}` undoes it."
+        )
     raise NotDone(
-        f"{name or repr(given)} is not the id of a change, command, turn or rewind, nor a file here. "
+        f"{name or repr(given)} is not the id of a change, command, turn or undo, nor a file here. "
         "`fileops-server log` lists changes, and `log --turns` turns."
     )
 

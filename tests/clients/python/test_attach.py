@@ -158,7 +158,7 @@ async def test_named_session_continues_after_a_restart(shared: Place, file: Path
 async def test_lost_daemon_is_replaced_by_a_restart(shared: Place, file: Path) -> None:
     async with FileOpsClient.attach(root=file.parent) as agent:
         (lost,) = shared.daemons()
-        assert (await asyncio.to_thread(shared.run, "stop", "--now")).returncode == 0
+        assert (await asyncio.to_thread(shared.run, "status", "--stop", "--now")).returncode == 0
         with pytest.raises(ConnectionLost):
             while True:  # until the end of the connection is noticed
                 await agent.read(file)
@@ -169,7 +169,7 @@ async def test_lost_daemon_is_replaced_by_a_restart(shared: Place, file: Path) -
 
 async def test_retiring_daemon_refuses_with_a_reason(shared: Place, file: Path) -> None:
     async with FileOpsClient.attach(root=file.parent) as agent:
-        assert (await asyncio.to_thread(shared.run, "stop")).returncode == 0
+        assert (await asyncio.to_thread(shared.run, "status", "--stop")).returncode == 0
         with pytest.raises(AttachRefused, match="ending") as refused:
             await FileOpsClient.attach(root=file.parent)
         assert refused.value.reason == "retiring"

@@ -15,5 +15,5 @@ export function statusOf(socket) {
 /** Ends it where one runs. Returns whether none runs; an extension host that still lives may have started it again. */
 export function stopDaemon(socket) {
   if (!fs.existsSync(socket)) return true;
-  return server(socket, 'stop', '--now').status === 0 && !statusOf(socket).running;
+  return server(socket, 'status', '--stop', '--now').status === 0 && !statusOf(socket).running;
 }

@@ -101,7 +101,7 @@ export class Daemon implements vscode.Disposable {
     const shared = this.#sharing.kind === 'shared' ? this.#sharing.connection.version : undefined;
     if (own === undefined || shared === undefined || own === shared) return undefined;
     return `The shared daemon is fileops-server ${shared}, of another installation; this window found ${own}. `
-      + 'An older one ends when its last editor and agent have left; `fileops-server stop` ends it earlier.';
+      + 'An older one ends when its last editor and agent have left; `fileops-server status --stop` ends it earlier.';
   }
 
   /** The program and the arguments before its options; waits for a start that is under way. Raises: Error. */
