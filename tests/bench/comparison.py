@@ -137,7 +137,7 @@ def changed_since_the_read(contender: Contender, folder: Path, _effort: Effort) 
             tool.edit(str(path), "one", "1")
         except RuntimeError:
             return "refused: read it again"
-    return "written, nothing is said"
+    return "overwritten silently"
 
 
 def other_line_ends(contender: Contender, folder: Path, _effort: Effort) -> str:

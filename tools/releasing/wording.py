@@ -1,7 +1,7 @@
-"""The install commands that people read, in the two states of the project: one wording for each.
+"""The wording of install commands in the two states of the project.
 
 The tracked files are in the state *unpublished*: every command names the folder of the sources. `put` rewrites a copy
-of them for a release that is published, where every command names a distribution of the package index.
+of them for a published release, in which every command names a distribution on the package index.
 """
 
 import re
@@ -45,7 +45,7 @@ SENTENCES = (
         "'Install fileops-server: run “pipx install fileops-server”, then reload the window.'",
     ),
     (
-        "The extension is not in a marketplace yet; it is built from these sources, in this folder (`clients/vscode`), "
+        "The extension is not in a marketplace yet. Build it in this folder (`clients/vscode`), "
         "with Node 20 or newer and Python 3.11 or newer:\n\n```console\nnpm ci && npm run package\n"
         "code --install-extension fileops-slim.vsix\n```",
         "Download `fileops-vscode-VERSION.vsix` of a release and install it:\n\n```console\n"
