@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from fileops.model.errors import TooManyFiles, UnknownTarget
+from fileops.model.errors import TooManyFiles, UndoConflict, UnknownTarget
 from fileops.model.record import OUTSIDE, Turn, unsure
 from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget, UnkeptFile, UnkeptResult
 from fileops.model.sessions import SessionName
@@ -53,6 +53,70 @@ async def test_place_has_what_an_editor_draws(recording: Recording) -> None:
         ("changed", 1, 1, 2, "Agent"), ("changed", 2, 1, 5, "Agent"),
     ]  # fmt: skip
     assert (file.operation, file.added, file.removed, file.undone) == ("modify", 3, 2, ())
+
+
+ADDED = OLD.replace(b"two\n", b"two\nalpha beta\ngamma delta\nepsilon zeta\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "written", "typed", "lines", "removed", "overlap"),
+    [
+        (OLD, ADDED, ADDED.replace(b"delta", b"deltas"), (3, 5), "", 4),
+        (OLD, ADDED, ADDED.replace(b"gamma delta\n", b"gamma delta\nmy own line\n"), (3, 6), "", 5),
+        (OLD, ADDED.replace(b"two\n", b""), ADDED.replace(b"two\n", b"").replace(b"delta", b"d"), (2, 4), "two\n", 3),
+        (None, ADDED, ADDED.replace(b"delta", b"deltas"), (1, 8), "", 4),
+        (b"f(a, b)\n", b"f(a, b, key=1)\n", b"f(a, b, key=12)\n", (1, 1), "f(a, b)\n", 1),
+    ],
+)
+async def test_change_in_which_a_person_types_stays_listed_and_its_undo_names_their_line(
+    recording: Recording,
+    before: bytes | None,
+    written: bytes,
+    typed: bytes,
+    lines: tuple[int, int],
+    removed: str,
+    overlap: int,
+) -> None:
+    """R-KEEP-3: the person's words are not undone with the agent's."""
+    path = "/w/c"
+    if before is not None:
+        recording.bench.disk.put(path, before)
+    recording.write(path, written, AGENT, "t-1")
+    recording.write(path, typed, PERSON)
+    (place,) = (await _file(recording, path)).changes
+    assert (place.start_line, place.end_line, place.removed_text, place.label) == (*lines, removed, "Agent")
+    assert not place.undoable
+    result = await recording.rewind("change_ids", place.change_id)
+    assert isinstance(result.error, UndoConflict)
+    assert result.error.explanation == f"others have changed line {overlap} since"
+    assert [(conflict.reason, conflict.by) for conflict in result.conflicts] == [("overlaps", (PERSON,))]
+    assert [(at.start_line, at.end_line) for at in result.conflicts[0].ranges] == [(overlap, overlap)]
+    assert recording.bench.on_disk(path) == typed
+    recording.write(path, written, PERSON)  # the person takes back what they typed
+    (place,) = (await _file(recording, path)).changes
+    assert place.undoable
+    recording.write(path, typed, PERSON)
+    (place,) = (await _file(recording, path)).changes
+    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(place.change_id,)))).n_changes == 1
+    assert (await _listed(recording)).n_files == 0
+
+
+async def test_change_of_which_a_person_deletes_lines_is_undone_whole(recording: Recording) -> None:
+    recording.write(A, ADDED, AGENT, "t-1")
+    recording.write(A, ADDED.replace(b"gamma delta\n", b""), PERSON)
+    (place,) = (await _file(recording, A)).changes
+    assert (place.start_line, place.end_line, place.undoable) == (3, 4, True)
+    result = await recording.rewind("change_ids", place.change_id)
+    assert (result.error, recording.bench.on_disk(A)) == (None, OLD)
+
+
+async def test_typing_in_a_kept_change_does_not_list_it_again(recording: Recording) -> None:
+    written = ADDED + b"six\nseven\n"
+    recording.write(A, written, AGENT, "t-1")
+    kept, other = (await _file(recording, A)).changes
+    await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(kept.change_id,)))
+    recording.write(A, written.replace(b"delta", b"deltas"), PERSON)
+    assert [place.change_id for place in (await _file(recording, A)).changes] == [other.change_id]
 
 
 async def test_deletion_by_an_agent_is_a_place_that_can_be_undone_or_kept(recording: Recording) -> None:

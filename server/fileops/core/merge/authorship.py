@@ -105,6 +105,55 @@ def own_places(
     return places
 
 
+def shared_places(
+    steps: Sequence[FileStep],
+    chosen: Collection[str],
+    present: bytes | None,
+    rewound: bytes | None,
+    content_of: ContentOf,
+) -> list[ChangedPlace]:
+    """Return where text of the chosen steps remains after a rewind of them, because others wrote in it.
+
+    The places are runs of lines of the present content, top to bottom; none shares a line with those of own_places,
+    which has the arguments. `removed` is what was there before the first step.
+    """
+    texts = StepTexts(content_of)
+    before = texts.before(steps[0]) if steps else None
+    if not steps or present is None or rewound is None or (before is None and steps[0].before is not None):
+        return []
+    fmt = detect_format(rewound)
+    old, new = _lines(rewound, fmt), _lines(present, detect_format(present))
+    own = changed_ranges(old, new)
+    starts_before = list(accumulate(map(len, old), initial=len(fmt.bom)))
+    starts = list(accumulate(map(len, new), initial=len(detect_format(present).bom)))
+    # What was undone is nobody's in these pieces, so text with an owner is what the rewind had to leave.
+    pieces = _pieces(steps, rewound, texts, {})
+    ends = list(accumulate(piece.n_bytes for piece in pieces))
+    found: list[ChangedPlace] = []
+    for first_line, n_lines, _, _, removed in _splices_of_lines(before or b"", rewound, is_created=before is None):
+        lines, owners = list[int](), set[int]()
+        for line in range(first_line - 1, first_line - 1 + n_lines):
+            n = bisect_right(ends, starts_before[line])
+            while n < len(pieces) and ends[n] - pieces[n].n_bytes < starts_before[line + 1]:
+                if pieces[n].n_bytes and pieces[n].owner >= 0 and steps[pieces[n].owner].step_id in chosen:
+                    lines.append(line)
+                    owners.add(pieces[n].owner)
+                n += 1
+        if not lines or any(i < lines[-1] + 1 and lines[0] < i_stop for i, i_stop, _, _ in own):
+            continue
+        first, stop = _moved(own, lines[0]), _moved(own, lines[-1]) + 1
+        if any(j < stop and first < j_stop for _, _, j, j_stop in own):
+            continue
+        ids = tuple(steps[number].step_id for number in sorted(owners))
+        found.append(ChangedPlace(first + 1, stop - first, starts[first], starts[stop], removed, ids))
+    return found
+
+
+def _moved(ranges: Sequence[tuple[int, int, int, int]], line: int) -> int:
+    """Where an unchanged line is after the changes. Args: ranges: of changed_ranges, which do not have the line."""
+    return line + sum((j_stop - j) - (i_stop - i) for i, i_stop, j, j_stop in ranges if i_stop <= line)
+
+
 def without_returns(steps: Sequence[FileStep], chosen: Collection[str]) -> list[FileStep]:
     """Return the steps without those of others that lead back to a content that one before them had left.
 

@@ -172,7 +172,8 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 # order in which they are decided:
 #
 # 1. Splices that overlap, or that insert at one place, form a cluster (clusters.py). If both sides make the same of its
-#    part of the base, the change is made already ("alike"), and nothing is left to do. If not, it is a conflict.
+#    part of the base, the change is made already ("alike"), and nothing is left to do. If we delete what an edit
+#    inserted, and they only deleted parts of it, the rest goes: both wanted less of it. If not, it is a conflict.
 # 2. A cluster may be alike by chance: both sides delete "word", and the other side typed "word" again beside it, so the
 #    diff paired the deletion with another text. The word that is to go is still there: a conflict.
 # 3. A splice that meets no change is free, and only has to be shifted by what grew above it. But if it deletes a word,
@@ -198,6 +199,7 @@ def _merged(
     free: list[tuple[Splice, int]] = []  # our splices, and how many of their changes are above each
     alike: list[tuple[Cluster, Span]] = []
     made: set[int] = set()  # their changes that our splices make, too
+    rest: list[Splice] = []  # what is left to delete where they deleted parts
 
     # Case 1. All changes of a cluster are inside of start to end, so `stop` counts those above the end.
     for cluster in clusters(wanted, since):
@@ -211,6 +213,10 @@ def _merged(
         if splicing.apply_within(base, cluster.ours, start, end) == splicing.apply_within(base, theirs, start, end):
             alike.append((cluster, place))
             made.update(range(cluster.first, cluster.stop))
+        elif _is_rest_of(cluster.ours, theirs):
+            alike.append((cluster, place))
+            made.update(range(cluster.first, cluster.stop))
+            rest.append(Splice(place.start, place.end, b""))
         else:
             conflicts.append(place)
 
@@ -247,10 +253,19 @@ def _merged(
             conflicts.append(Span(shifted.start, shifted.end))
 
     # Case 5.
+    result = sorted((*result, *rest), key=lambda splice: splice.start)
     conflicts = sorted(conflicts, key=lambda place: place.start) or _glued(result, present, fmt)
     return RebasedSplices(
         splices=tuple(result), conflicts=tuple(conflicts), later=tuple(change for change, _ in unmade)
     )
+
+
+def _is_rest_of(ours: Sequence[Splice], theirs: Sequence[Splice]) -> bool:
+    """Return whether ours is one deletion, and theirs are deletions inside it."""
+    first = ours[0]
+    if len(ours) > 1 or first.new:
+        return False
+    return all(not change.new and first.start <= change.start and change.end <= first.end for change in theirs)
 
 
 def _typed_words(since: Sequence[Splice], made: set[int], base: bytes, fmt: TextFormat) -> list[set[bytes]]:

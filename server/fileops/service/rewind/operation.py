@@ -27,6 +27,7 @@ from fileops.core.diff.contents import splices_between
 from fileops.core.merge.undo import Undone
 from fileops.core.presentation.failures import failure_message, failure_text
 from fileops.core.presentation.outputs import with_permissions
+from fileops.core.presentation.phrases import lines_named
 from fileops.core.presentation.rewinds import rewind_question_texts, rewind_text
 from fileops.history.journal import History
 from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, SomeChanges
@@ -465,6 +466,8 @@ def _why_nothing(conflicts: Sequence[RewindConflict]) -> str:
     """Why a rewind was not made, as a clause."""
     if all(conflict.reason in {"refused", "not_kept"} for conflict in conflicts):
         return "the files cannot be changed, or their contents are not kept"
+    if len(conflicts) == 1 and conflicts[0].ranges:
+        return f"others have changed {lines_named(conflicts[0].ranges)} since"
     return "others have changed its text"
 
 

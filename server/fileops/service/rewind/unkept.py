@@ -16,9 +16,17 @@ import xxhash
 from msgspec import Struct, field
 
 from fileops.core import text
-from fileops.core.merge.authorship import ChangedPlace, own_places, without_places, without_returns
+from fileops.core.merge.authorship import (
+    ChangedPlace,
+    own_places,
+    owners_of_lines,
+    shared_places,
+    without_places,
+    without_returns,
+)
 from fileops.core.merge.rewind import rewind_file
 from fileops.core.roots import is_inside
+from fileops.model.edits import LineRange
 from fileops.model.errors import FileOpsError, UnknownTarget
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved
@@ -194,36 +202,44 @@ class UnkeptPlaces(Struct, frozen=True):
         found = [UnkeptPlace(_change_of_file(opaque), None)] if opaque else []
         chosen = {entry.entry_id: entry for entry in unkept if has_text(entry)}
         n_same: dict[str, int] = {}
-        for place in self._changed_by(lineage, chosen, snapshot):
-            entries = [chosen[entry_id] for entry_id in place.entry_ids]
-            change = _change_of(place, entries, snapshot, n_same)
-            if change.change_id not in kept:
-                found.append(UnkeptPlace(change, place))
+        own, shared = self._changed_by(lineage, chosen, snapshot)
+        found += (_unkept_place(place, chosen, snapshot, n_same) for place in own)
+        if shared:
+            mixed = [_unkept_place(place, chosen, snapshot, n_same, is_shared=True) for place in shared]
+            # A letter typed in a kept change makes it another one, which was decided as well.
+            listed = {each.change.change_id for each in (*found, *mixed)}
+            decided = {entry_of_change(change_id) for change_id in kept - listed}
+            found += (each for each in mixed if decided.isdisjoint(each.change.entry_ids))
+            found.sort(key=lambda each: each.change.start_line)
+        found = [each for each in found if each.change.change_id not in kept]
         if len(self.cache) >= MAX_FILES:
             self.cache.clear()
         self.cache[snapshot.path] = made_of, found
         return found
 
-    def _changed_by(self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot) -> list[ChangedPlace]:
-        """The places of the present content that the chosen entries made, top to bottom."""
+    def _changed_by(
+        self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
+    ) -> tuple[list[ChangedPlace], list[ChangedPlace]]:
+        """The places of the present content that the chosen entries made; and those that others wrote in since."""
         first = next((n for n, entry in enumerate(lineage) if entry.entry_id in chosen), None)
         if first is None:
-            return []
+            return [], []
         history = lineage[first:]
         steps = without_returns(steps_of(history), chosen)
         present = snapshot.data if snapshot.exists else None
         if present is not None and text.is_binary(present, text.detect_format(present)):
-            return []
+            return [], []
         contents = StoredContents(self.store)
-        rewound = rewind_file(steps, chosen, present, contents, cancelled_of(history)).content
-        return own_places(steps, chosen, present, rewound, contents)
+        rewound = rewind_file(steps, chosen, present, contents, cancelled_of(history))
+        own = own_places(steps, chosen, present, rewound.content, contents)
+        return own, shared_places(steps, chosen, present, rewound.content, contents) if rewound.left else []
 
     def _undone_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """What people undid in one file, and no later turn of its session has passed."""
         by_id = {entry.entry_id: entry for entry in lineage}
         undos = [entry for entry in lineage if self._is_shown_undo(entry)]
         chosen = {entry.entry_id for entry in undos[-MAX_UNDONE:]}
-        for place in self._changed_by(lineage, chosen, snapshot):
+        for place in self._changed_by(lineage, chosen, snapshot)[0]:
             if not place.removed:  # the undo only restored lines
                 continue
             undo = by_id[place.entry_ids[-1]]
@@ -347,9 +363,11 @@ class UnkeptPlaces(Struct, frozen=True):
             and all(may_rewind(lineage[entry_id]) for entry_id in found.change.entry_ids)
         ]
         opaque = [lineage[entry_id] for found in chosen if found.place is None for entry_id in found.change.entry_ids]
-        conflicts: Sequence[RewindConflict] = unknown_of(path, opaque)
-        with_lines = [found for found in chosen if found.place is not None]
-        own = [found.place for found in chosen if found.place is not None]
+        conflicts = unknown_of(path, opaque)
+        shared = [found for found in chosen if found.place is not None and not found.change.undoable]
+        conflicts += (self._overlap(path, found.change, lineage, snapshot) for found in shared)
+        with_lines = [found for found in chosen if found.place is not None and found.change.undoable]
+        own = [found.place for found in with_lines if found.place is not None]
         content: bytes | None = without_places(snapshot.data, own)
         ids = dict.fromkeys(entry_id for found in reversed(with_lines) for entry_id in found.change.entry_ids)
         in_use = {entry_id for found in places if found not in with_lines for entry_id in found.change.entry_ids}
@@ -368,6 +386,31 @@ class UnkeptPlaces(Struct, frozen=True):
             authors=authors,
             conflicts=tuple(conflicts),
             partly=tuple(partly),
+        )
+
+    def _overlap(
+        self, path: str, change: UnkeptChange, lineage: Mapping[str, Entry], snapshot: Snapshot
+    ) -> RewindConflict:
+        """The lines of a change that others wrote in since, and who they are."""
+        history = list(lineage.values())
+        history = history[next(n for n, entry in enumerate(history) if entry.entry_id == change.entry_ids[0]) :]
+        others = [
+            owned
+            for owned in owners_of_lines(steps_of(history), snapshot.data, StoredContents(self.store))
+            if owned.entry_id not in change.entry_ids
+            and owned.first_line <= change.end_line
+            and owned.first_line + owned.n_lines > change.start_line
+        ]
+        ranges = (
+            LineRange(
+                start_line=max(owned.first_line, change.start_line),
+                end_line=min(owned.first_line + owned.n_lines - 1, change.end_line),
+            )
+            for owned in others
+        )
+        authors = dict.fromkeys(lineage[owned.entry_id].by for owned in others if owned.entry_id is not None)
+        return RewindConflict(
+            file_path=path, entries=change.entry_ids, reason="overlaps", ranges=tuple(ranges), by=tuple(authors)
         )
 
     def _read(self, path: str) -> Snapshot | None:
@@ -405,16 +448,22 @@ def _n_lines(data: bytes, snapshot: Snapshot) -> int:
     return text.count_lines(data, text.detect_format(snapshot.data or data)) if data else 0
 
 
-def _change_of(
-    place: ChangedPlace, entries: Sequence[Entry], snapshot: Snapshot, n_same: dict[str, int]
-) -> UnkeptChange:
+def _unkept_place(
+    place: ChangedPlace,
+    chosen: Mapping[str, Entry],
+    snapshot: Snapshot,
+    n_same: dict[str, int],
+    *,
+    is_shared: bool = False,
+) -> UnkeptPlace:
     """The change of one place. Its id depends on the texts before and after it, and not on the lines above it."""
+    entries = [chosen[entry_id] for entry_id in place.entry_ids]
     newest = entries[-1]
     written = snapshot.data[place.start : place.end]
     digest = xxhash.xxh3_64_hexdigest(b"%d\0%b%b" % (len(written), written, place.removed))
     n = n_same[digest] = n_same.get(digest, 0) + 1
     kind: PlaceKind = "changed" if place.removed and place.n_lines else "added" if place.n_lines else "removed"
-    return UnkeptChange(
+    change = UnkeptChange(
         change_id=f"{newest.entry_id}.{digest}" + (f".{n}" if n > 1 else ""),
         start_line=place.first_line,
         end_line=place.first_line + place.n_lines - 1,
@@ -422,7 +471,7 @@ def _change_of(
         added=place.n_lines,
         removed=_n_lines(place.removed, snapshot),
         removed_text=_shown(place.removed, snapshot),
-        undoable=True,
+        undoable=not is_shared,
         by=newest.by,
         session_id=session_of(newest.by),
         label=_label(newest),
@@ -430,6 +479,7 @@ def _change_of(
         entry_ids=place.entry_ids,
         time=newest.time,
     )
+    return UnkeptPlace(change, place)
 
 
 def _change_of_file(entries: Sequence[Entry]) -> UnkeptChange:

@@ -52,6 +52,10 @@ def rebased(base: bytes, wanted: bytes, present: bytes) -> bytes | None:
         pytest.param(b"a, new b\n", b"a,  b\n", b"new, b\n", None, id="the agent's word is before a sign"),
         pytest.param(b"x;\na b;\n", b"x;\nb;\n", b"y\na c;\nz;\n", b"y\nc;\nz;\n", id="signs of other lines"),
         pytest.param(b"a\nnew\nb\n", b"a\nb\n", b"a\nb\nc new\n", b"a\nb\nc new\n", id="the agent's word is elsewhere"),
+        pytest.param(b"a\nX\nY\nZ\nb\n", b"a\nb\n", b"a\nX\nZ\nb\n", b"a\nb\n", id="a part is gone"),
+        pytest.param(b"a\nX\nY\nb\n", b"a\nb\n", b"a\nX\n", None, id="a part and more is gone"),
+        pytest.param(b"a\nX\nY\nb\n", b"a\nb\n", b"a\nX\nY2\nb\n", None, id="a part is rewritten"),
+        pytest.param(b"f(a, X, Y)\n", b"f(a)\n", b"f(a, X)\n", b"f(a)\n", id="a word of the agent's is gone"),
         pytest.param(b"A\r\nb\r\n", b"a\r\nb\r\n", b"A\r\nB\r\n", b"a\r\nB\r\n", id="CRLF"),
         pytest.param(
             b"\xef\xbb\xbfA\nb\n", b"\xef\xbb\xbfa\nb\n", b"\xef\xbb\xbfA\nB\n", b"\xef\xbb\xbfa\nB\n", id="BOM"
