@@ -3,7 +3,7 @@
 import argparse
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn
 
 from fileops import __version__
@@ -37,12 +37,16 @@ FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo", "+changes": "ApplyChanges",
 
 
 class Choice(NamedTuple):
-    """An option of `mcp` with a few values, of which the first is the default. McpOptions has its type."""
+    """An option of `mcp` with a few values, of which the first is the default.
+
+    Its type is in McpOptions, or in Settings if it is one of every client.
+    """
 
     name: str
     values: tuple[str, ...]
     help: str
     metavar: str | None = None  # where the values are too long for a line of the usage
+    sent: Mapping[str, object] = {}  # the value in Settings, where it is another one
 
 
 MCP_CHOICES = (
@@ -71,6 +75,7 @@ MCP_CHOICES = (
         ("on", "off"),
         "keep the beginnings of prompts as titles in the record, if this host is the first client of the shared daemon "
         "(default: on)",
+        sent={"off": False},
     ),
     Choice(
         "hints",

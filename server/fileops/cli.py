@@ -256,7 +256,7 @@ def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
     }
     for choice in MCP_CHOICES:
         if (value := getattr(options, choice.name)) != choice.values[0]:
-            given[choice.name] = value
+            given[choice.name] = choice.sent.get(value, value)
     return {name: value for name, value in given.items() if value not in (None, [])}
 
 

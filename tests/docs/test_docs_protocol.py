@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 from fileops.model.errors import FAILURES
+from fileops.schema import json_schema
 from support.rawclient import RawClient, raw_client
 
 ROOT = Path(__file__).parents[2]
@@ -122,10 +123,13 @@ def test_every_served_method_is_on_a_page() -> None:
 
 
 def test_options_on_the_page_match_the_code() -> None:
-    from fileops.wire.types import Options
-
     table = text_of("reference.md").split("\n## initializationOptions\n")[1].split("\n## ")[0]
-    assert set(re.findall(r"^\| `([a-z_]+)`", table, flags=re.MULTILINE)) == set(Options.__struct_fields__)
+    defaults = dict(re.findall(r"^\| `([a-z_]+)` \| `?(.+?)`? \|", table, flags=re.MULTILINE))
+    schema = json.loads(json.dumps(json_schema.document()))["$defs"]["InitializationOptions"]["properties"]
+    assert set(defaults) == set(schema)
+    assert {key: json.loads(defaults[key]) for key, shape in schema.items() if "default" in shape} == {
+        key: shape["default"] for key, shape in schema.items() if "default" in shape
+    }
 
 
 def schema_name(schema: Any) -> str:
@@ -142,7 +146,6 @@ def schema_name(schema: Any) -> str:
 
 def table_of_messages() -> list[str]:
     """The rows as they have to be on the page."""
-    from fileops.schema import json_schema
 
     rows = ["| message | sender | params | result | needs |", "|---|---|---|---|---|"]
     for message in json_schema.document()["messages"]:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from fileops.model.sessions import SessionName
+from fileops.model.settings import Settings
 from support.patience import PATIENCE_S
 from support.shared_daemon import LspClient, SharedDaemon, shared_daemon
 from support.shared_daemon import until_recorded as recording
@@ -157,7 +158,7 @@ async def test_edit_of_unsaved_text_follows_an_entry_of_the_user_and_its_save_ad
     await agent.read(file)
     result = await agent.edit(file, "typed", "written")
     assert result["details"]["applied_to"] == "buffer"
-    recorder = daemon.state.parts(None, print, "mtime", daemon.state.hub.router).recorder
+    recorder = daemon.state.parts(Settings(), print, "mtime", daemon.state.hub.router).recorder
     assert recorder is not None
     await recorder.drain(recorder.scan)  # the file on the disk has neither text, and did not change
     await asyncio.sleep(0.2)
@@ -179,7 +180,7 @@ async def test_edit_of_unsaved_text_follows_an_entry_of_the_user_and_its_save_ad
 async def test_drained_command_is_the_author_of_what_it_wrote(daemon: SharedDaemon, folder: Path) -> None:
     editor = await daemon.editor(folder)
     await recording(editor, folder)
-    recorder = daemon.state.parts(None, print, "mtime", daemon.state.hub.router).recorder
+    recorder = daemon.state.parts(Settings(), print, "mtime", daemon.state.hub.router).recorder
     assert recorder is not None
     await shell(folder, "echo before > before.py")
     begun: list[Any] = []
@@ -375,7 +376,7 @@ async def test_record_continues_in_memory_when_it_cannot_be_written(daemon: Shar
     """Another program has locked the database. For a full disk see tests/faults/test_record_faults.py."""
     editor = await daemon.editor(folder)
     await recording(editor, folder)
-    recorder = daemon.state.parts(None, print, "mtime", daemon.state.hub.router).recorder
+    recorder = daemon.state.parts(Settings(), print, "mtime", daemon.state.hub.router).recorder
     assert recorder is not None
     (folder / "a.py").write_text("before\n")
     await logged(editor, bool)
@@ -393,7 +394,7 @@ async def test_scan_finds_what_no_event_reported(daemon: SharedDaemon, folder: P
     """R-REC-6."""
     editor = await daemon.editor(folder)
     await recording(editor, folder)
-    recorder = daemon.state.parts(None, print, "mtime", daemon.state.hub.router).recorder
+    recorder = daemon.state.parts(Settings(), print, "mtime", daemon.state.hub.router).recorder
     assert recorder is not None
     with (folder / "a.py").open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
         mapped[:1] = b"A"

@@ -27,6 +27,7 @@ from typing import Any
 from unittest import mock
 
 from fileops.model.files import FolderEvents
+from fileops.model.settings import Settings
 from fileops.platform.steady_clock import steady_time
 from fileops.ports import EventStream
 from fileops.record.command_windows import CommandWindows
@@ -461,7 +462,7 @@ class RecordGame:
 
     @property
     def _recorder(self) -> Any:
-        return self._daemon.state.parts(None, print, "mtime", self._daemon.state.hub.router).recorder
+        return self._daemon.state.parts(Settings(), print, "mtime", self._daemon.state.hub.router).recorder
 
     async def stop(self, dice: random.Random) -> bool:
         """The recorder's thread stands still, as that of a process that was stopped, and then goes on."""

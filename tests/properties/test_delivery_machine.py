@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from fileops.mcp.options import McpOptions
+from fileops.mcp.options import mcp_options
 from fileops.model.settings import FreshnessRule
 from support.patience import PATIENCE_S
 from support.wired import HeldDisk, Message, Protocol, code_of, lsp_wire, mcp_wire, texts_of
@@ -55,7 +55,7 @@ class DeliveryMachine(RuleBasedStateMachine):
         if self.protocol == "lsp":
             opened = lsp_wire(self.disk, freshness=self.freshness, notices="details")
         else:
-            options = McpOptions(roots=["/w"], freshness=self.freshness, further_tools=("Write", "Undo"))
+            options = mcp_options({"roots": ["/w"], "freshness": self.freshness, "further_tools": ["Write", "Undo"]})
             opened = mcp_wire(self.disk, options)
         self.wire = self.runner.run(self.exits.enter_async_context(opened))
         self.runner.run(self.answered("read", OTHER))

@@ -441,7 +441,7 @@ class DidRecordParams:
     METHOD: ClassVar[str] = "fileops/didRecord"
     entries: tuple[RecordEntry, ...]
     """The oldest first."""
-    n_more: int | None = None
+    n_more: int = 0
     """How many entries are not listed."""
 
 
@@ -602,7 +602,7 @@ class HunkLine:
     """Context, removed or added."""
     text: str
     """Without its line feed, with its carriage return."""
-    no_newline: bool | None = None
+    no_newline: bool = False
     """Whether the file ends in this line, without a line feed."""
 
 
@@ -1300,7 +1300,7 @@ class Unkept:
     """In the order of their paths."""
     sessions: tuple[UnkeptSession, ...]
     """The same changes by session, turn and file; the session with the newest change first."""
-    truncated: bool | None = None
+    truncated: bool = False
     """Whether there are more files than are listed; the counts are of all."""
 
 

@@ -65,14 +65,14 @@ def corrector_of(context: "ClientContext", names: "SessionNames") -> "Corrector 
 
 def command_approver_of(context: "ClientContext", names: "SessionNames") -> "CommandApprover | None":
     """None if the client does not ask for commands."""
-    if not context.options.bash:
+    if not context.settings.bash:
         return None
 
     return LspCommandApprover(
         context.client,
         names,
         timeout_s=context.settings.approval_timeout_s,
-        use_message_fallback=context.options.approval_fallback == "message",
+        use_message_fallback=context.settings.approval_fallback == "message",
     )
 
 

@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from fileops.model.diagnostics import DiagnosticsReport
     from fileops.model.files import Stamp
     from fileops.model.sessions import SessionName
-    from fileops.model.settings import EncodingRule, FreshnessRule
+    from fileops.model.settings import EncodingRule, FreshnessRule, MappedFolder
     from fileops.ports import EventSink, FileSystem, RuleFiles
     from fileops.record.recorder import Recorder
     from fileops.telemetry.calls import Sink
-    from fileops.wire.types import FilesystemOptions
 
 
 def build_workspace(
@@ -116,7 +115,7 @@ def encoded_files(files: "FileSystem", rules: "Sequence[EncodingRule]") -> "File
     return EncodedFileSystem(files, rules)
 
 
-def mapped_filesystems(filesystems: "Sequence[FilesystemOptions]", disk: "FileSystem") -> "RouterFileSystem":
+def mapped_filesystems(filesystems: "Sequence[MappedFolder]", disk: "FileSystem") -> "RouterFileSystem":
     """Map remote filesystems into the disk. Raises: InvalidParams, if one of them is not supported."""
     from fileops.fs.remote.mounts import Mount, mounted, unsupported_reason
 

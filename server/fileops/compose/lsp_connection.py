@@ -85,15 +85,15 @@ class LspConnection(ClientConnection):
 
     def _build(self, context: "ClientContext") -> "FileOps":
         """Build this client's view. Called at its `initialize`. Raises: InvalidParams."""
-        state, hub, settings, options = self._state, self._state.hub, context.settings, context.options
+        state, hub, settings = self._state, self._state.hub, context.settings
         if (own := state.own) is not None:
             settings = own.added_to(settings)
         client_adapters.check_plugins(settings)
         warn = client_adapters.warner_of(context)
         if hub is None:
-            shared = state.parts(options, warn, settings.freshness, context.events)
+            shared = state.parts(settings, warn, settings.freshness, context.events)
         else:
-            shared = state.parts(options, warn, "mtime", hub.router)
+            shared = state.parts(settings, warn, "mtime", hub.router)
         names = self._names(hub, context)
         adapters = ClientAdapters(
             asker=self._asker(NoHost(), lambda: True, settings.approval_timeout_s),
@@ -183,7 +183,7 @@ class LspConnection(ClientConnection):
         editor = LspEditor(client, asyncio.get_running_loop())
         documents = shared.files.connect(editor, lambda: client.position_encoding, self._name)
         DocumentSync(documents, lambda: self._state.reviews.update(self._name)).register(context.server)
-        view = ReviewingClient(client, context.options, adapters.names, None if own is None else own.approver)
+        view = ReviewingClient(client, context.settings, adapters.names, None if own is None else own.approver)
         if (hub := self._state.hub) is not None:
             self._concern_agents(hub, context, shared, view)
         self._view = view
@@ -308,7 +308,7 @@ class LspConnection(ClientConnection):
 
     def _add_change_actions(self, service: "FileOps", context: "ClientContext") -> None:
 
-        has_lenses = context.options.code_lens or False
+        has_lenses = context.settings.code_lens
         ChangeActions(service, context.client).register(context.server, code_lens=has_lenses)
         if has_lenses:
             context.listen(LensRefresh(context.client).on_event)

@@ -13,14 +13,13 @@ from msgspec.structs import replace
 
 from fileops.compose.client_connection import MAX_UNREAD_BYTES, ClientConnection
 from fileops.compose.recording import record_folders
-from fileops.mcp.options import McpOptions
+from fileops.mcp.options import McpOptions, mcp_options
 from fileops.mcp.server import McpServer
 from fileops.rpc.line_framing import LineParser, line_frame
 from fileops.rpc.session import StreamSession
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.fileops import FileOps
 from fileops.service.hub.approvals import AgentRouting
-from fileops.wire.types import EncodingOptions, Options
 
 if TYPE_CHECKING:
     from fileops.mcp.elicitation import McpApprover
@@ -74,8 +73,6 @@ class McpConnection(ClientConnection):
 
     def serve(self, for_reading: int, for_writing: int, *, notice: str | None = None) -> "StreamSession":
         """What serves the client. notice: a sentence for its model. Raises: msgspec.ValidationError (its options)."""
-        import msgspec
-
         of, hub = self._attachment, self._state.hub
         session, hints = of.session, of.hints
         if session is not None and self._is_of_another_host(session):
@@ -83,7 +80,7 @@ class McpConnection(ClientConnection):
         if isinstance(own_id := hints.get("session"), str) and self._is_of_another_host(own_id):
             hints = {name: value for name, value in hints.items() if name != "session"}
         given = {"session": session, "roots": of.roots, **of.options}
-        self._options = options = msgspec.convert(given, McpOptions)
+        self._options = options = mcp_options(given)
 
         def unnamed_session(host: str) -> str:
             return f"{host}-1" if hub is None else hub.session_base(host, self._name)
@@ -112,14 +109,13 @@ class McpConnection(ClientConnection):
         )
 
     def _build(self, options: "McpOptions", approver: "McpApprover", names: "HostSessions") -> "FileOps":
-
-        hub, common, no_events = self._state.hub, _common_options(options), NoEvents()
+        hub, settings, no_events = self._state.hub, options.settings, NoEvents()
         if hub is None:
-            shared = self._state.parts(common, log.warning, options.freshness, no_events)
+            shared = self._state.parts(settings, log.warning, settings.freshness, no_events)
         else:
-            shared = self._state.parts(common, log.warning, "mtime", hub.router)
+            shared = self._state.parts(settings, log.warning, "mtime", hub.router)
         adapters = ClientAdapters(
-            asker=self._asker(approver, lambda: True, options.settings.approval_timeout_s),
+            asker=self._asker(approver, lambda: True, settings.approval_timeout_s),
             events=no_events if hub is None else self._events(hub),
             on_closed=self._leave,
             names=names,
@@ -130,17 +126,7 @@ class McpConnection(ClientConnection):
         if hub is not None:
             routing = AgentRouting(hub.editors, approve=options.approve, modes=shared.workspace.modes)
             adapters = replace(adapters, routing=routing, editor_globs=hub.editor_globs)
-        self._service = FileOps(shared.workspace, adapters, options.settings)
+        self._service = FileOps(shared.workspace, adapters, settings)
         if shared.recorder is not None:
             record_folders(shared.recorder, self._service, self._name)
         return self._service
-
-
-def _common_options(options: "McpOptions") -> "Options | None":
-    """The options that are the same for all clients of a daemon, None if the host gives none of them."""
-    keeps_titles = None if options.record_titles == "on" else False
-    if not options.encodings and options.record is None and keeps_titles is None:
-        return None
-
-    encodings = [EncodingOptions(glob=rule.glob, encoding=rule.encoding) for rule in options.encodings]
-    return Options(encodings=encodings or None, record=options.record, record_titles=keeps_titles)

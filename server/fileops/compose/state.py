@@ -16,7 +16,6 @@ from fileops.fs.overlay.filesystem import OverlayFileSystem
 from fileops.history.journal import History
 from fileops.model.record import ByPerson
 from fileops.model.sessions import SessionName
-from fileops.model.settings import EncodingRule
 from fileops.rpc.decode import InvalidParams
 from fileops.service.client.unreadable import EditorGlobs
 from fileops.service.hub.approvals import AskedEditors
@@ -32,13 +31,12 @@ from fileops.watch.factory import FolderStreams
 if TYPE_CHECKING:
     from fileops.compose.own_parts import OwnParts
     from fileops.fs.remote.router import RouterFileSystem
-    from fileops.model.settings import Ask, FreshnessRule
+    from fileops.model.settings import Ask, FreshnessRule, Settings
     from fileops.ports import EventSink, FileSystem
     from fileops.record.recorder import Recorder
     from fileops.service.hub.modes import SessionModes
     from fileops.service.workspace import Workspace
     from fileops.telemetry.calls import Sink
-    from fileops.wire.types import Options
 
 log = logging.getLogger(__name__)
 
@@ -114,16 +112,16 @@ class DaemonState:
 
     def parts(
         self,
-        options: "Options | None",
+        settings: "Settings",
         warn: "Callable[[str], None]",
         freshness: "FreshnessRule",
         events: "EventSink",
     ) -> "SharedParts":
         """What is made for the first client, and shared. Raises: InvalidParams, if other options are wanted now."""
         if self._parts is None:
-            self._parts = SharedParts(self, options, warn, freshness, events)
+            self._parts = SharedParts(self, settings, warn, freshness, events)
         else:
-            self._parts.require_same(options)
+            self._parts.require_same(settings)
         return self._parts
 
     def leave(self, name: str) -> None:
@@ -265,7 +263,7 @@ class SharedParts:
     def __init__(
         self,
         state: DaemonState,
-        options: "Options | None",
+        settings: "Settings",
         warn: "Callable[[str], None]",
         freshness: "FreshnessRule",
         events: "EventSink",
@@ -273,20 +271,18 @@ class SharedParts:
 
         self._telemetry = files.telemetry()
         self.sinks: tuple[Sink, ...] = tuple(map(BorrowedSink, self._telemetry))  # for each client
-        self._filesystems = [] if options is None else options.filesystems or []
+        self._filesystems = settings.filesystems or ()
         self.remote: RouterFileSystem | None = None
         if self._filesystems:
             self.remote = files.mapped_filesystems(self._filesystems, state.disk)
-        self._encodings = [] if options is None else options.encodings or []
-        rules = [EncodingRule(glob=entry.glob, encoding=entry.encoding) for entry in self._encodings]
-        saved = files.encoded_files(self.remote or state.disk, rules)
+        self._encodings = settings.encodings or ()
+        saved = files.encoded_files(self.remote or state.disk, self._encodings)
         self.files = OverlayFileSystem(saved)
-        self._record = "on" if options is None else options.record or "on"
-        self._keeps_titles = options is None or options.record_titles is not False
+        self._record = settings.record or "on"
+        self._keeps_titles = settings.record_titles is not False
         self.streams = FolderStreams()
         self.recorder = self._start_recorder(state, warn)
-        wanted = None if options is None else options.history
-        self._history = wanted or ("memory" if self.recorder is None else "persistent")
+        self._history = settings.history or ("memory" if self.recorder is None else "persistent")
         self.workspace: Workspace = files.build_workspace(
             self.files,
             events,
@@ -336,21 +332,19 @@ class SharedParts:
         for sink in self._telemetry:
             sink.close()
 
-    def require_same(self, options: "Options | None") -> None:
+    def require_same(self, settings: "Settings") -> None:
         """Raises: InvalidParams."""
-        if options is None:
-            return
         advice = (
             "differs from what the shared daemon began with; end it with `fileops-server status --stop`, "
             "or leave this out"
         )
-        if options.filesystems is not None and options.filesystems != self._filesystems:
+        if settings.filesystems is not None and settings.filesystems != self._filesystems:
             raise InvalidParams(advice, ".initializationOptions.filesystems")
-        if options.encodings is not None and options.encodings != self._encodings:
+        if settings.encodings is not None and settings.encodings != self._encodings:
             raise InvalidParams(advice, ".initializationOptions.encodings")
-        if options.history == "persistent" != self._history:  # one that outlives the daemon is in memory, too
+        if settings.history == "persistent" != self._history:  # one that outlives the daemon is in memory, too
             raise InvalidParams(advice, ".initializationOptions.history")
-        if options.record is not None and options.record != self._record:
+        if settings.record is not None and settings.record != self._record:
             raise InvalidParams(advice, ".initializationOptions.record")
-        if options.record_titles is not None and options.record_titles != self._keeps_titles:
+        if settings.record_titles is not None and settings.record_titles != self._keeps_titles:
             raise InvalidParams(advice, ".initializationOptions.record_titles")

@@ -15,18 +15,20 @@ from fileops.service.review.queue import ReviewQueue, ReviewView, WaitingReview
 from fileops.service.review.views import AskingView, ListView
 
 if TYPE_CHECKING:
-    from fileops.wire.types import Options
+    from fileops.model.settings import Settings
 
 
 class ReviewingClient:
     """What a client can show its user. own_approver: asks about its own edits in place of the client."""
 
-    def __init__(self, client: Client, options: "Options", names: SessionNames, own_approver: Approver | None) -> None:
+    def __init__(
+        self, client: Client, settings: "Settings", names: SessionNames, own_approver: Approver | None
+    ) -> None:
         self._client = client
         self._names = names
         self._own_approver = own_approver
         self._prompt = EditPrompt(client, names)
-        self._fallback = options.approval_fallback
+        self._fallback = settings.approval_fallback
 
     def is_own(self, review: WaitingReview) -> bool:
         """Whether the review is about an edit of this client."""

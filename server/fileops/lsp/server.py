@@ -47,7 +47,7 @@ from fileops.wire.events import message_of, notification_of
 from fileops.wire.options import DecodedOptions, decode_options
 from fileops.wire.record import did_record
 from fileops.wire.rewinds import DidChangeUnkeptParams
-from fileops.wire.types import Options, Params
+from fileops.wire.types import Params
 
 if TYPE_CHECKING:
     from fileops.model.record import Entry
@@ -66,7 +66,6 @@ class ClientContext(Struct, frozen=True, kw_only=True):
     """What the composition root needs of this connection to build the service."""
 
     settings: Settings
-    options: Options
     folders: tuple[str, ...]  # absolute paths of the workspace folders
     client_name: str | None  # as in `clientInfo`
     events: EventSink
@@ -213,7 +212,6 @@ class LspServer(LanguageServer):
     def _context(self, decoded: DecodedOptions, events: EventSink, client_name: str | None) -> ClientContext:
         return ClientContext(
             settings=decoded.settings,
-            options=decoded.options,
             folders=self._folders.paths,
             events=events,
             client_name=client_name,

@@ -221,7 +221,7 @@ class McpServer:
 
     async def _run(self, tool: Tool, arguments: Arguments, session: SessionName) -> JsonObject:
         path = path_of(arguments)
-        if not tool.is_read or self._options.confine == "all":
+        if not tool.is_read or self._options.chosen.confine == "all":
             await self._roots.known(asks=self._asks_roots)
             if not self._roots.folders:
                 refused = failed(arguments, OutsideRoots(path=path or ""), session)

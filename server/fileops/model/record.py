@@ -16,7 +16,6 @@ Found = Literal["event", "scan"]
 Evidence = Literal["commit", "save", "command", "none"]
 ByKind = Literal["session", "command", "person", "outside", "unsure"]
 RecordState = Literal["starting", "on", "limited", "off"]
-RecordMode = Literal["on", "edits", "off"]
 
 
 class BySession(Struct, frozen=True, kw_only=True, tag_field="kind", tag="session"):

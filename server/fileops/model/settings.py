@@ -1,74 +1,139 @@
-"""Settings that a client gives at `initialize`."""
+"""Settings: the `initializationOptions` that a client gives, as they are on the wire, with their defaults."""
 
-from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from fileops.model.diagnostics import LanguageServerSetting, Severity
 
 FreshnessRule = Literal["mtime", "content", "relevant"]
 ApprovalMode = Literal["default", "auto_edit", "yolo"]
 Ask = Literal["each_edit", "protected", "never"]  # the one that asks most comes first
+RecordMode = Literal["on", "edits", "off"]
+AtLeastOne = Annotated[int, Meta(ge=1)]
 
 
-class Limits(Struct, frozen=True, kw_only=True):
-    max_lines: int = 2000
-    max_line_chars: int = 2000
-    max_file_kb: int = 256
-    max_chars: int = 60000
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Limits of reads."""
+
+    max_lines: AtLeastOne = 2000
+    """Lines of a read without a `limit`."""
+    max_line_chars: AtLeastOne = 2000
+    """Characters of a line; the rest of it is cut off."""
+    max_file_kb: AtLeastOne = 256
+    """Size of a file that may be read as a whole."""
+    max_chars: AtLeastOne = 60000
+    """Characters of one result."""
 
 
-class EncodingRule(Struct, frozen=True, kw_only=True):
-    """Files whose path matches `glob` (see core/globs.py) are in this encoding, a codec of Python."""
+class MappedFolder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A folder that is mapped from another host or store."""
+
+    prefix: str
+    """Absolute. Paths below it are on that host."""
+    url: str
+    """What the folder is mapped from, such as `ssh://host/path`."""
+    options: dict[str, object] | None = None
+    """For the library that opens the URL."""
+
+
+class EncodingRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The encoding of some files."""
 
     glob: str
+    """Which files."""
     encoding: str
+    """A name that Python knows, such as `cp1252`."""
 
 
-class Texts(Struct, frozen=True, kw_only=True):
-    """Parts of the texts for the model, in place of the specified ones, which count where this has None.
-
-    read_reminder: the block after the lines of a read, "" for none. read_advice: what to do about a file or a selection
-    that is too large. notebook_advice: what to do about a notebook.
-    """
+class Texts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Texts of the outputs that a client may replace."""
 
     read_reminder: str | None = None
+    """The block after the lines of a read. Empty: nothing."""
     read_advice: str | None = None
+    """What to do about a file or selection that is too large. Empty: nothing."""
     notebook_advice: str | None = None
+    """What to use for a notebook. Empty: nothing."""
 
 
-class Settings(Struct, frozen=True, kw_only=True):
-    """The `initializationOptions`, with the defaults of docs/PROTOCOL.md.
-
-    shows_lines: whether the client has asked for hints. Only then is a refused edit answered with lines that count as
-    read: a client that does not know of them would not hand them on.
-    """
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`initializationOptions`: what a client chooses for its connection. docs/PROTOCOL.md has the defaults."""
 
     freshness: FreshnessRule = "mtime"
+    """When a file counts as changed since it was read: by its stamp, by its content, or if the change meets the edit.
+    """
     confine: Literal["edits", "all", "off"] = "edits"
-    roots: Sequence[str] = ()
+    """What is confined to the workspace folders and `roots`."""
+    roots: tuple[str, ...] = ()
+    """Absolute folders, beside the workspace folders."""
     approval_mode: ApprovalMode = "default"
-    approval_timeout_s: float = 600.0
-    ask: Ask | None = None
-    review_grace_s: float = 30.0
-    keep_committed: bool = True
+    """How often the user is asked about edits."""
+    approval_timeout_s: Annotated[float, Meta(gt=0)] = 600.0
+    """Seconds that a question to the user waits."""
     fill_empty_files: bool = False
+    """Whether an edit with an empty `old_string` may fill an empty file."""
     notebooks: Literal["refuse", "text"] = "refuse"
+    """Whether edits of notebooks are refused, or made in their text."""
     images: Literal["attach", "refuse"] = "attach"
+    """Whether reads of images attach them, or are refused."""
     correction: bool = False
-    correction_timeout_s: float = 60.0
-    processors: Sequence[str] = ()
-    validators: Sequence[str] = ()
-    encodings: Sequence[EncodingRule] = ()
-    unreadable: Sequence[str] = ()
+    """Whether the client's model is asked to correct a text that was not found."""
+    correction_timeout_s: Annotated[float, Meta(gt=0)] = 60.0
+    """Seconds that such a question waits."""
+    processors: tuple[str, ...] = ()
+    """Names of installed processors, in the order in which they change a text."""
+    validators: tuple[str, ...] = ()
+    """Names of installed validators, all of which must accept a text."""
     notices: Literal["off", "details", "output"] = "off"
-    hints: Literal["off", "details", "output"] = "details"
-    shows_lines: bool = False
+    """Whether results say what others changed, and where."""
+    hints: Literal["off", "details", "output"] | None = None
+    """What is said beside a failed edit."""
     diagnostics: Literal["off", "details", "output"] = "off"
-    diagnostics_wait_s: float = 2.0
+    """Whether results say which problems an edit introduced and resolved, and where."""
+    diagnostics_wait_s: Annotated[float, Meta(ge=0, le=30)] = 2.0
+    """Seconds that the answer to an edit waits for its problems."""
     diagnostics_severity: Severity = "warning"
-    language_servers: Sequence[LanguageServerSetting] = ()
+    """The mildest problems that are reported."""
+    language_servers: tuple[LanguageServerSetting, ...] = ()
+    """Language servers that the daemon may start, 8 at most."""
     format: Literal["off", "changed"] = "off"
+    """Whether a language server formats the lines that an edit changes."""
     limits: Limits = Limits()
+    """Limits of reads."""
     texts: Texts = Texts()
+    """Texts of outputs."""
+    approval_fallback: Literal["none", "message"] | None = None
+    """How a client is asked that does not handle `fileops/confirmEdit`."""
+    ask: Ask | None = None
+    """In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it."""
+    review_grace_s: Annotated[float, Meta(ge=0, le=600)] = 30.0
+    """In a shared daemon: seconds that a review waits for another view after the last one has left."""
+    keep_committed: bool = True
+    """In a shared daemon: whether what is committed, or staged as it is, counts as kept."""
+    history: Literal["memory", "persistent"] | None = None
+    """Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes."""
+    record: RecordMode | None = None
+    """In a shared daemon: what its record has; every change, edits through the daemon only, or nothing."""
+    record_titles: bool | None = None
+    """Whether turns in the record have the beginnings of prompts as titles."""
+    code_lens: bool = False
+    """Whether agents' edits get code lenses."""
+    filesystems: tuple[MappedFolder, ...] | None = None
+    """Folders that are mapped from other hosts."""
+    bash: bool = False
+    """Whether `fileops/bash` is served."""
+    encodings: tuple[EncodingRule, ...] | None = None
+    """Encodings of files; the first glob that matches counts."""
+    unreadable: tuple[str, ...] = ()
+    """Globs of files that agents must not read."""
+
+    # The default is None where it depends on the daemon or on the client.
+
+    @property
+    def shows_lines(self) -> bool:
+        """Whether a refused edit is answered with lines that count as read.
+
+        A client that has not asked for hints may not know of them, and would not hand the lines on.
+        """
+        return self.hints not in {None, "off"}

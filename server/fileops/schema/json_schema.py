@@ -8,7 +8,7 @@ import msgspec
 from fileops import __version__
 from fileops.core.presentation import render, titles
 from fileops.lsp.server import PROTOCOL_VERSION
-from fileops.model import errors, events
+from fileops.model import errors, events, settings
 from fileops.model.approval import CorrectionRequest
 from fileops.schema.descriptions import description_of, descriptions_of_keys
 from fileops.schema.messages import Message, OneOf, messages
@@ -35,17 +35,22 @@ PUBLIC_NAMES = {
     titles.Description.__name__: "DescribeResult",
     render.View.__name__: "RenderResult",
     wire.ErrorInfo.__name__: "ToolError",
-    wire.Options.__name__: "InitializationOptions",
+    settings.Settings.__name__: "InitializationOptions",
+    settings.Limits.__name__: "LimitOptions",
+    settings.Texts.__name__: "TextOptions",
+    settings.EncodingRule.__name__: "EncodingOptions",
+    settings.MappedFolder.__name__: "FilesystemOptions",
 }
 # Fields that hold any object for the server's decoder, and what they hold in the protocol.
 REFINED: dict[tuple[str, str], Any] = {
-    ("InitializeParams", "initializationOptions"): wire.Options | None,
+    ("InitializeParams", "initializationOptions"): settings.Settings | None,
     ("HistoryEntry", "rebased"): details.RebasedEntry,
     ("ConfirmEditParams", "rebased"): details.RebasedDetails,
 }
 # Keys with a default in the server's code that are always sent nevertheless.
 ALWAYS_SENT = {"Attachment": "type", "DidEditParams": "source"}
-_TOLERANT = ("InitializationOptions", "LimitOptions", "TextOptions")  # unknown keys are warned of, and ignored
+# Unknown keys are warned of and ignored, and null is the default.
+_TOLERANT = ("InitializationOptions", "LimitOptions", "TextOptions")
 
 
 _ANYTHING = {"x-any": True}  # msgspec takes no empty schema from its hook
@@ -80,6 +85,7 @@ def definitions(table: Iterable[Message]) -> Json:
         defs[name]["required"].append(key)
     for name in _TOLERANT:
         del defs[name]["additionalProperties"]
+        defs[name]["properties"] = {key: _or_null(schema) for key, schema in defs[name]["properties"].items()}
     codes = sorted({failure.code for failure in errors.FAILURES})
     defs["ErrorCode"] = {"enum": codes, "description": "Why a tool failed."}
     code = defs["ToolError"]["properties"]["code"]
@@ -119,7 +125,7 @@ def _alternatives(message: Message) -> tuple[Any, ...]:
 def _any(shape: type) -> Json:
     """Return the schema of a type that msgspec leaves to us. Raises: NotImplementedError."""
     if shape is object:
-        return _ANYTHING
+        return {**_ANYTHING}  # msgspec adds a default to it
     raise NotImplementedError
 
 
@@ -145,6 +151,15 @@ def _refined(general: Json, narrow: Json) -> Json:
     return {**narrow, "description": general["description"]}
 
 
+def _or_null(schema: Json) -> Json:
+    """Return the schema of an option, which may be null for its default."""
+    if {"type": "null"} in schema.get("anyOf", ()):
+        return schema
+    about = {key: value for key, value in schema.items() if key in {"description", "default"}}
+    shape = {key: value for key, value in schema.items() if key not in about}
+    return {"anyOf": [shape, {"type": "null"}], **about}
+
+
 def _renamed(schema: Any) -> Any:
     """Return a copy in which references have the names of the protocol."""
     if isinstance(schema, list):
@@ -152,6 +167,8 @@ def _renamed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     copy = {key: _renamed(value) for key, value in cast("Json", schema).items() if key not in _ANYTHING}
+    if copy.get("default", 0) is None or isinstance(copy.get("default"), dict):
+        del copy["default"]  # it says nothing, or only what the keys of the object say
     prefix, _, name = str(copy.get("$ref", "")).rpartition("/")
     if name in PUBLIC_NAMES:
         copy["$ref"] = f"{prefix}/{PUBLIC_NAMES[name]}"

@@ -15,10 +15,12 @@ MAX_FILE_BYTES = 1 << 20
 
 def decode_language_servers(raw: object) -> tuple[LanguageServerSetting, ...]:
     """Decode a list of settings. Raises: InvalidParams, with the place from the list."""
-    return checked_language_servers(decode(raw, tuple[LanguageServerSetting, ...]))
+    settings = decode(raw, tuple[LanguageServerSetting, ...])
+    check_language_servers(settings)
+    return settings
 
 
-def checked_language_servers(settings: Sequence[LanguageServerSetting]) -> tuple[LanguageServerSetting, ...]:
+def check_language_servers(settings: Sequence[LanguageServerSetting]) -> None:
     """Check what the types do not say. Raises: InvalidParams, with the place from the list."""
     if len(settings) > MAX_LANGUAGE_SERVERS:
         raise InvalidParams(f"has more than {MAX_LANGUAGE_SERVERS} language servers")
@@ -33,7 +35,6 @@ def checked_language_servers(settings: Sequence[LanguageServerSetting]) -> tuple
         for number, glob in enumerate(setting.globs):
             if (fault := fault_of_glob(glob)) is not None:
                 raise InvalidParams(fault, f"[{index}].globs[{number}]")
-    return tuple(settings)
 
 
 def file_of_the_user() -> str:

@@ -10,13 +10,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from fileops.model.diagnostics import LanguageServerSetting, Severity
 from fileops.model.edits import Hunk, Operation
 from fileops.model.results import TrackedFile
-from fileops.model.settings import Ask
+from fileops.model.settings import Ask, AtLeastOne
 
 SessionId = str
-AtLeastOne = Annotated[int, Meta(ge=1)]
 JsonObject = dict[str, object]
 
 # --- params ------------------------------------------------------------------------------------------------------
@@ -171,125 +169,6 @@ class UndoArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The changes to undo, as `fileops/unkept` lists them."""
     edit_id: str | None = None
     """The edit to undo."""
-
-
-# --- initializationOptions -----------------------------------------------------------------------------------------
-
-
-class LimitOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits of reads."""
-
-    max_lines: AtLeastOne | None = None
-    """Lines of a read without a `limit`."""
-    max_line_chars: AtLeastOne | None = None
-    """Characters of a line; the rest of it is cut off."""
-    max_file_kb: AtLeastOne | None = None
-    """Size of a file that may be read as a whole."""
-    max_chars: AtLeastOne | None = None
-    """Characters of one result."""
-
-
-class FilesystemOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A folder that is mapped from another host or store."""
-
-    prefix: str
-    """Absolute. Paths below it are on that host."""
-    url: str
-    """What the folder is mapped from, such as `ssh://host/path`."""
-    options: JsonObject | None = None
-    """For the library that opens the URL."""
-
-
-class EncodingOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The encoding of some files."""
-
-    glob: str
-    """Which files."""
-    encoding: str
-    """A name that Python knows, such as `cp1252`."""
-
-
-class TextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Texts of the outputs that a client may replace."""
-
-    read_reminder: str | None = None
-    """The block after the lines of a read. Empty: nothing."""
-    read_advice: str | None = None
-    """What to do about a file or selection that is too large. Empty: nothing."""
-    notebook_advice: str | None = None
-    """What to use for a notebook. Empty: nothing."""
-
-
-class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`initializationOptions`: what a client chooses for its connection. docs/PROTOCOL.md has the defaults."""
-
-    freshness: Literal["mtime", "content", "relevant"] | None = None
-    """When a file counts as changed since it was read: by its stamp, by its content, or if the change meets the edit.
-    """
-    confine: Literal["edits", "all", "off"] | None = None
-    """What is confined to the workspace folders and `roots`."""
-    roots: list[str] | None = None
-    """Absolute folders, beside the workspace folders."""
-    approval_mode: Literal["default", "auto_edit", "yolo"] | None = None
-    """How often the user is asked about edits."""
-    approval_timeout_s: Annotated[float, Meta(gt=0)] | None = None
-    """Seconds that a question to the user waits."""
-    fill_empty_files: bool | None = None
-    """Whether an edit with an empty `old_string` may fill an empty file."""
-    notebooks: Literal["refuse", "text"] | None = None
-    """Whether edits of notebooks are refused, or made in their text."""
-    images: Literal["attach", "refuse"] | None = None
-    """Whether reads of images attach them, or are refused."""
-    correction: bool | None = None
-    """Whether the client's model is asked to correct a text that was not found."""
-    correction_timeout_s: Annotated[float, Meta(gt=0)] | None = None
-    """Seconds that such a question waits."""
-    processors: list[str] | None = None
-    """Names of installed processors, in the order in which they change a text."""
-    validators: list[str] | None = None
-    """Names of installed validators, all of which must accept a text."""
-    notices: Literal["off", "details", "output"] | None = None
-    """Whether results say what others changed, and where."""
-    hints: Literal["off", "details", "output"] | None = None
-    """What is said beside a failed edit."""
-    diagnostics: Literal["off", "details", "output"] | None = None
-    """Whether results say which problems an edit introduced and resolved, and where."""
-    diagnostics_wait_s: Annotated[float, Meta(ge=0, le=30)] | None = None
-    """Seconds that the answer to an edit waits for its problems."""
-    diagnostics_severity: Severity | None = None
-    """The mildest problems that are reported."""
-    language_servers: list[LanguageServerSetting] | None = None
-    """Language servers that the daemon may start, 8 at most."""
-    format: Literal["off", "changed"] | None = None
-    """Whether a language server formats the lines that an edit changes."""
-    limits: LimitOptions | None = None
-    """Limits of reads."""
-    texts: TextOptions | None = None
-    """Texts of outputs."""
-    approval_fallback: Literal["none", "message"] | None = None
-    """How a client is asked that does not handle `fileops/confirmEdit`."""
-    ask: Ask | None = None
-    """In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it."""
-    review_grace_s: Annotated[float, Meta(ge=0, le=600)] | None = None
-    """In a shared daemon: seconds that a review waits for another view after the last one has left."""
-    keep_committed: bool | None = None
-    """In a shared daemon: whether what is committed, or staged as it is, counts as kept."""
-    history: Literal["memory", "persistent"] | None = None
-    """Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes."""
-    record: Literal["on", "edits", "off"] | None = None
-    """In a shared daemon: what its record has; every change, edits through the daemon only, or nothing."""
-    record_titles: bool | None = None
-    """Whether turns in the record have the beginnings of prompts as titles."""
-    code_lens: bool | None = None
-    """Whether agents' edits get code lenses."""
-    filesystems: list[FilesystemOptions] | None = None
-    """Folders that are mapped from other hosts."""
-    bash: bool | None = None
-    """Whether `fileops/bash` is served."""
-    encodings: list[EncodingOptions] | None = None
-    """Encodings of files; the first glob that matches counts."""
-    unreadable: list[str] | None = None
-    """Globs of files that agents must not read."""
 
 
 # --- results -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fileops.api import notices
-from fileops.mcp.options import McpOptions
+from fileops.mcp.options import McpOptions, mcp_options
 from fileops.model.approval import ApprovalRequest, Decision, Modify
 from support.in_process import Person
 from support.patience import PATIENCE_S
@@ -45,7 +45,7 @@ async def lsp(disk: HeldDisk) -> AsyncGenerator[Wire]:
 
 @pytest.fixture
 async def mcp(disk: HeldDisk) -> AsyncGenerator[Wire]:
-    options = McpOptions(roots=["/w"], freshness="relevant", further_tools=("Write", "Undo"))
+    options = mcp_options({"roots": ["/w"], "freshness": "relevant", "further_tools": ["Write", "Undo"]})
     async with mcp_wire(disk, options) as wire:
         yield wire
 
