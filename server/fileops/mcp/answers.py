@@ -1,4 +1,4 @@
-"""Answers of the MCP server about itself, in both eras, and the message that withdraws one of its requests."""
+"""The MCP server's answers about itself, in both eras, and the message that withdraws one of its requests."""
 
 from fileops import __version__
 from fileops.mcp import protocol, texts
@@ -12,7 +12,7 @@ _SERVER_INFO: JsonObject = {"name": protocol.SERVER_NAME, "version": __version__
 
 
 def initialized(wanted_version: str, notice: str | None, *, has_undo: bool) -> JsonObject:
-    """Return the result of `initialize`, with which the legacy era begins. Args: notice: see McpServer."""
+    """Return the result of `initialize`, which begins the legacy era. Args: notice: see McpServer."""
     return {
         "protocolVersion": protocol.negotiated_version(wanted_version),
         "capabilities": _CAPABILITIES,
@@ -37,6 +37,6 @@ def _instructions(notice: str | None, *, has_undo: bool) -> str:
 
 
 def withdrawal(msg_id: str) -> dict[str, object]:
-    """Return the message that withdraws a request of the server."""
-    params = {"requestId": msg_id, "reason": "not needed any more"}
+    """Return the message that withdraws one of the server's requests."""
+    params = {"requestId": msg_id, "reason": "no longer needed"}
     return {"jsonrpc": "2.0", "method": protocol.CANCELLED, "params": params}

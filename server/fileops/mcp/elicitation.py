@@ -1,6 +1,6 @@
-"""Asking a person about an edit through the host: `elicitation/create`, or the modern `InputRequiredResult`.
+"""Asks a person about an edit through the host: `elicitation/create`, or the modern `InputRequiredResult`.
 
-Hosts ask by themselves before a tool is called. So by default a person is asked here about protected files only.
+Hosts ask before they call a tool, so by default only edits of protected files are asked about here.
 """
 
 import logging
@@ -25,7 +25,7 @@ APPROVAL_TIMEOUT_S = 240.0  # Codex ends calls after 300 s
 
 
 class InputRequired(Exception):
-    """A modern client has to put the question, and then to repeat the call."""
+    """The modern client has to ask the question, and then repeat the call."""
 
     def __init__(self, question: ApprovalRequest, asked: Asked) -> None:
         super().__init__(question.title)
@@ -34,10 +34,10 @@ class InputRequired(Exception):
 
 
 class Dialogue(Protocol):
-    """The way in which one call reaches the user."""
+    """How one call reaches the user."""
 
     async def decide(self, question: ApprovalRequest) -> Decision:
-        """See queue.HostApprover. Raises: InputRequired."""
+        """Ask, see queue.HostApprover. Raises: InputRequired."""
         ...
 
 
@@ -65,9 +65,9 @@ class LegacyDialogue:
 
 
 class ModernDialogue:
-    """Asks by ending the call; a repeated call brings the answer. asked: of the opened state, None without one.
+    """Asks by ending the call; a repeated call brings the answer. asked: from the opened state, None without one.
 
-    is_forged: a state was given that does not open: forged, expired, or used before. It decides nothing.
+    is_forged: a state was given that is forged, expired, or already used. It decides nothing.
     """
 
     def __init__(self, asked: Asked | None, answer: object, host: str, *, is_forged: bool) -> None:
@@ -77,7 +77,7 @@ class ModernDialogue:
         self._is_forged = is_forged
 
     async def decide(self, question: ApprovalRequest) -> Decision:
-        """Raises: InputRequired; ModifiedExternally if the file is no longer the one that was asked about."""
+        """Raises: InputRequired; ModifiedExternally if the file has changed since the question."""
         if self._is_forged:
             return Undecided()
         digest, lines = question_digest(question), lines_digest(question)
@@ -86,7 +86,7 @@ class ModernDialogue:
             raise InputRequired(question, Asked(digest=digest, lines=lines))
         if digest in asked.approved:
             return Once()
-        if self._answer is None:  # of this call, which has been used for another file
+        if self._answer is None:  # this call's answer was used for another file
             approved = (*asked.approved, asked.digest)
             raise InputRequired(question, Asked(digest=digest, lines=lines, approved=approved))
         answer, self._answer = self._answer, None
@@ -99,7 +99,7 @@ class ModernDialogue:
 
 
 class McpApprover:
-    """See queue.HostApprover: asks through the dialogue of the call in which the question arises."""
+    """The HostApprover that asks through the call that needs the decision."""
 
     def __init__(self, host: Callable[[], str], *, allows_unasked: bool) -> None:
         """Args: host: its name. allows_unasked: whether edits of protected files are applied if it cannot ask."""
@@ -109,7 +109,7 @@ class McpApprover:
         self._progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
     def begin(self, dialogue: Dialogue | None, progress: Progress | None) -> None:
-        """Use the dialogue and the reports in the present task. Args: dialogue: None if the client cannot ask."""
+        """Use this dialogue and these reports in the current task. Args: dialogue: None if the client cannot ask."""
         self._dialogue.set(dialogue)
         self._progress.set(progress)
 
@@ -122,7 +122,7 @@ class McpApprover:
         return self._dialogue.get() is not None
 
     def note_asked(self, persons: Sequence[Decider]) -> None:
-        """Report that the present call waits for a person who is asked there, not through the host."""
+        """Report that the current call waits for a person who is asked in an editor, not through the host."""
         if (progress := self._progress.get()) is not None:
             progress.wait_for_person(persons[0].client if len(persons) == 1 else "your editor")
 
@@ -137,7 +137,7 @@ def question_digest(question: ApprovalRequest) -> str:
 
 
 def lines_digest(question: ApprovalRequest) -> str:
-    """Of the lines that a question would remove and add, at any place of the file."""
+    """Return the digest of the lines that a question would remove and add, wherever in the file they are."""
     lines = [line.kind + line.text for hunk in question.change.hunks for line in hunk.lines if line.kind != " "]
     return content_digest("\n".join((question.file_path, *lines)).encode("utf-8", "surrogatepass")).hex()
 

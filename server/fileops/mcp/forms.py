@@ -1,6 +1,6 @@
 """The forms by which a host asks a person about an edit: what each host is sent, and what its answer decides.
 
-Hosts draw forms differently, and a person answers many of them: so a host gets the form that costs the fewest keys.
+Hosts draw forms differently, and people answer many of them, so each host gets the form that takes the fewest keys.
 """
 
 import logging
@@ -34,10 +34,10 @@ def input_required(question: ApprovalRequest, host: str, state: str) -> JsonObje
 
 
 def decision_of(answer: object, question: ApprovalRequest, host: str) -> Decision:
-    """Return what the answer to the form of this question decides; Undecided if it decides nothing.
+    """Return what the answer to this question's form decides; Undecided if nothing.
 
-    Only an accepted form with its own fields and known values is a decision, or a form that was declined. A further
-    field makes the content another form than the one that was shown, and may contradict it.
+    A decision is an accepted form with exactly its own fields and known values, or a declined form. An extra field
+    makes the content another form than the one shown, and may contradict it.
     """
     given = cast("JsonObject", answer) if isinstance(answer, dict) else {}
     if given.get("action") == "decline":
@@ -50,12 +50,12 @@ def decision_of(answer: object, question: ApprovalRequest, host: str) -> Decisio
             decision = form.decision_by(values)
             if decision is not None:
                 return decision
-    log.warning("a host's answer to a question is no decision")
+    log.warning("a host's answer to a question decides nothing")
     return Undecided()
 
 
 def _message(question: ApprovalRequest) -> str:
-    """Return the title, which has the path, and the changed lines, as a host may show three lines only."""
+    """Return the title with the path, and only the changed lines, since a host may show just three lines."""
     if not question.is_approvable:
         return f"{question.title}\nThe file changed, and nothing of this edit is left to apply."
     diff = cut_diff(changed_lines(question.change.hunks), max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
@@ -67,7 +67,7 @@ def _message(question: ApprovalRequest) -> str:
 
 @dataclass(frozen=True)
 class _Form:
-    """The fields of a form by name, and what an accepted form decides; None if a value of it is unknown."""
+    """The fields of a form by name, and what an accepted form decides; None if a value is unknown."""
 
     properties: Mapping[str, JsonObject]
     required: tuple[str, ...]
@@ -110,14 +110,15 @@ def _by_rest(values: JsonObject) -> Decision | None:
 
 
 _DECISIONS: Mapping[str, Decision] = {"apply": Once(), "apply and stop asking": Always(), "reject": Reject()}
-# For hosts of which no more is known. One required field at least: a host may accept an empty form by itself.
+# For hosts about which nothing else is known. It has one required field, since a host may accept an empty form by
+# itself.
 _CHOICE = _Form(
     {"decision": {"type": "string", "title": "This edit", "enum": list(_DECISIONS)}}, ("decision",), _by_choice
 )
 _SWITCH = _Form({"apply": {"type": "boolean"}}, ("apply",), _by_switch)
-# Claude Code has two buttons below the fields, and the first one has the focus if there are no fields: Enter accepts,
-# Right and Enter decline. A choice costs four keys. Without a person (`-p`, in each of its permission modes) it cancels
-# the empty form like any other. "Without asking" never covers protected files, so their form does without it.
+# Claude Code shows two buttons below the fields, and without fields the first has the focus: Enter accepts, Right and
+# Enter decline. A choice costs four keys. Without a person (`-p`, in each of its permission modes) it cancels an empty
+# form like any other. "Without asking" never covers protected files, so their form omits it.
 _BUTTONS = _Form({}, (), lambda _: Once())
 _BUTTONS_AND_REST = _Form(
     {"stop_asking": {"type": "boolean", "title": "Apply later edits without asking", "default": False}}, (), _by_rest

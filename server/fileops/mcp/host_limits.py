@@ -8,20 +8,20 @@ from fileops.mcp.protocol import JsonObject
 
 log = logging.getLogger(__name__)
 
-MAX_READ_BYTES = 40_000  # of the finished text; hosts cut longer ones somewhere above it
-HOSTS_WITHOUT_LIMIT = {"claude-code"}  # the tool's `_meta` lifts its limit
-MODELS_OF_CODEX = ("gpt-", "codex-")  # names that Codex knows begin so; with others it cuts at 10,000 bytes
+MAX_READ_BYTES = 40_000  # of the complete text; hosts cut somewhere above it
+HOSTS_WITHOUT_LIMIT = {"claude-code"}  # the tool's `_meta` raises its limit
+MODELS_OF_CODEX = ("gpt-", "codex-")  # prefixes that Codex knows; it cuts other models' reads at 10,000 bytes
 
 
 class HostLimits:
-    """The limits of one connection's host. given: the user's own limit in bytes, which holds for any host."""
+    """The limits of one connection's host. given: the user's own limit in bytes, which applies to any host."""
 
     def __init__(self, given: int | None) -> None:
         self._given = given
         self._has_warned = False
 
     def max_read_bytes(self, host: str) -> int | None:
-        """None: a read may be as long as it likes."""
+        """The longest read in bytes; None: unlimited."""
         if self._given is not None:
             return self._given
         return None if host in HOSTS_WITHOUT_LIMIT else MAX_READ_BYTES

@@ -1,4 +1,4 @@
-"""What the sessions of a connection are called: HOST:ID where the host has an id for them, else HOST-1."""
+"""The names of a connection's sessions: HOST:ID if the host has an id for them, otherwise HOST-1."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -13,16 +13,16 @@ MAX_TURN_ID_CHARS = 200
 
 
 def turn_of(meta: Mapping[str, object]) -> str | None:
-    """The host's id of the turn that a call belongs to; None if it names none. Codex names it in the call's `_meta`."""
+    """Return the host's id of the turn that a call belongs to, or None. Codex names it in the call's `_meta`."""
     metadata = meta.get(CODEX_METADATA)
     turn_id = cast("Mapping[str, object]", metadata).get("turn_id") if isinstance(metadata, dict) else None
     return turn_id if isinstance(turn_id, str) and 0 < len(turn_id) <= MAX_TURN_ID_CHARS else None
 
 
 class HostSessions(SessionNames):
-    """See SessionNames: of the calls of one host, which are given full names here.
+    """SessionNames for the calls of one host; the full names are made here.
 
-    The host is the first one that a message of the client names; it is kept for the whole connection.
+    The host is the first one that one of the client's messages names, and stays the same for the whole connection.
     """
 
     def __init__(
@@ -31,9 +31,9 @@ class HostSessions(SessionNames):
         environ: Mapping[str, str],
         unnamed: Callable[[str], str] = lambda host: f"{host}-1",
     ) -> None:
-        """Args: given: with the option `--session`. unnamed: the session of a host that names none."""
+        """Args: given: the option `--session`. unnamed: the session of a host that names none."""
         self._unnamed = unnamed
-        self._name: str | None = None  # of that session, once it is needed
+        self._name: str | None = None  # the unnamed session's, once it is needed
         self._id = given or environ.get("CLAUDE_CODE_SESSION_ID") or None
         self._host: str | None = None
         self._own: set[str] = set()  # the sessions of its calls
@@ -55,13 +55,13 @@ class HostSessions(SessionNames):
                 self.is_named.set()
 
     def is_given(self, host: str, own_id: str) -> bool:
-        """Whether the sessions have this id for as long as the connection lasts. Args: host: see is_of_host."""
+        """Return whether the sessions keep this id for the whole connection. Args: host: see is_of_host."""
         return own_id == self._id and (
             self._host is None or is_of_host(SessionName(base_of(self._host, own_id)), host, own_id)
         )
 
     def session_of(self, meta: Mapping[str, object]) -> SessionName:
-        """The session of a call. Codex names its thread in the call's `_meta`."""
+        """Return the session of a call. Codex names its thread in the call's `_meta`."""
         if self._host is None:
             self._host = UNKNOWN_HOST  # a session must not change its name
             self.is_named.set()
@@ -75,7 +75,7 @@ class HostSessions(SessionNames):
         return SessionName(name)
 
     def is_own(self, full_name: SessionName) -> bool:
-        """Whether a call of this host was of the session."""
+        """Return whether one of this host's calls was of the session."""
         return base_in(full_name) in self._own
 
     def lasts(self, full_name: SessionName) -> bool:

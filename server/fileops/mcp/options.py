@@ -15,7 +15,7 @@ DEFAULTS: Mapping[str, Any] = {"hints": "details", "diagnostics": "details"}  # 
 
 
 class McpOptions(Struct, frozen=True, kw_only=True):
-    """What the command line says.
+    """The options on the command line.
 
     roots: absolute. further_tools: names of tools beside Read, Edit and MultiEdit. max_read_bytes: None for the host's
     default. chosen: the options of every client.

@@ -1,4 +1,4 @@
-"""Reports that a call is still running, for clients that gave it a progressToken."""
+"""Reports that a call is still running, for clients that passed a progressToken."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -11,7 +11,7 @@ EACH_S = 5.0
 
 
 class Progress:
-    """The reports of one call. `wait_for_person` changes what they say, and says it at once."""
+    """The reports of one call. `wait_for_person` changes their message and sends it at once."""
 
     def __init__(self, notify: Callable[[str, object], None], token: str | int) -> None:
         self._notify = notify
@@ -38,7 +38,7 @@ class Progress:
 
 @asynccontextmanager
 async def reported(notify: Callable[[str, object], None], token: object) -> AsyncGenerator[Progress | None]:
-    """Around a call; None without a token."""
+    """Report while the body runs; None without a token."""
     if not isinstance(token, str | int) or isinstance(token, bool):
         yield None
         return

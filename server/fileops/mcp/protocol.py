@@ -1,7 +1,7 @@
-"""What MCP's messages are called and how they look, in both eras. Source: modelcontextprotocol.io/specification.
+"""The names and shapes of MCP's messages, in both eras. Source: modelcontextprotocol.io/specification.
 
-Legacy: a connection begins with `initialize` (2024-11-05 to 2025-11-25). Modern: 2026-07-28, where each request says in
-`_meta` which version and which capabilities it is made with.
+Legacy: a connection begins with `initialize` (2024-11-05 to 2025-11-25). Modern: 2026-07-28, where each request names
+its version and capabilities in `_meta`.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ SERVER_NAME = "fileops-server"
 
 LEGACY_VERSIONS = ("2024-11-05", "2025-06-18", "2025-11-25")
 LATEST_LEGACY_VERSION = "2025-11-25"
-# 2025-03-26 demands batches, which are not supported here: its clients are offered the next version.
+# 2025-03-26 requires batches, which are not supported: its clients are offered the next version.
 REPLACED_VERSIONS = {"2025-03-26": "2025-06-18"}
 MODERN_VERSION = "2026-07-28"
 
@@ -44,7 +44,7 @@ JsonObject = dict[str, object]
 
 
 class _Params(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Open to unknown keys, as the specification demands."""
+    """Accepts unknown keys, as the specification demands."""
 
 
 class Implementation(_Params, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ class RootsResult(_Params, frozen=True, kw_only=True):
 
 
 class Peer(Struct, frozen=True, kw_only=True):
-    """What is known of the client that made a request. host: None where it has no name."""
+    """What is known about the client that made a request. host: None if it has no name."""
 
     is_modern: bool
     capabilities: JsonObject
@@ -88,7 +88,7 @@ class Peer(Struct, frozen=True, kw_only=True):
 
     @property
     def can_elicit(self) -> bool:
-        """Whether it puts forms before a person. An empty object means forms; `{"url": {}}` alone does not."""
+        """Whether it can show forms to a person. An empty object means forms; `{"url": {}}` alone does not."""
         elicitation = self.capabilities.get("elicitation")
         return isinstance(elicitation, dict) and (not elicitation or "form" in elicitation)
 
@@ -98,7 +98,7 @@ class Peer(Struct, frozen=True, kw_only=True):
 
 
 def negotiated_version(wanted: str) -> str:
-    """The version that `initialize` is answered with."""
+    """Return the version with which to answer `initialize`."""
     if wanted in LEGACY_VERSIONS:
         return wanted
     return REPLACED_VERSIONS.get(wanted, LATEST_LEGACY_VERSION)
@@ -110,7 +110,7 @@ def meta_of(params: object) -> Mapping[str, Any]:
 
 
 def modern_peer(params: object) -> Peer | None:
-    """Who made a modern request; None for a legacy one. Raises: RequestRefused, InvalidParams."""
+    """Return who made a modern request; None for a legacy one. Raises: RequestRefused, InvalidParams."""
     meta = meta_of(params)
     if _VERSION_KEY not in meta:
         return None

@@ -1,7 +1,7 @@
-"""The sealed state that a modern client brings back with a person's decision.
+"""The sealed state that a modern client returns with a person's decision.
 
-The client may keep, change or copy it as it likes, so it is bound by an HMAC to this process, to the call and to the
-digests of the content that was asked about. It counts once, for ten minutes.
+The client may keep, change or copy the state, so an HMAC binds it to this process, to the call and to the digests of
+the content that was asked about. It is valid once, for ten minutes.
 """
 
 import base64
@@ -52,7 +52,7 @@ class StateSeal:
         return f"{_VERSION}.{body}.{self._mac(call, body)}"
 
     def open(self, call: str, state: str) -> Asked | None:
-        """None for one that is forged, altered, of another call, expired, or used before."""
+        """Return None for a state that is forged, altered, expired, already used, or of another call."""
         version, _, rest = state.partition(".")
         body, _, mac = rest.partition(".")
         if version != _VERSION or not hmac.compare_digest(
@@ -75,6 +75,6 @@ class StateSeal:
 
 
 def digest_of_call(session_id: str, tool: str, arguments: object) -> str:
-    """Equal for the same call only; the order of keys does not count."""
+    """Return a digest that is equal only for the same call; the order of keys does not count."""
     text = json.dumps([session_id, tool, arguments], sort_keys=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,6 +1,6 @@
-"""A tool's result as MCP carries it: text items, an image, and a few facts in `_meta`.
+"""Tool results in MCP's form: text items, an image, and a few facts in `_meta`.
 
-Never `structuredContent`: two hosts then show the model that and drop the text.
+Never `structuredContent`: two hosts then show the model only that, and drop the text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,17 @@ from fileops.rpc import json
 from fileops.wire.types import ToolResult, UiExtra
 
 MAX_META_BYTES = 4000
-MAX_SHOWN_LINES = 10  # changed lines of an applied edit, the line that counts the rest included
-MAX_SHOWN_FILES = 3  # that are named
+MAX_SHOWN_LINES = 10  # changed lines of an edit, including the line that counts the rest
+MAX_SHOWN_FILES = 3  # files that are named
 MAX_SHOWN_CHARS = 2000
 _META_KEY = "fileops/result"
 
 
 def tool_result(result: ToolResult, file_path: str | None, more: Sequence[str]) -> JsonObject:
-    """Make the result of `tools/call`. file_path: as the caller gave it. more: texts after the output and the image."""
+    """Return the result of `tools/call`.
+
+    file_path: as the caller gave it. more: texts after the output and the image.
+    """
     attachments = [] if isinstance(result.attachments, UnsetType) else result.attachments
     images = [{"type": "image", "data": image.data, "mimeType": image.mime_type} for image in attachments]
     return {
@@ -34,7 +37,7 @@ def tool_result(result: ToolResult, file_path: str | None, more: Sequence[str]) 
 
 
 def failed_result(text: str, code: str, more: Sequence[str] = ()) -> JsonObject:
-    """A call that never reached the service."""
+    """Return the result of a call that never reached the service."""
     return {
         "content": [_text_item(text), *map(_text_item, more)],
         "isError": True,
@@ -43,17 +46,17 @@ def failed_result(text: str, code: str, more: Sequence[str] = ()) -> JsonObject:
 
 
 def has_unseen_diff(result: ToolResult) -> bool:
-    """Whether it is the result of an edit that has changed something, and its text does not show what."""
+    """Return whether an edit changed something that the result's text does not show."""
     if result.status != "success" or result.ui_extra is None:
         return False
     return bool(result.ui_extra.diff) and result.ui_extra.diff.rstrip("\n") not in result.output
 
 
 def shown_change(result: ToolResult, folders: Sequence[str]) -> str:
-    """Return what an edit changed, as hosts show it to people: its first changed lines, and last each file.
+    """Return what an edit changed, for people: the first changed lines, then each file.
 
-    A file has its path relative to the folders, and how many lines were added and removed. It comes last because Codex
-    shows the last three lines of a result only; Gemini CLI and Claude Code's transcript show all of them.
+    Each file has its path relative to the folders and the numbers of added and removed lines. The files come last
+    because Codex shows only the last three lines of a result; Gemini CLI and Claude Code's transcript show all of them.
     """
     changes = _changes_of(result)
     lines = "\n".join(filter(None, (changed_lines(change.hunks) for change in changes)))
@@ -75,7 +78,7 @@ def shown_change(result: ToolResult, folders: Sequence[str]) -> str:
 
 
 def _changes_of(result: ToolResult) -> Sequence[UiExtra]:
-    """The changes of the files of a result, or the only one."""
+    """Return the changes of the result's files, or its only one."""
     files = cast("Sequence[Mapping[str, UiExtra]]", result.details.get("files", ()))
     if files:
         return [file["ui_extra"] for file in files]
@@ -95,7 +98,7 @@ def _facts(result: ToolResult, file_path: str | None) -> JsonObject:
     if result.ui_extra is not None:
         facts["stats"] = {"added": result.ui_extra.stats.added, "removed": result.ui_extra.stats.removed}
     if len(json.dumps(facts)) > MAX_META_BYTES:
-        del facts["file_path"]  # the only one that a caller can make long
+        del facts["file_path"]  # the only fact that a caller can make long
     return facts
 
 

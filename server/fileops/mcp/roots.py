@@ -1,4 +1,4 @@
-"""The folders inside which an agent may edit: where they come from, and which can be none."""
+"""The folders in which an agent may edit: where they come from, and which folders cannot be roots."""
 
 import asyncio
 import logging
@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 
 OnDisk = Callable[[Callable[[], list[str]]], Awaitable[list[str]]]
 
-ROOTS_S = 5.0  # for the answer to `roots/list`; then the working folder is the root
+ROOTS_S = 5.0  # until the working folder replaces the answer to `roots/list`
 
 
 class ClientRoots:
-    """The roots of one client, found once and again when the client says that they changed."""
+    """The roots of one client, found once, and again when the client says that they have changed."""
 
     def __init__(
         self,
@@ -33,12 +33,12 @@ class ClientRoots:
     ) -> None:
         """Take fixed: see `fixed_roots`; cwd: see `working_folder`.
 
-        Args: on_set: gets the usable roots, none if the last one was closed. run_on_disk: a root may be on a mount that
-        hangs; its client's calls wait then, and no others.
+        Args: on_set: called with the usable roots, or with none if the last was closed. run_on_disk: runs work that may
+        wait for a disk; a root on a mount that hangs then delays only its own client's calls.
         """
         self._run_on_disk = run_on_disk
         self._turn = asyncio.Lock()
-        self._setting = asyncio.Lock()  # one after the other: the disk may take longer for those that are replaced
+        self._setting = asyncio.Lock()  # in order: older roots may take the disk longer
         self._fixed = fixed
         self._environ = environ
         self._cwd = cwd
@@ -51,7 +51,7 @@ class ClientRoots:
         self._finding_again: asyncio.Task[None] | None = None
 
     async def known(self, *, asks: bool) -> None:
-        """Wait until it is known inside which folders may be edited. Callers go on in the order in which they came.
+        """Wait until the roots are known. Callers continue in the order in which they came.
 
         Args: asks: see `find`.
         """
@@ -61,13 +61,13 @@ class ClientRoots:
                 await asyncio.shield(self._finding_again)
 
     def find(self, *, asks: bool) -> "asyncio.Future[None]":
-        """Begin to find the roots, once. Args: asks: whether the client can be asked for them."""
+        """Start to find the roots, once. Args: asks: whether the client can be asked for them."""
         if self._finding is None:
             self._finding = asyncio.get_running_loop().create_task(self._find(asks=asks))
         return self._finding
 
     def find_again(self) -> None:
-        """Ask the client, which can be asked, whether it has other roots now."""
+        """Ask a client that can be asked whether its roots have changed."""
         self._finding_again = asyncio.get_running_loop().create_task(self._ask_again())
 
     async def _find(self, *, asks: bool) -> None:
@@ -75,22 +75,22 @@ class ClientRoots:
         await self._set(roots or working_folder(self._cwd))
 
     async def _ask_again(self) -> None:
-        """Replace the roots by those that the client names now.
+        """Replace the roots with those that the client names now.
 
-        A client that has named folders and names none any more has closed them. One that never named any says nothing
-        new by an empty list, and its working folder remains the root. An answer that cannot be read changes nothing.
+        A client that named folders before and names none now has closed them. An empty list from a client that never
+        named any means nothing, and its working folder stays the root. An unreadable answer changes nothing.
         """
         await self.find(asks=True)
         if self._fixed is not None:
             return
         had_named = self._has_named
         roots = await self._asked()
-        is_latest = self._finding_again is asyncio.current_task()  # else a newer question is on its way
+        is_latest = self._finding_again is asyncio.current_task()  # otherwise a newer question is pending
         if is_latest and roots is not None and (roots or had_named):
             await self._set(roots)
 
     async def _asked(self) -> list[str] | None:
-        """The folders of this machine that the client names; None if it does not answer, or not readably."""
+        """Return the folders of this machine that the client names; None without a readable answer."""
         try:
             roots = roots_of_answer(await self._outgoing().ask(ROOTS_LIST, None, ROOTS_S))
         except (TimeoutError, ClientGone, ClientRefused) as fault:
@@ -112,7 +112,7 @@ class ClientRoots:
 
 
 def fixed_roots(given: Iterable[str], environ: Mapping[str, str]) -> list[str] | None:
-    """The roots that are known without asking the client: `--root`, else Claude Code's project; None without either."""
+    """Return the roots that are known without asking the client: `--root`, or Claude Code's project; or None."""
     roots = list(given)
     if roots:
         return roots
@@ -121,7 +121,7 @@ def fixed_roots(given: Iterable[str], environ: Mapping[str, str]) -> list[str] |
 
 
 def roots_of_answer(answer: object) -> list[str] | None:
-    """The folders of this machine in the answer to `roots/list`; None if the answer cannot be read."""
+    """Return the folders of this machine in the answer to `roots/list`; None if it cannot be read."""
     try:
         named = decode(answer, RootsResult).roots
     except InvalidParams:
@@ -130,13 +130,16 @@ def roots_of_answer(answer: object) -> list[str] | None:
 
 
 def is_usable(folder: str, environ: Mapping[str, str]) -> bool:
-    """Whether a folder can be a root. `/`, the home folder and the folders above it hold far more than a project."""
+    """Return whether a folder can be a root.
+
+    `/`, the home folder and the folders above it hold far more than a project.
+    """
     canonical = os.path.realpath(folder)
     return not any(_is_above(canonical, home) for home in _home_folders(environ))
 
 
 def _is_above(folder: str, home: str) -> bool:
-    """Whether a folder is the home folder or above it, also if it is spelled otherwise."""
+    """Return whether a folder is the home folder or above it, however it is spelled."""
     if os.path.commonpath([folder, home]) == folder:
         return True
     with suppress(OSError):  # one of them does not exist
@@ -157,7 +160,7 @@ def _home_folders(environ: Mapping[str, str]) -> list[str]:
 
 
 def working_folder(cwd: str | None) -> list[str]:
-    """The folder that the host started its server in. Args: cwd: as the client says; None to ask this process."""
+    """Return the folder in which the host started its server. Args: cwd: from the client; None to ask this process."""
     try:
         return [cwd or os.getcwd()]
     except FileNotFoundError:  # it was removed

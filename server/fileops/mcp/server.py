@@ -1,7 +1,7 @@
-"""An MCP server over one connection, in both eras: what each message leads to.
+"""An MCP server over one connection, in both eras: handles each message.
 
-`initialize` begins the legacy era for the connection. A request that carries its version in `_meta` is modern, and is
-served by itself. Handlers translate and delegate. Belongs to the event loop.
+`initialize` begins the legacy era for the connection. A request with its version in `_meta` is modern, and is served on
+its own. Handlers translate and delegate. Belongs to the event loop.
 """
 
 import asyncio
@@ -52,8 +52,8 @@ Build = Callable[[McpApprover, HostSessions], "FileOps"]
 class McpServer:
     """See rpc.session.Server and rpc.connection.Dialect.
 
-    recover: called when the roots are known. cwd: of the client; None for that of this process.
-    unnamed_session: see HostSessions. notice: a sentence about this session, added to the instructions for the model.
+    recover: called when the roots are known. cwd: of the client; None for that of this process. unnamed_session: see
+    HostSessions. notice: a sentence about this session, added to the instructions for the model.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class McpServer:
     # --- the connection's dialect ------------------------------------------------------------------------------
 
     def handle_request(self, msg_id: MessageId, method: str, params: object) -> None:
-        """What may come depends on a request's `_meta`, so the handlers decide."""
+        """Accept any request: what is allowed depends on its `_meta`, so the handlers decide."""
         handle = self._call_tool if method == protocol.TOOLS_CALL else partial(self._answer, method)
         self.connection.serve(msg_id, handle, params)
 
@@ -119,7 +119,7 @@ class McpServer:
 
     @property
     def host(self) -> str | None:
-        """The client's name, as in the names of its sessions; None until it has said it."""
+        """The client's name, as in the names of its sessions; None until it is known."""
         return self.names.named_host
 
     # --- the session's server ----------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ class McpServer:
         return self.service.n_waiting_for_others
 
     def flush(self) -> None:
-        """Nothing waits: a client is notified of nothing but progress."""
+        """Do nothing: a client is notified only of progress."""
 
     def close_service(self) -> None:
         self.service.close()
@@ -137,7 +137,7 @@ class McpServer:
     # --- requests ----------------------------------------------------------------------------------------------
 
     def _answer(self, method: str, params: object) -> JsonObject:
-        """Raises: RequestRefused, InvalidParams."""
+        """Return the answer. Raises: RequestRefused, InvalidParams."""
         peer = self._peer(method, params)
         if peer.is_modern:
             return self._modern_answer(method)
@@ -152,7 +152,7 @@ class McpServer:
                 raise RequestRefused(errors.method_not_found(method))
 
     def _peer(self, method: str, params: object) -> Peer:
-        """Who made a request. Raises: RequestRefused if it may not be made now; InvalidParams."""
+        """Return who made a request. Raises: RequestRefused if it must not be made now; InvalidParams."""
         if (peer := protocol.modern_peer(params)) is not None:
             self.names.note_host(peer.host)
             return peer
@@ -205,7 +205,7 @@ class McpServer:
             arguments = tool.parse(params.arguments)
             with self.service.calls.measured(tool.method, session, InvalidParams):
                 return await self._run_or_ask(tool, arguments, params, session)
-        except InvalidParams as fault:  # also of keys that do not go together, which the request itself finds
+        except InvalidParams as fault:  # the request itself checks that keys fit together
             return results.failed_result(errors.invalid_params(fault).message, "invalid_params")
 
     async def _run_or_ask(
@@ -236,7 +236,7 @@ class McpServer:
         return results.tool_result(answer.result, path, await self._more(answer, problems))
 
     async def _more(self, answer: ToolAnswer, problems: Sequence[str]) -> list[str]:
-        """The texts beside the output. problems: those about the problems of files."""
+        """Return the texts beside the output. problems: the texts about the problems of files."""
         result, error = answer.result, answer.error
         has_notices = self._options.notices == "on"
         notices = await notices_for(self.service, answer) if has_notices else Notices()
@@ -257,7 +257,7 @@ class McpServer:
     def _dialogue(
         self, peer: Peer, params: CallParams, session: SessionName, progress: Progress | None
     ) -> Dialogue | None:
-        """The way to the user of this call; None if the client has none."""
+        """Return how to reach this call's user; None if the client has none."""
         if not peer.can_elicit:
             return None
         if peer.is_modern:
@@ -267,11 +267,11 @@ class McpServer:
         return LegacyDialogue(self._ask_person, self.names.host, on_wait)
 
     async def _ask_person(self, method: str, params: object, timeout_s: float) -> object:
-        async with self._asking:  # the time limit begins when the host is asked, not while this waits for its turn
+        async with self._asking:  # the time limit starts when the host is asked, not in the queue
             return await self.connection.outgoing.ask(method, params, timeout_s)
 
     def _cancel(self, params: object) -> None:
-        """A cancelled request is not answered. One that is not in flight has been answered already."""
+        """Cancel a request, which then is not answered. One that is not in flight has been answered already."""
         try:
             msg_id = decode(params, protocol.CancelledParams).request_id
         except InvalidParams as fault:

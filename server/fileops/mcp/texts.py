@@ -1,4 +1,4 @@
-"""Sentences that a model reads beside the specified outputs of the tools."""
+"""Sentences for the model beside the tools' specified outputs."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _WITH_UNDO = "; Undo with `turn` reverts it where changes are recorded."
 
 
 def instructions(*, has_undo: bool) -> str:
-    """Return what the server says of itself. has_undo: whether the tool Undo is offered."""
+    """Return what the server says about itself. has_undo: whether the tool Undo is offered."""
     return _INSTRUCTIONS + (_WITH_UNDO if has_undo else _WITHOUT_UNDO)
 
 
@@ -30,7 +30,7 @@ NO_NOTEBOOK_TOOL = (
 
 
 def outside_roots(roots: Sequence[str]) -> str:
-    """How a person lets the agent in. roots: the folders that are open now."""
+    """Return how a person can let the agent in. roots: the folders that are open now."""
     if not roots:
         now = "No folder is open for edits: `/` and the home folder are no roots."
     else:

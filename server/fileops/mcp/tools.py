@@ -1,4 +1,4 @@
-"""The tools as MCP lists them, and what each call leads to in the service."""
+"""The tools as MCP lists them, and the service calls that they make."""
 
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -24,7 +24,7 @@ from fileops.wire.types import AtLeastOne, EditParams, EditStep, MultiEditParams
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
 
-MAX_RESULT_CHARS = 200_000  # asked of Claude Code, which else puts a long result into a file
+MAX_RESULT_CHARS = 200_000  # requested from Claude Code, which puts longer results into a file
 
 _TITLES = {
     "Read": "Read a file", "Edit": "Edit a file", "MultiEdit": "Edit a file in several places",
@@ -209,7 +209,7 @@ Arguments = (
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
-    """A call whose arguments fit. max_output_bytes: of a read, see model.requests.ReadRequest."""
+    """A call whose arguments are valid. max_output_bytes: of a read, see model.requests.ReadRequest."""
 
     arguments: Arguments
     session: SessionName
@@ -217,7 +217,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """What a tool takes and does. method: the request that it makes, under which calls are measured."""
+    """A tool's parameters and action. method: the request that it makes, under which calls are measured."""
 
     method: str
     arguments: type[Arguments]
@@ -284,7 +284,7 @@ async def _undo(service: "FileOps", call: ToolCall) -> ToolAnswer:
 
 
 async def _undo_turn(service: "FileOps", session: SessionName, file_path: str | None) -> ToolAnswer:
-    """Undo all that the session did since its last prompt, by tools and by commands."""
+    """Undo everything that the session did since its last prompt, by tools and by commands."""
     turn_id = await service.rewinds.newest_turn(session)
     paths = None if file_path is None else [file_path]
     return await tools.rewind(service, RewindParams(turn_id=turn_id or "", paths=paths, by_session=session))
@@ -319,12 +319,12 @@ def _step_of(step: EditStepArguments) -> EditStep:
 
 
 def path_of(arguments: Arguments) -> str | None:
-    """The file that a call is about, as given; None if it names none, or several."""
+    """Return the file that a call is about, as given; None if it names none or several."""
     return None if isinstance(arguments, ApplyChangesArguments | ApplyPatchArguments) else arguments.file_path
 
 
 def failed(arguments: Arguments, error: FileOpsError, session: SessionName) -> ToolAnswer:
-    """The answer to a call that the service did not come to, or did not end."""
+    """Return the answer to a call that did not reach the service, or did not finish there."""
     path = path_of(arguments) or ""
     output = failure_text(error, "read" if isinstance(arguments, ReadArguments) else "edit", path)
     match arguments:
@@ -353,7 +353,10 @@ FURTHER_TOOLS: dict[str, Tool] = {
 
 @cache
 def tool_list(names: tuple[str, ...]) -> list[JsonObject]:
-    """What `tools/list` answers, in this order. Hosts drop texts where a tool has an `outputSchema`, so none has."""
+    """Return the answer to `tools/list`, in this order.
+
+    No tool has an `outputSchema`, because hosts then drop the text.
+    """
     ordered = [_listed(tool.name, tool.description, tool.input_schema) for tool in tool_definitions()]
     further = [_listed(name, *texts) for name, texts in _FURTHER_TEXTS.items()]
     return [tool for tool in (*ordered, *further) if tool["name"] in names]

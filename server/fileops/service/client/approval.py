@@ -1,6 +1,6 @@
 """Approval of one client's edits: the modes of its sessions, and the questions to its user.
 
-Belongs to the event loop. Sessions are named by their full names.
+Belongs to the event loop. Sessions are identified by their full names.
 """
 
 from collections.abc import Callable, Generator
@@ -37,18 +37,18 @@ class ClientApproval:
         folders: WorkspaceFolders,
         rules_of: Callable[[Snapshot], str | None],
     ) -> None:
-        """Args: modes: of the sessions of all clients. rules_of: see Policy."""
+        """Args: modes: of all clients' sessions. rules_of: see Policy."""
         self._rules_of = rules_of
         self._client = client
         self._settings = settings
         self._modes = modes
         self._folders = folders
         self._n_waiting = 0
-        self.on_wait: Callable[[], None] = lambda: None  # called when `n_waiting` has become larger
+        self.on_wait: Callable[[], None] = lambda: None  # called when `n_waiting` grows
 
     @property
     def n_waiting(self) -> int:
-        """The requests that wait for a person's decision."""
+        """The number of requests that wait for a person's decision."""
         return self._n_waiting
 
     @contextmanager
@@ -61,7 +61,7 @@ class ClientApproval:
             self._n_waiting -= 1
 
     def mode(self, full_name: SessionName) -> ApprovalMode:
-        """The mode of a session in this client's folders."""
+        """Return the mode of a session in this client's folders."""
         client, settings, folders = self._client, self._settings, self._folders.shown
         if client.routing is not None:
             return client.routing.mode_in(full_name, folders)
@@ -73,7 +73,7 @@ class ClientApproval:
         return decided.in_place_of(unset, is_approved=is_approved)
 
     def set_mode(self, full_name: SessionName, mode: ApprovalMode) -> None:
-        """Set the mode that this client's user has chosen, or that an agent demands of itself."""
+        """Set the mode that this client's user has chosen, or that an agent wants for itself."""
         before = self.mode(full_name)
         if self._client.is_agent:
             self._modes.demand(full_name, mode)
@@ -83,11 +83,11 @@ class ClientApproval:
             self._client.events.publish(ApprovalModeChanged(session_id=full_name, mode=mode))
 
     def may_set_mode(self, full_name: SessionName, mode: ApprovalMode) -> bool:
-        """An agent may only demand more questions than it is asked now."""
+        """Return whether the mode may be set: an agent may only ask for more questions than now."""
         return not self._client.is_agent or STRICTNESS[mode] >= STRICTNESS[self.mode(full_name)]
 
     def policy(self, full_name: SessionName, session: OpenSession) -> Policy:
-        """What holds for the next step of a request of this session."""
+        """Return the policy for the next step of a request of this session."""
         corrector, routing = self._client.corrector, self._client.routing
         is_own_mode = routing is None and not session.is_closed
         return Policy(
@@ -103,26 +103,26 @@ class ClientApproval:
 
     @property
     def _opened_at(self) -> Callable[[str], Roots | None] | None:
-        """See Policy. An agent names its folders itself, so they do not count."""
+        """Return who has opened the file, see Policy. An agent names its own folders, so they do not count."""
         if self._client.routing is not None:
             return self._client.routing.opened_at
         return (lambda _path: None) if self._client.is_agent else None
 
     @property
     def edit_roots(self) -> Roots | None:
-        """Inside which folders the client may edit; None if nothing is confined."""
+        """Return the folders in which the client may edit; None if nothing is confined."""
         return None if self._settings.confine == "off" else self._folders.roots
 
     async def know_folders(self) -> None:
-        """Wait until it is known where the client's folders lead, so that `policy` does not refuse what is in them."""
+        """Wait until it is known where the client's folders lead, so that `policy` refuses nothing inside them."""
         await self._folders.resolve_all()
 
     def asking(self, full_name: SessionName | None, session: OpenSession) -> "Asking":
-        """What asks about one request of this session; None: of the client's user, about no session."""
+        """Return what asks about one request of this session. None: of the client's user, without a session."""
         return Asking(self, self._client.asker, full_name, session)
 
     def is_settled(self, question: ApprovalRequest, full_name: SessionName | None, session: OpenSession) -> bool:
-        """Whether a question needs no person any more: "always" may have been said since the edit was planned."""
+        """Return whether the question needs no person, because "always" was said after the edit was planned."""
         if any(map(is_rule_file, question.paths)):
             return False
         mode_at = None if full_name is None else self.policy(full_name, session).mode_at
@@ -130,7 +130,7 @@ class ClientApproval:
         return mode == "yolo" or (mode == "auto_edit" and not question.is_protected)
 
     def note_decision(self, decision: Decision, full_name: SessionName | None, session: OpenSession) -> None:
-        """If it approves the rest too, the session is asked no more."""
+        """Take note of a decision. If it also approves what follows, the session is not asked again."""
         always = always_of(decision)
         if always is not None and full_name is not None and not session.is_closed:
             self._stop_asking(full_name, always)
@@ -143,7 +143,7 @@ class ClientApproval:
 
 
 class Asking:
-    """The review of one request, if a person has to be asked about it. Its end as a context ends the review."""
+    """Reviews of one request, if a person has to be asked. Leaving the context ends the review."""
 
     def __init__(
         self, approval: ClientApproval, asker: ReviewAsker, full_name: SessionName | None, session: OpenSession
@@ -158,8 +158,8 @@ class Asking:
     async def decide(self, question: ApprovalRequest) -> Decision:
         """Return the decision. A second question of the request reopens its review.
 
-        What "always" settles is the first question: in a second one the file has changed near what was decided, and
-        that is what the person has not seen.
+        "Always" settles only the first question: a second one means that the file changed near what was decided, which
+        the person has not seen.
         """
         if self._review is None and self._approval.is_settled(question, self._full_name, self._session):
             return Once()
@@ -171,7 +171,7 @@ class Asking:
         return decision
 
     def settle(self, error: FileOpsError | None) -> None:
-        """Take how the request ended: it was written, or `error` says why not."""
+        """Record how the request ended: it was written, or `error` says why not."""
         self._error = error
 
     def __enter__(self) -> Self:

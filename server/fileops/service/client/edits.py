@@ -1,4 +1,4 @@
-"""The applied edits, as one client may see and undo them: an agent only its own.
+"""The applied edits that one client may see and undo; an agent only its own.
 
 Belongs to the event loop; worker threads do the work.
 """
@@ -50,7 +50,7 @@ class ClientEdits:
         fs: FileSystem,
         is_hidden: IsHidden,
     ) -> None:
-        """Args: stats: of the calls that this client may see. fs, is_hidden: the files as it may read them."""
+        """Args: stats: of the calls that this client may see. fs, is_hidden: the files that it may read."""
         self._workspace = workspace
         self._names = client.names
         self.is_agent = client.is_agent
@@ -74,7 +74,10 @@ class ClientEdits:
         self._undoer_of_user = structs.replace(undoer, fs=workspace.fs)
 
     async def history(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
-        """Newest first. An agent is shown its own edits only, and none of files that it must not read."""
+        """Return the history, newest first.
+
+        An agent sees only its own edits, and none of files that it must not read.
+        """
 
         def look() -> tuple[AppliedEdit, ...]:
             shown = (edit for edit in self._own_edits(request) if not self._is_hidden(edit.path, edit.file_path))
@@ -83,7 +86,7 @@ class ClientEdits:
         return await self._workers.run(CancelToken(), look)
 
     def _own_edits(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
-        """The edits that this client may know of, as far as sessions decide that; all of them. Newest first."""
+        """Return the edits that this client's sessions allow it to see, and all edits. Newest first."""
         edits = self._workspace.edit_history.edits(replace(request, limit=None))
         return tuple(filter(self._may_undo, edits)) if self.is_agent else edits
 
@@ -107,7 +110,7 @@ class ClientEdits:
                 if not isinstance(result, Pending):
                     asking.settle(result.error)
                     break
-                if waiting not in {(), result.waiting}:  # a file has its review, which ends when the next one's begins
+                if waiting not in {(), result.waiting}:  # each file has its own review, one after another
                     reviews.close()
                     asking = self._approval.asking(by_session, session)
                 waiting = result.waiting
@@ -124,7 +127,7 @@ class ClientEdits:
         return result
 
     async def _lineages(self) -> "Callable[[], Lineages] | None":
-        """What follows a file to its present name, for one look at a record of what was written until now."""
+        """Return what follows a file to its current name, for one query of the record as it is now."""
         store = await self._workspace.record()
         if store is None or self._workspace.recorder is None:
             return None
@@ -137,15 +140,15 @@ class ClientEdits:
         return not self.is_agent or (self._names.is_own(edit.session_id) and self._is_of_session(edit))
 
     def _is_of_session(self, edit: AppliedEdit) -> bool:
-        """Whether the edit is of the session that has this name now, and not of one of an earlier daemon."""
+        """Return whether the edit belongs to the session that has this name now, not to one of an earlier daemon."""
         return self._names.lasts(edit.session_id) or not self._workspace.history.is_earlier(edit)
 
     async def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
-        """The present line ranges that agents have written, newest edit first."""
+        """Return the current line ranges that agents have written, newest edit first."""
         return await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.agent_ranges(file_path))
 
     async def stats(self, session_id: SessionName | None) -> StatsResult:
-        """Statistics of one session; None: of all sessions together, closed ones included."""
+        """Return the statistics of one session; None: of all sessions together, including closed ones."""
         edits = await self._workers.run(CancelToken(), lambda: self._own_edits(HistoryRequest(session_id=session_id)))
         since = self._stats.since_ns / 1e9
         n_undone = sum(edit.undone_by is not None and not edit.undoes and edit.timestamp >= since for edit in edits)

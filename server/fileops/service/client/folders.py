@@ -14,12 +14,12 @@ from fileops.ports import FileSystem
 
 
 class WorkspaceFolders:
-    """Keeps the open folders. roots: None if nothing is confined. shown: the folders, as given and canonical."""
+    """The open folders. roots: None if nothing is confined. shown: the folders, as given and canonical."""
 
     def __init__(self, fs: FileSystem, workers: SharedWorkers, warn: Callable[[str], None], *, may_wait: bool) -> None:
-        """Take may_wait: whether the event loop may wait for the disk, because it serves this client alone.
+        """Take may_wait: whether the event loop may wait for the disk, because it serves only this client.
 
-        warn: is given a sentence about each folder that does not exist; called on any thread.
+        warn: called on any thread with a message for each folder that does not exist.
         """
         self._fs = fs
         self._workers = workers
@@ -28,7 +28,7 @@ class WorkspaceFolders:
         self.on_change: Callable[[], None] = lambda: None
         self.roots: Roots | None = None
         self.shown: tuple[str, ...] = ()
-        # As given -> canonical, of the folders that are open; None while a disk or host is asked where one leads.
+        # As given -> canonical, of the open folders; None while a disk or host is being asked where a folder leads.
         self._canonical: dict[str, str | None] = {}
         self._unresolved: list[str] = []
         self._resolving: set[asyncio.Task[None]] = set()
@@ -36,22 +36,22 @@ class WorkspaceFolders:
     def set(self, folders: Iterable[str]) -> None:
         """Set the folders that are open from now on (absolute paths).
 
-        Confinement never loosens: once there was a folder, having none leaves everything outside. A folder is
-        resolved when it is opened and not later, since it may have been replaced by a link by then. A
-        folder that is not resolved at once (of a mapped host; in a shared daemon, any) contains nothing until then.
+        Confinement never loosens: after there has been a folder, having none makes everything outside. A folder is
+        resolved when it is opened and not later, since it may have been replaced by a link by then. A folder that
+        cannot be resolved at once (on a mapped host; in a shared daemon, any folder) contains nothing until it is.
         """
         before = self._canonical
         self._canonical = {folder: before.get(folder) or self._canonical_at_once(folder) for folder in folders}
         self._update()
         for folder in (folder for folder, canonical in self._canonical.items() if canonical is None):
             task = asyncio.get_running_loop().create_task(self._resolve(folder))
-            self._resolving.add(task)  # the loop alone would let it go
+            self._resolving.add(task)  # the loop keeps only a weak reference
             task.add_done_callback(self._resolving.discard)
 
     def unresolved_above(self, file_path: str) -> list[str]:
-        """The folders that this file is in, or may be in under another name, as far as they are not resolved yet."""
+        """Return the unresolved folders that contain this file, or may contain it under another name."""
         unresolved = self._unresolved
-        if not unresolved:  # nearly always, and each request asks
+        if not unresolved:  # almost always, and each request asks
             return []
         above = [folder for folder in unresolved if is_inside(folder, file_path)]
         if above or any(is_inside(folder, file_path) for folder in self.shown if folder not in unresolved):
@@ -65,7 +65,7 @@ class WorkspaceFolders:
                 await self._resolve(folder)
 
     async def resolve_all(self) -> None:
-        """Resolve the folders that were opened before this request, which may be about files in any of them."""
+        """Resolve the folders that were opened before this request, which may touch files in any of them."""
         for folder in self._unresolved:
             if self._canonical.get(folder, "") is None:
                 await self._resolve(folder)
@@ -79,7 +79,7 @@ class WorkspaceFolders:
         self.on_change()
 
     def _canonical_at_once(self, folder: str) -> str | None:
-        """None if the disk may have to be waited for, or a mapped host has to be asked."""
+        """Return the canonical folder; None if that might wait for a disk or has to ask a mapped host."""
         if not self._may_wait:
             return None
         try:
@@ -95,7 +95,7 @@ class WorkspaceFolders:
             self._update()
 
     def _resolved(self, folder: str) -> str:
-        """The folder, resolved if possible. Otherwise it contains nothing, but the client still gets confinement."""
+        """Return the resolved folder. If that fails it contains nothing, but the client is still confined."""
         try:
             canonical = self._fs.resolve(folder)
         except FileOpsError:
@@ -105,7 +105,7 @@ class WorkspaceFolders:
         return canonical
 
     def _is_folder(self, canonical: str) -> bool:
-        """False if nothing is there, or a file. What cannot be asked counts as a folder."""
+        """Return False if nothing is there, or a file. A path that cannot be checked counts as a folder."""
         try:
             self._fs.stat(canonical)
         except (FileOpsError, PathMoved):  # a folder is IsDirectory

@@ -1,4 +1,4 @@
-"""The record, as one client may see it: an agent its own entries only.
+"""The record as one client may see it: an agent sees only its own entries.
 
 Belongs to the event loop; worker threads read the store.
 """
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class RecordRefused(Exception):
-    """The record has no such entry, or nothing is recorded. The message is a sentence."""
+    """The record has no such entry, or nothing is recorded. The message is a full sentence."""
 
 
 class ShownEntry(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class ShownEntry(Struct, frozen=True, kw_only=True):
 
 
 class ClientRecord:
-    """See the module. recorder: None if nothing is recorded."""
+    """One client's access to the record. recorder: None if nothing is recorded."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ClientRecord:
         """Take what the client's requests need.
 
         Args: is_hidden: whether the client must not know of a file with one of these names. scope: the folders that
-        lists are of if nothing else is named; None for all.
+        lists cover if nothing else is named; None for all.
         """
         self._is_hidden = is_hidden
         self._recorder = recorder
@@ -74,10 +74,10 @@ class ClientRecord:
         return self._recorder
 
     async def log(self, query: LogQuery, file_path: str | None, root: str | None) -> tuple[list[Entry], bool]:
-        """Return entries, the newest first, and whether there are more.
+        """Return entries, newest first, and whether there are more.
 
-        Raises: RecordRefused. Args: file_path, root: as given; `root` counts only without `file_path`; without
-        both, the entries are of the client's folders.
+        Raises: RecordRefused. Args: file_path, root: as given; `root` counts only without `file_path`; without either,
+        the entries are those of the client's folders.
         """
         recorder = self.recorder
         await recorder.flush()
@@ -92,7 +92,7 @@ class ClientRecord:
         return await self._run(look)
 
     def _visible(self, query: LogQuery) -> tuple[list[Entry], bool]:
-        """The entries that this client may see. Whether a session is an agent's own, only its name says."""
+        """Return the entries that this client may see. Only a session's name says whether it is the agent's own."""
         store = self.recorder.store
         if not self._is_agent:
             return store.entries(query)
@@ -113,7 +113,7 @@ class ClientRecord:
         return is_own and not self._is_unreadable(entry)
 
     def _is_unreadable(self, entry: Entry) -> bool:
-        """Whether the file is one that the client must not read, by one of its names. The content may be old."""
+        """Return whether the client must not read the file, under any of its names. The content may be old."""
         names = (entry.path, entry.moved_from, entry.moved_to)
         return self._is_hidden(*[name for name in names if name is not None])
 
@@ -137,7 +137,7 @@ class ClientRecord:
         return await self._run(look)
 
     async def status(self, root: str | None) -> list[RecordedFolder]:
-        """The recorded folders; with a root the one that contains it."""
+        """Return the recorded folders, or only the one that contains `root`."""
         recorder = self._recorder
         if recorder is None:
             return []

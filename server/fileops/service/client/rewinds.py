@@ -1,6 +1,6 @@
-"""Rewinds as one client may make them: a person of all authors, an agent of itself only.
+"""Rewinds that one client may make: a person of any author, an agent only of itself.
 
-Belongs to the event loop; worker threads do the work. What is needed is loaded with the first rewind.
+Belongs to the event loop; worker threads do the work. What they need is loaded with the first rewind.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_OF_MANY_PROJECTS = {"turn_id", "since_turn", "all_since_turn", "session_id"}  # targets that a project has a part of
+_OF_MANY_PROJECTS = {"turn_id", "since_turn", "all_since_turn", "session_id"}  # may span several projects
 
 
 class ClientRewinds:
@@ -60,7 +60,7 @@ class ClientRewinds:
         undoer: UndoOperation,
         scope: "Callable[[], tuple[str, ...] | None]",
     ) -> None:
-        """Args: undoer: plans undos. scope: the folders that lists and "all" are of; None for all."""
+        """Args: undoer: plans undos. scope: the folders that lists and "all" cover; None for every folder."""
         self._workspace = workspace
         self._client = client
         self._settings = settings
@@ -73,7 +73,7 @@ class ClientRewinds:
         self._committed: CommittedFiles | None = None
 
     async def rewind(self, request: RewindRequest) -> RewindResult:
-        """Rewind, and ask the user before if that is due. Failures are results; only cancellation is raised."""
+        """Rewind, and ask the user first if necessary. Failures are results; only cancellation is raised."""
         rewinder = await self._operation()
         if rewinder is None:
             error = NotRecorded()
@@ -109,16 +109,16 @@ class ClientRewinds:
         return result
 
     def take_notices(self, session_id: SessionName) -> list[str]:
-        """What a session is to know of rewinds by people, once."""
+        """Return, once, what a session should know about rewinds by people."""
         by_reason = self._workspace.activity.take_rewound(session_id)
         label = self._workspace.committer.label_of(session_id)
         return [rewound_text(n_changes, label, reason) for reason, n_changes in by_reason.items()]
 
     async def newest_turn(self, session_id: SessionName) -> str | None:
-        """The newest turn of a session with changes to undo, None if there is none or nothing is recorded.
+        """Return the session's newest turn with changes to undo; None if there is none or nothing is recorded.
 
-        A turn that only undid others is passed over, unless it is the present one: what was undone in it is all that
-        its prompt asked for, and a repeated call must not go further back.
+        A turn that only undid others is skipped, unless it is the current one: what was undone in it is all that its
+        prompt asked for, and a repeated call must not go further back.
         """
         store = await self._workspace.record()
         if store is None:
@@ -138,7 +138,7 @@ class ClientRewinds:
     # --- what is not kept yet, and who wrote what ------------------------------------------------------------------
 
     async def blame(self, file_path: str) -> "list[BlamedLines]":
-        """Who changed each line last. Raises: NotRecorded and the failures of reading."""
+        """Return who last changed each line. Raises: NotRecorded and the failures of reading."""
         from fileops.service.rewind.blame import blame
 
         return await self._run(lambda places: blame(places.store, places.fs, file_path))
@@ -151,11 +151,11 @@ class ClientRewinds:
         *,
         root: str | None = None,
     ) -> UnkeptResult:
-        """What this client's user has not accepted yet, in a file, in a folder (root), or in the client's folders.
+        """Return what this client's user has not accepted yet, in a file, a folder (root), or the client's folders.
 
         Raises: NotRecorded and the failures of resolving.
 
-        It does not wait for authors that are not certain yet: a list with the others follows.
+        It does not wait for authors that are still uncertain: a later list includes them.
         """
 
         def look(places: "UnkeptPlaces") -> UnkeptResult:
@@ -193,7 +193,7 @@ class ClientRewinds:
         return await self._run(work, is_settled=True)
 
     async def forget(self, file_path: str | None) -> int:
-        """Remove what is recorded of a file or folder, None: all. Raises: as `unkept`."""
+        """Delete what is recorded of a file or folder; None: of everything. Raises: as `unkept`."""
         recorder = self._workspace.recorder
         if recorder is None:
             raise NotRecorded
@@ -209,13 +209,13 @@ class ClientRewinds:
         return await self._run(work)
 
     async def item(self, beginning: str) -> RecordItem:
-        """What has the id that begins so. Raises: NotRecorded, UnknownTarget."""
+        """Return what the id prefix stands for. Raises: NotRecorded, UnknownTarget."""
         return await self._run(lambda places: item_of(places.store, beginning))
 
     async def _run(self, work: "Callable[[UnkeptPlaces], T]", *, is_settled: bool = False) -> T:
-        """Work on the record as it is after all that was written so far. Raises: NotRecorded.
+        """Work on the record after everything written so far has been added. Raises: NotRecorded.
 
-        Args: is_settled: the record need not be waited for, or the work does it.
+        Args: is_settled: the record need not be waited for, or the work itself waits.
         """
         from fileops.service.rewind.unkept import UnkeptPlaces
 
@@ -261,7 +261,7 @@ class ClientRewinds:
         return self._client.names.is_own(session_id) and store.is_known_by_name(session_id, entry.time)
 
     def _author(self, by_session: SessionName | None) -> By:
-        """Who is recorded as the author; without a session it is the client's user."""
+        """Return the recorded author; without a session it is the client's user."""
         if by_session is not None:
             return BySession(session_id=by_session, label=self._workspace.committer.label_of(by_session))
         return self._client.person

@@ -1,11 +1,11 @@
-"""Files that agents must not read: the rules of `.agentsignore` files and of `unreadable` options, and their guard.
+"""Files that agents must not read: the rules of `.agentsignore` files and `unreadable` options, and their guard.
 
-A rule file counts for its folder and all below it, so for a file each rule file in a folder above it counts, and so do
-the globs of the client. A file is unreadable if one of them says so. Rules that cannot be used make every file below
-unreadable, so that a fault opens nothing.
+A rule file applies to its folder and everything below, so all rule files above a file apply to it, and so do the
+client's globs. A file is unreadable if any of them says so. Rules that cannot be used make every file below unreadable,
+so that an error never opens anything.
 
-`GuardedFileSystem` is the filesystem of a client that is restricted: all of its requests get their paths from
-`resolve`, which refuses. Runs in worker threads, but for what says that it waits for nothing.
+`GuardedFileSystem` is the filesystem of a restricted client: all of its requests get their paths from `resolve`, which
+refuses unreadable ones. Runs in worker threads, except for methods that say that they wait for nothing.
 """
 
 import threading
@@ -28,12 +28,12 @@ from fileops.model.internal_errors import PathMoved
 from fileops.ports import ContentStream, FileSystem, RuleFiles
 
 OPTION = "the option `unreadable`"
-MAX_FOLDERS = 65_536  # whose rules are known without another check
-MAX_LINKED = 10_000  # files with several hard links of which it is kept whether one is unreadable
+MAX_FOLDERS = 65_536  # folders whose rules are cached
+MAX_LINKED = 10_000  # files with several hard links whose result is cached
 
 
 class Rules(Struct, frozen=True, eq=False):
-    """The rules of one file. fault: why it cannot be used, "" if it can."""
+    """The rules of one file. fault: why they cannot be used, "" if they can."""
 
     path: str
     patterns: IgnorePatterns | None = None
@@ -44,14 +44,14 @@ class Rules(Struct, frozen=True, eq=False):
         return self.path.rpartition("/")[0]
 
     def refusal(self, path: str) -> NotPermitted | None:
-        """Why a file below the folder is unreadable, None if it is not."""
+        """Return why a file below the folder is unreadable; None if it is not."""
         if self.patterns is None:
             return NotPermitted(source=self.path, fault=self.fault)
         return NotPermitted(source=self.path) if self.patterns.match(path[len(self.folder) + 1 :]) else None
 
 
 class _Loaded(Struct, frozen=True):
-    """What a rule file was at one moment."""
+    """What a rule file contained at one moment."""
 
     stamp: Stamp
     taken_ns: int
@@ -66,9 +66,9 @@ class _EditorGlobs(Struct, frozen=True):
 
 
 class RuleBook:
-    """The rule files of all clients, each read again when it has changed. Thread-safe.
+    """The rule files of all clients, each read again when it changes. Thread-safe.
 
-    fs: where they are read, as they are saved. finder: finds them.
+    fs: where they are read, as saved on disk. finder: finds them.
     """
 
     def __init__(self, fs: FileSystem, finder: RuleFiles) -> None:
@@ -84,7 +84,7 @@ class RuleBook:
         folder = folder_of(path)
         found = self.finder.above(folder) or ()
         rules = tuple(known for file in found if (known := self._rules_at(file)) is not None)
-        if not rules and not self.has_found_any:  # that is what `last_known` says of every folder
+        if not rules and not self.has_found_any:  # `last_known` already says so of every folder
             return ()
         with self._lock:
             self.has_found_any = True
@@ -92,14 +92,14 @@ class RuleBook:
         return rules
 
     def refresh(self, path: str) -> None:
-        """Make what `last_known` says of a canonical path true now."""
+        """Bring what `last_known` returns for a canonical path up to date."""
         with suppress(FileOpsError):
             self.above(path)
 
     def names(self, canonical_path: str, given_path: str) -> tuple[str, ...]:
-        """Return the names of a file on the way from the given path to the canonical one: with each link in it.
+        """Return the file's names on the way from the given path to the canonical one, one for each link.
 
-        A link that another link leads to is left out: the file can be read under the canonical name, too.
+        A link that another link leads to is omitted: the file can be read under its canonical name as well.
         """
         names, above = {canonical_path: None}, ""
         rest = [name for name in given_path.split("/") if name not in {"", "."}]
@@ -110,14 +110,14 @@ class RuleBook:
         return tuple(names)
 
     def last_known(self, path: str) -> tuple[Rules, ...]:
-        """Return the rules for a path as `above` found them last; none if it was not asked. Waits for nothing."""
-        if not self.has_found_any:  # then there are none for any folder: most projects have no such file
+        """Return the rules for a path as `above` last found them; none if it was never asked. Waits for nothing."""
+        if not self.has_found_any:  # most projects have no such file
             return ()
         with self._lock:
             return self._last_known.use(folder_of(path)) or ()
 
     def is_at(self, path: str, stamp: Stamp) -> bool:
-        """Return whether a rule file, as it was read last, is the file with this stamp."""
+        """Return whether the rule file that was last read here is the file with this stamp."""
         with self._lock:
             known = self._loaded.get(path)
         return known is not None and (known.stamp.dev, known.stamp.ino) == (stamp.dev, stamp.ino)
@@ -127,7 +127,7 @@ class RuleBook:
         return self.finder.above(folder_of(path), waits=False) == ()
 
     def _rules_at(self, path: str) -> Rules | None:
-        """Return None if the file was removed since it was found. Raises: NeedsShare, ConnectionFailed."""
+        """Return None if the file has been removed since it was found. Raises: NeedsShare, ConnectionFailed."""
         try:
             return self._read(path)
         except ConnectionFailed:
@@ -165,8 +165,8 @@ class RuleBook:
 class UnreadableFiles:
     """Which files one client must not read. Methods that may wait raise what RuleBook raises.
 
-    globs: of the client's option. editors: what they demand besides. folders: of the client; the other names of a file
-    with several hard links are looked for in them.
+    globs: of the client's option. editors: additional globs that editors demand. folders: of the client; other names of
+    a file with several hard links are searched for in them.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class UnreadableFiles:
         self._names: LruDict[object, tuple[str, ...]] = LruDict(MAX_LINKED)  # of rule files
 
     def require_readable(self, canonical_path: str, given_path: str | None = None) -> None:
-        """Raise NotPermitted if the file is unreadable under its own name or the one that was given."""
+        """Raise NotPermitted if the file is unreadable under its own or the given name."""
         names = (canonical_path,) if given_path is None else self._book.names(canonical_path, given_path)
         for name in names:
             if (refusal := self._refusal(name, self._book.above(name))) is not None:
@@ -194,8 +194,8 @@ class UnreadableFiles:
     def require_no_unreadable_name(self, canonical_path: str, stamp: Stamp | None) -> None:
         """Raise NotPermitted if a file with several hard links is unreadable under another name that can be found.
 
-        The names are looked for below the rule files that count for the file, and in the client's folders that have
-        rules. A new name gives a file a new ctime, so what was found holds until then, or until the rules change.
+        The names are searched for below the rule files that apply to the file, and in those of the client's folders
+        that have rules. A new name gives a file a new ctime, so a result holds until then, or until the rules change.
         """
         if stamp is None or stamp.n_links < 2:
             return
@@ -218,10 +218,10 @@ class UnreadableFiles:
             raise verdict[0]
 
     def rules_of(self, canonical_path: str, stamp: Stamp | None) -> str | None:
-        """The rule file that a file is by another name: a hard link of it, or what it leads to as a link.
+        """Return the rule file that a file is under another name: through a hard link, or as the target of a link.
 
-        Those that count for the file or the client's folders are known. Others are looked for in the client's folders,
-        if the file has several hard links.
+        The rule files that apply to the file or the client's folders are known. Others are searched for in the client's
+        folders if the file has several hard links.
         """
         if stamp is None or is_rule_file(canonical_path):
             return None
@@ -248,17 +248,17 @@ class UnreadableFiles:
         return any(self._refusal(name, self._book.above(name)) is not None for name in names)
 
     def knows_no_rules(self) -> bool:
-        """Return whether `is_known_hidden` is now false for every path. Waits for nothing."""
+        """Return whether `is_known_hidden` is currently false for every path. Waits for nothing."""
         return not (self._globs or self._book.has_found_any or (self._editors is not None and self._editors.has_any))
 
     def is_known_hidden(self, *names: str) -> bool:
-        """As `is_hidden`, by the rules as they were last read. Waits for nothing."""
+        """Return the result of `is_hidden` by the rules as they were last read. Waits for nothing."""
         return any(self._refusal(name, self._book.last_known(name)) is not None for name in names)
 
     def is_free(self, path: str, *, in_folders: bool = False) -> bool:
         """Return whether there are no rules for a path. Waits for nothing: False if that is not known at once.
 
-        Args: in_folders: whether there must be none for the client's folders either.
+        Args: in_folders: whether the client's folders must have none either.
         """
         if self._globs_at(path) or not self._book.has_none_above(path):
             return False
@@ -280,7 +280,7 @@ class EditorGlobs:
     """The globs that the editors of a shared daemon demand of agents, for files in their folders or open in them."""
 
     def __init__(self) -> None:
-        self._editors: Mapping[str, _EditorGlobs] = {}  # replaced on the event loop, never mutated
+        self._editors: Mapping[str, _EditorGlobs] = {}  # replaced on the event loop, never modified
 
     def connect(
         self, name: str, globs: Sequence[str], folders: Callable[[], Sequence[str]], is_open: Callable[[str], bool]
@@ -296,14 +296,14 @@ class EditorGlobs:
         return bool(self._editors)
 
     def at(self, path: str) -> Iterator[str]:
-        """Those for a canonical path."""
+        """Return the globs for a canonical path."""
         for editor in self._editors.values():
             if any(is_inside(folder, path) for folder in editor.folders()) or editor.is_open(path):
                 yield from editor.globs
 
 
 class GuardedFileSystem:
-    """See ports.FileSystem: the files of a client that must not read all of them."""
+    """The filesystem of a client that must not read all files, see ports.FileSystem."""
 
     def __init__(self, fs: FileSystem, unreadable: UnreadableFiles) -> None:
         self._fs = fs
@@ -345,8 +345,8 @@ class GuardedFileSystem:
     def read_resolved(self, path: str) -> Snapshot:
         """Read the file at a path that `resolve` has just returned to the same request.
 
-        `resolve` has checked that path by its rules. They are looked up once for a request: a rule that is written
-        between the two calls is written during the request, which may count before it as well as after it.
+        `resolve` has checked that path against its rules, which are looked up once for each request: a rule written
+        between the two calls is written during the request, and may apply before it or after it.
         """
         snapshot = self._fs.read(path)
         self._unreadable.require_no_unreadable_name(path, snapshot.stamp)

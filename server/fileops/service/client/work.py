@@ -1,4 +1,4 @@
-"""What the sessions of one client are doing: its turns and commands."""
+"""The current turns and commands of one client's sessions."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ class RunOnDisk(Protocol):
 
 
 class EndedCommand(Struct, frozen=True, kw_only=True):
-    """A command that has ended, and the ids of its entries, the oldest first."""
+    """A command that has ended, and the ids of its entries, oldest first."""
 
     command_id: str
     entries: tuple[str, ...]
@@ -47,8 +47,8 @@ class ClientWork:
     ) -> None:
         """Take what the client's requests need.
 
-        Args: info_of: describes a session. folders: in which the client works, also canonical.
-        is_agent: it sees the turns of its sessions only. scope: the folders that a list is of if nothing is named.
+        Args: info_of: describes a session. folders: in which the client works, also canonical. is_agent: it sees only
+        its own sessions' turns. scope: the folders that a list covers if none is named.
         """
         self._work = work
         self._names = names
@@ -60,13 +60,13 @@ class ClientWork:
         self._scope = scope
 
     async def begin_turn(self, session_id: SessionName, host_id: str | None, title: str | None = None) -> str:
-        """Begin a turn, unless the open one has this id; returns the turn's id."""
+        """Begin a turn, unless the open one has this id; return the turn's id."""
         return (await self._work.begin_turn(self._session(session_id), host_id, title)).turn_id
 
     async def begin_command(
         self, session_id: SessionName, host_id: str | None, line: str, *, is_background: bool
     ) -> tuple[str, bool]:
-        """Begin a command; returns its id, and whether its changes are recorded.
+        """Begin a command; return its id, and whether its changes are recorded.
 
         Args: line: see SessionWork.begin_command.
         """
@@ -75,7 +75,7 @@ class ClientWork:
         return command.command_id, await self._work.until_watched(session.roots)
 
     async def end_command(self, command_id: str) -> EndedCommand | None:
-        """End a command of this client, by the command's id or by the client's. None if there is none."""
+        """End a command of this client, by the command's id or the client's. Return None if there is none."""
         command = self._work.windows.get(command_id) or self._work.windows.open_with(command_id, self._names.is_own)
         if command is None or not self._names.is_own(command.session_id):
             return None
@@ -90,9 +90,9 @@ class ClientWork:
         )  # fmt: skip
 
     async def list(self, session_id: SessionName | None, root: str | None, limit: int | None) -> Sequence[CountedTurn]:
-        """The turns that this client may know of, the newest first, of one session or of all.
+        """Return the turns that this client may see, newest first, of one session or of all.
 
-        Args: root: with entries in this folder; without it, in the client's own.
+        Args: root: only turns with entries in this folder; without it, in the client's own folders.
         """
         store, names = await self._store(), self._names
         if store is None:
@@ -113,7 +113,7 @@ class ClientWork:
 
     @asynccontextmanager
     async def running(self, session_id: SessionName, line: str) -> AsyncGenerator[Command]:
-        """A command of a session that runs as long as the body does."""
+        """Run the body as a command of a session."""
         async with self._work.running(self._session(session_id), line) as command:
             yield command
 

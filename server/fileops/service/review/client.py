@@ -1,6 +1,6 @@
-"""One client's part in the reviews: the questions about its own edits, and the decisions of its user.
+"""One client's part in the reviews: questions about its own edits, and its user's decisions.
 
-Belongs to the event loop, except `can_ask`, which worker threads may look at.
+Belongs to the event loop, except `can_ask`, which worker threads may read.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from fileops.service.review.queue import HostApprover, ReviewQueue, WaitingRevie
 class ReviewAsker(Struct, frozen=True, kw_only=True):
     """Asks about the edits of one client.
 
-    info_of: describes a session, by its full name. host: who is asked if no view is left. can_ask: whether edits are
-    asked about at all. timeout_s: how long one review waits at most.
+    info_of: describes a session, given its full name. host: asks if no view is left. can_ask: whether edits are asked
+    about at all. timeout_s: how long one review waits at most.
     """
 
     queue: ReviewQueue
@@ -27,15 +27,16 @@ class ReviewAsker(Struct, frozen=True, kw_only=True):
     timeout_s: float
 
     def open(self, full_name: SessionName) -> WaitingReview:
-        """A review of one edit of this session. It is listed with its first question."""
+        """Return a new review of one edit of this session. It is listed once its first question is asked."""
         return self.queue.open(self.info_of(full_name), self.host, self.timeout_s)
 
 
 class PersonReviews(Struct, frozen=True, kw_only=True):
-    """What one client's user sees of the reviews, and decides about.
+    """What one client's user sees of the reviews and decides.
 
-    concerns: whether a review is shown to them. is_listed: whether they see it in a list; a client that shows none,
-    such as a command, lists those of its folders. always_for: what "always" means if they say it about a review.
+    concerns: whether this user is shown a review. is_listed: whether it is in the user's list; a client that shows no
+    reviews, such as a command, lists those of its folders. always_for: what "always" means if the user says it about a
+    review.
     """
 
     queue: ReviewQueue
@@ -45,19 +46,19 @@ class PersonReviews(Struct, frozen=True, kw_only=True):
     always_for: Callable[[WaitingReview], Always]
 
     def listed(self) -> Sequence[WaitingReview]:
-        """The reviews that this user sees in a list, the oldest first."""
+        """Return the reviews in this user's list, oldest first."""
         return [review for review in self.queue.waiting() if self.is_listed(review)]
 
 
 class NoHost:
-    """See queue.HostApprover: of a client whose own program does not ask its user about edits of others."""
+    """The HostApprover of a client whose own program does not ask its user about others' edits."""
 
     person = Decider("host")
     can_ask_now = False
     allows_unasked = False
 
     def note_asked(self, persons: Sequence[Decider]) -> None:
-        """Nothing reports what the edit waits for."""
+        """Do nothing: no one is notified of what the edit waits for."""
 
     async def decide(self, question: ApprovalRequest) -> Decision:
         del question

@@ -1,10 +1,10 @@
-"""The queue of reviews: every question to a person, from the moment it is asked until its edit is written or not.
+"""The queue of reviews: every question to a person, from the moment it is asked until its edit is written or dropped.
 
 The daemon owns the questions; editors and terminals are views of them. A view shows the reviews that concern it and
-hands in decisions. It may come and go at any time, and its end decides nothing. docs/PROTOCOL.md has the rules, in its
-section "Reviews". Belongs to the event loop; nothing is locked while a review waits.
+submits decisions. It may come and go at any time, and its end decides nothing. The rules are in docs/PROTOCOL.md,
+section "Reviews". Belongs to the event loop; no lock is held while a review waits.
 
-This is one module because every way in which a review ends takes part in the same table of open reviews.
+This is one module because every way to end a review works on the same table of open reviews.
 """
 
 import asyncio
@@ -40,17 +40,17 @@ from fileops.model.sessions import SessionName
 
 log = logging.getLogger(__name__)
 
-MAX_WAITING = 32  # reviews of one session at once: no person looks at more
-MAX_CLOSED = 1000  # whose ends are remembered, without their texts, to answer late decisions truly
-DEFAULT_GRACE_S = 30.0  # of a view that says nothing else
+MAX_WAITING = 32  # reviews of one session at once; nobody reads more
+MAX_CLOSED = 1000  # ended reviews that are kept, without their texts, to answer late decisions
+DEFAULT_GRACE_S = 30.0  # of a view that names no other grace
 
 LeftReason = Literal["already_decided", "review_changed", "unknown_review", "reopened"]
 
 
 class DecisionResult(Struct, frozen=True, kw_only=True):
-    """The answer to a decision, after the write or its failure.
+    """The answer to a decision, sent after the write or its failure.
 
-    state: None for an unknown review. reason: why the decision did not count, None if it did. error: why nothing could
+    state: None for an unknown review. reason: why the decision did not count; None if it did. error: why nothing could
     be written.
     """
 
@@ -70,22 +70,22 @@ class ReviewEnd(Struct, frozen=True):
 
 
 class ReviewView(Protocol):
-    """Something that shows reviews to a person, and through which they decide."""
+    """Something that shows reviews to a person and takes their decisions."""
 
     @property
     def person(self) -> Decider: ...
 
     @property
     def grace_s(self) -> float:
-        """How long a review that this view had waits for another one after the last view has left, in seconds."""
+        """Return for how many seconds this view's reviews wait for another view after the last one has left."""
         ...
 
     def concerns(self, review: "WaitingReview", /) -> bool:
-        """Whether it shows this review: a folder of it contains the file, or the file is open there."""
+        """Return whether this view shows the review: the file is in one of its folders, or open in it."""
         ...
 
     def show(self, opened: "Sequence[WaitingReview]", closed: Sequence[ClosedReview], /) -> None:
-        """Show the opened ones, in place of what was shown under their ids, and the closed ones no longer."""
+        """Show the opened reviews, replacing earlier ones with the same ids, and remove the closed ones."""
         ...
 
 
@@ -97,29 +97,32 @@ class HostApprover(Protocol):
 
     @property
     def can_ask_now(self) -> bool:
-        """Whether the call that waits reaches a person through the host."""
+        """Return whether the waiting call can reach a person through the host."""
         ...
 
     @property
     def allows_unasked(self) -> bool:
-        """Whether an edit that needs a person's consent is applied if none can be asked: the user has said so."""
+        """Return whether the user has agreed that edits which need consent are applied if nobody can be asked."""
         ...
 
     def note_asked(self, persons: Sequence[Decider]) -> None:
-        """Take where the question is shown, to report what the call waits for."""
+        """Take note of where the question is shown, to report what the call waits for."""
         ...
 
     async def decide(self, question: ApprovalRequest) -> Decision:
-        """Ask. Cancelling the call withdraws the question. Returns Undecided if the person did not decide."""
+        """Ask the person.
+
+        Cancelling the call withdraws the question. Returns Undecided if the person did not decide.
+        """
         ...
 
 
 class WaitingReview:
-    """One question, from the first time that it is asked until its edit is written or not.
+    """One question, from when it is first asked until its edit is written or dropped.
 
-    If the file changes before the write, the review is asked again with another question: `revision` counts these.
-    Between a decision and its write the state is "deciding": the review is not listed, and further decisions come too
-    late.
+    If the file changes before the write, the review is asked again with another question; `revision` counts these
+    rounds. Between a decision and its write the state is "deciding": the review is not listed, and further decisions
+    come too late.
     """
 
     def __init__(
@@ -139,21 +142,21 @@ class WaitingReview:
         self._loop = asyncio.get_running_loop()
         self._ends_at = self._loop.time() + timeout_s
         self._decision: asyncio.Future[Decision] = self._loop.create_future()
-        self._alone: asyncio.Future[None] = self._loop.create_future()  # done when the grace is over
+        self._alone: asyncio.Future[None] = self._loop.create_future()  # done when the grace period is over
         self._ended: asyncio.Future[ReviewEnd | None] = self._loop.create_future()  # of this round
         self._grace: asyncio.TimerHandle | None = None
-        self._grace_s: float | None = None  # the largest of the views that it had, None if it had none
+        self._grace_s: float | None = None  # the longest grace of its views so far, None without a view
 
     @property
     def asked(self) -> ApprovalRequest:
-        """The question, while the review waits. Raises: RuntimeError."""
+        """Return the question while the review waits. Raises: RuntimeError."""
         if self.question is None:
             raise RuntimeError("the review does not wait")
         return self.question
 
     @property
     def expires_at(self) -> float:
-        """Seconds since the epoch."""
+        """Return when the review expires, in seconds since the epoch."""
         return self.asked_at + self.timeout_s
 
     @property
@@ -163,9 +166,9 @@ class WaitingReview:
     # --- for the request that asks ---------------------------------------------------------------------------------
 
     async def decide(self, question: ApprovalRequest) -> Decision:
-        """Ask, and wait for the first decision, for the end of all views, or for the time limit.
+        """Ask, and wait for the first decision, the end of all views, or the time limit.
 
-        The question is withdrawn when the call is cancelled. Call `close` when the edit has been written or not.
+        Cancelling the call withdraws the question. Call `close` once the edit has been written or has failed.
         """
         if self.revision == 0 and self._queue.n_waiting(self.session.session_id) >= MAX_WAITING:
             log.warning(
@@ -182,7 +185,7 @@ class WaitingReview:
         except TimeoutError:
             if not limit.expired():
                 raise
-            if self._decision.done():  # in the last moment
+            if self._decision.done():  # at the last moment
                 return self._decision.result()
             self._queue.end(self, "timed_out")
             return TimedOut(self.timeout_s)
@@ -200,7 +203,7 @@ class WaitingReview:
             self._queue.end(self, "decided", None if is_rejected else error)
 
     def withdraw(self) -> None:
-        """End the review: its edit was cancelled after the decision, before it was written."""
+        """End the review: its edit was cancelled after the decision and before the write."""
         if self.state == "deciding":
             self._queue.end(self, "withdrawn")
 
@@ -233,7 +236,7 @@ class WaitingReview:
             self._queue.look(self)
 
     def _without_person(self) -> Decision:
-        """What holds if no person can be asked. Of a person who was asked and has gone, nothing is known."""
+        """Return the decision when nobody can be asked. If a person was asked and has left, nothing is decided."""
         if self._grace_s is not None:
             return Undecided(editor_left=True)
         if self._host.allows_unasked and not any(map(is_rule_file, self.asked.paths)):
@@ -242,9 +245,9 @@ class WaitingReview:
         return NoConsent("protected" if self.asked.is_protected else "ask")
 
     async def _asked_through_host(self) -> Decision | None:
-        """Ask the host, while views that come show the review too: the first decision withdraws the other question.
+        """Ask the host, while new views also show the review; the first decision withdraws the other question.
 
-        Returns None if the person did not decide there, and a view has come in the meantime.
+        Returns None if the person did not decide there and a view has appeared in the meantime.
         """
         asking = asyncio.ensure_future(self._host.decide(self.asked))
         try:
@@ -278,7 +281,7 @@ class WaitingReview:
             self._ended.set_result(ReviewEnd(self.as_closed(), error))
 
     def seen_by(self, views: Iterable[ReviewView]) -> None:
-        """Begin or end the wait for a view, after views have come or gone."""
+        """Start or stop the wait for a view, after views have come or gone."""
         graces = [view.grace_s for view in views]
         if graces:
             self._grace_s = max(*graces, self._grace_s or 0.0)
@@ -297,9 +300,9 @@ class WaitingReview:
             self._alone.set_result(None)
 
     def end_of_round(self) -> Awaitable[ReviewEnd | None]:
-        """Return what waits until the decided edit has been written or not: None if the review is asked again.
+        """Wait until the decided edit is written or has failed; return None if the review is asked again.
 
-        It belongs to the question of this moment, also if it is awaited after that was asked again.
+        It belongs to the current question, even if it is awaited after the next one was asked.
         """
         return asyncio.shield(self._ended)
 
@@ -309,31 +312,31 @@ class WaitingReview:
 
 
 class ReviewQueue:
-    """All reviews of a daemon, and the views of them."""
+    """All reviews of a daemon, and their views."""
 
     def __init__(self) -> None:
         self._ids = count(1)
-        self._salt = os.urandom(2).hex()  # ids of another daemon's life are unknown, not mistaken for these
+        self._salt = os.urandom(2).hex()  # so that ids of an earlier daemon are unknown here
         self._views: dict[str, ReviewView] = {}
-        self._reviews: dict[str, WaitingReview] = {}  # waiting and deciding ones, the oldest first
+        self._reviews: dict[str, WaitingReview] = {}  # waiting and deciding ones, oldest first
         self._closed: OrderedDict[str, ClosedReview] = OrderedDict()
         self._shown: dict[str, dict[str, int]] = {}  # view -> review -> revision
-        self._blind: set[tuple[str, str]] = set()  # (view, review) of views that cannot show a review
+        self._blind: set[tuple[str, str]] = set()  # (view, review) pairs that cannot be shown
 
     def open(self, session: SessionInfo, host: HostApprover, timeout_s: float) -> WaitingReview:
-        """A review that has not been asked yet, and is not listed until then."""
+        """Return a new review, which is not listed until it is asked."""
         return WaitingReview(self, f"r-{self._salt}{next(self._ids):x}", session, host, timeout_s)
 
     # --- views -----------------------------------------------------------------------------------------------------
 
     def connect(self, name: str, view: ReviewView) -> None:
-        """Show the view what waits. name: of its connection, never used twice."""
+        """Connect a view and show it what waits. name: of its connection, never used twice."""
         self._views[name] = view
         self._shown[name] = {}
         self.update(name)
 
     def disconnect(self, name: str) -> None:
-        """Forget a view. What it showed waits for another one."""
+        """Forget a view. What it showed waits for another view."""
         if self._views.pop(name, None) is None:
             return
         shown = self._shown.pop(name)
@@ -342,7 +345,7 @@ class ReviewQueue:
             self.look(self._reviews[review_id])
 
     def update(self, name: str) -> None:
-        """Compare which reviews concern a view, after its folders or open documents have changed."""
+        """Update which reviews concern a view, after its folders or open documents have changed."""
         view, shown = self._views.get(name), self._shown.get(name, {})
         if view is None:
             return
@@ -362,12 +365,12 @@ class ReviewQueue:
             self.look(review)
 
     def update_all(self) -> None:
-        """Compare which reviews concern each view, after editors have come or gone."""
+        """Update which reviews concern each view, after editors have come or gone."""
         for name in tuple(self._views):
             self.update(name)
 
     def cannot_show(self, name: str, review_id: str) -> None:
-        """Do not count a view for a review any more, until it connects again: it answered with an error."""
+        """Stop counting a view for a review until it connects again: it answered with an error."""
         review = self._reviews.get(review_id)
         if review is not None and name in self._views:
             self._blind.add((name, review_id))
@@ -378,21 +381,21 @@ class ReviewQueue:
         return sum(review.review_id in shown for shown in self._shown.values())
 
     def persons(self, review: WaitingReview) -> list[Decider]:
-        """Where it is shown."""
+        """Return who is shown the review."""
         return [self._views[name].person for name, shown in self._shown.items() if review.review_id in shown]
 
     def n_waiting(self, session_id: SessionName) -> int:
         return sum(review.session.session_id == session_id for review in self._reviews.values())
 
     def waiting(self) -> tuple[WaitingReview, ...]:
-        """The reviews that wait for a decision, the oldest first."""
+        """Return the reviews that wait for a decision, oldest first."""
         return tuple(review for review in self._reviews.values() if review.state == "waiting")
 
     def _is_concerned(self, name: str, view: ReviewView, review: WaitingReview) -> bool:
         return (name, review.review_id) not in self._blind and view.concerns(review)
 
     def look(self, review: WaitingReview) -> None:
-        """Let a review know which views it has."""
+        """Tell a review how many views it has."""
         if review.state == "waiting":
             review.seen_by(self._views[name] for name, shown in self._shown.items() if review.review_id in shown)
 
@@ -405,16 +408,16 @@ class ReviewQueue:
             if self._is_concerned(name, view, review):
                 self._shown[name][review.review_id] = review.revision
                 view.show((review,), ())
-            elif self._shown[name].pop(review.review_id, None) is not None:  # no longer, since the last round
+            elif self._shown[name].pop(review.review_id, None) is not None:  # no longer of concern since the last round
                 view.show((), (review.as_closed(),))
         self.look(review)
 
     def take(self, review: WaitingReview, decision: Decision, by: Decider, *, is_of_host: bool = False) -> None:
-        """Let a decision count: the first one. Its edit is written next, by the request that asked.
+        """Accept a decision, which must be the first one. The request that asked then writes the edit.
 
-        An approval of all that follows decides what waits already, where the same person is asked: protected files
-        excepted, and in the folders of their editor, or, if they decided in the agent's host, where no view is.
-        A review of which nothing is left to approve continues to wait.
+        An approval of everything that follows also decides what already waits, if the same person is asked. Protected
+        files are excepted. It covers the folder of the person's editor or, if they decided in the agent's host, reviews
+        without a view. A review in which nothing is left to approve continues to wait.
         """
         review.take(decision, by)
         review.stop_grace()
@@ -449,16 +452,16 @@ class ReviewQueue:
     # --- deciding --------------------------------------------------------------------------------------------------
 
     def get(self, review_id: str) -> WaitingReview | None:
-        """The review if it waits."""
+        """Return the review if it waits."""
         review = self._reviews.get(review_id)
         return review if review is not None and review.state == "waiting" else None
 
     async def decide(
         self, review_id: str, decision: Decision, by: Decider, *, revision: int | None = None
     ) -> DecisionResult:
-        """Hand in a decision; returns after the write. The first decision of a review counts.
+        """Submit a decision, and return after the write. Only the first decision of a review counts.
 
-        revision: of the question that the person was shown.
+        revision: of the question that the person saw.
         """
         review = self._reviews.get(review_id)
         if review is None or review.state != "waiting":
@@ -471,10 +474,10 @@ class ReviewQueue:
     async def decide_all(
         self, decisions: Iterable[tuple[WaitingReview, Decision]], by: Decider
     ) -> list[DecisionResult]:
-        """Hand in decisions, in order; returns after all have been written or not."""
+        """Submit decisions in order, and return after all of their edits have been written or have failed."""
         taken: list[tuple[str, Awaitable[ReviewEnd | None]]] = []
         for review, decision in decisions:
-            if review.state == "waiting":  # not decided by a `accept_always` before it
+            if review.state == "waiting":  # not yet decided by an earlier `accept_always`
                 self.take(review, decision, by)
             taken.append((review.review_id, review.end_of_round()))
         return [_result_of(review_id, await end) for review_id, end in taken]
@@ -490,7 +493,7 @@ class ReviewQueue:
 
 
 def _result_of(review_id: str, end: ReviewEnd | None) -> DecisionResult:
-    """The answer to a decision that counted. end: None if the review was asked again."""
+    """Return the answer to a decision that counted. end: None if the review was asked again."""
     if end is None:
         return DecisionResult(review_id=review_id, state="waiting", reason="reopened")
     closed = end.closed
@@ -500,7 +503,7 @@ def _result_of(review_id: str, end: ReviewEnd | None) -> DecisionResult:
 
 
 def outcome_of(decision: Decision) -> Outcome:
-    """The decision as the wire names it."""
+    """Return the decision's name on the wire."""
     match decision:
         case Reject():
             return "reject"

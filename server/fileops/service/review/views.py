@@ -1,4 +1,4 @@
-"""Views of the review queue that belong to a client. Belongs to the event loop."""
+"""The views of the review queue that belong to a client. Belongs to the event loop."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,9 +11,9 @@ from fileops.service.review.queue import ReviewQueue, WaitingReview
 
 
 class ListView:
-    """A client that keeps a list of reviews itself, and is notified of its changes. See queue.ReviewView.
+    """A ReviewView of a client that keeps its own list of reviews, and is notified of changes.
 
-    send: sends it what it shows from now on, and what no longer.
+    send: sends it the reviews to show, and those that have ended.
     """
 
     def __init__(
@@ -30,10 +30,10 @@ class ListView:
 
 
 class AskingView:
-    """A client that is asked about each review, because it keeps no list. See queue.ReviewView.
+    """A ReviewView of a client that keeps no list, and so is asked about each review.
 
-    name: of its connection. ask: asks its user; None is no decision, and then the client no longer counts as a view of
-    that review. Cancelling the call withdraws the question.
+    name: of its connection. ask: asks its user; None means no decision, and the client then no longer counts as a view
+    of that review. Cancelling the call withdraws the question.
     """
 
     def __init__(
