@@ -109,7 +109,8 @@ them."""
 
 ABOUT_LOG = """\
 The daemon records every change of the text files of a folder, with its author: an agent by its tools, a program that an
-agent ran, a person at an editor, or another program. The newest changes are first."""
+agent ran, you at an editor, or another program. The newest are first: a line for each turn of an agent, each undo and
+each branch switch of git, with its files below."""
 
 ABOUT_IDS = """\
 Ids are those that `fileops-server log` prints, or their unique beginnings."""
@@ -347,7 +348,8 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     log.add_argument("--session", "--agent", metavar="NAME", help="only changes by this agent's session")
     log.add_argument("--turn", metavar="ID", help="only changes of this turn")
     log.add_argument("--since", metavar="TIME", help=f"only later ones: {TIMES}")
-    log.add_argument("-n", metavar="N", type=int, help="at most N of them (default: 100)")
+    log.add_argument("-n", metavar="N", type=int, help="at most N of them (default: 50; with --all or --json 100)")
+    log.add_argument("--all", action="store_true", help="a line for each change of a file")
     log.add_argument("--turns", action="store_true", help="what agents were asked, and how much they changed")
     log.add_argument("--forget", metavar="PATH|all", help="remove what is recorded of a file or folder, or all")
     diff = add("diff", "show how files differ from what they were before agents changed them", ABOUT_DIFF)

@@ -73,16 +73,94 @@ async def edited(folder: Path, socket: str | None = None) -> str:
         return log.entries[0].by.session_id or ""
 
 
-async def test_log_prints_one_line_for_each_entry(shared: Place, folder: Path) -> None:
+async def test_log_of_all_prints_one_line_for_each_entry(shared: Place, folder: Path) -> None:
     """R-CLI-4."""
     assert lines_of(await run(shared, folder, "log")) == ["Nothing is recorded."]
     await edited(folder)
-    created, changed = lines_of(await run(shared, folder, "log"))
+    created, changed = lines_of(await run(shared, folder, "log", "--all"))
     assert [part.strip() for part in created.split("  ")][2:] == ["Codex", "A new.txt", "+1 -0"]
     assert [part.strip() for part in changed.split("  ")][2:] == ["Codex", "M a.txt", "+1 -1"]
     listed = await answer(shared, folder, "log", "a.txt")
     assert (listed["root"], len(listed["entries"]), listed["more"]) == (str(folder), 1, False)
     assert listed["entries"][0]["by"]["kind"] == "session"
+
+
+def without_ids(lines: list[str]) -> list[str]:
+    """The lines of a log without ids and times."""
+    return [line if line.startswith("  ") and line[2] != " " else line[22:] for line in lines]
+
+
+async def test_log_has_one_group_for_each_turn_undo_and_what_a_person_wrote(shared: Place, folder: Path) -> None:
+    """R-CLI-4."""
+    async with FileOpsClient.attach(root=folder, role="editor", host="nvim") as editor:
+        await until_started(editor)
+        async with FileOpsClient.attach(root=folder, host="codex") as agent:
+            turn_id = await agent.begin_turn(title="count better")
+            for number in range(3):
+                await agent.read(folder / "a.txt")
+                assert (await agent.edit(folder / "a.txt", f"two{number or ''}\n", f"two{number + 1}\n")).ok
+            assert (await agent.write(folder / "with blank.txt", "made\n")).ok
+            command_id = await agent.begin_command("mv")
+            (folder / "with blank.txt").rename(folder / "new.txt")
+            await agent.end_command(command_id)
+        text = (folder / "a.txt").read_text()
+        document = {"uri": (folder / "a.txt").as_uri(), "languageId": "", "version": 1, "text": text}
+        editor.notify("textDocument/didOpen", {"textDocument": document})
+        for version, added in ((2, "by hand\n"), (3, "again\n")):
+            text += added
+            document = {"uri": document["uri"], "version": version}
+            editor.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
+            (folder / "a.txt").write_text(text)
+            editor.notify("textDocument/didSave", {"textDocument": document})
+            await entries_of(editor, 5 + version)
+    await run(shared, folder, "undo", turn_id, "--path", "a.txt", "--yes")
+    assert without_ids(lines_of(await run(shared, folder, "log"))) == [
+        "You  undo of 3 changes by Codex  (1 file +1 -1)",
+        "  M a.txt  +1 -1",
+        "You  (1 file +2 -0)",
+        "  M a.txt  +2 -0",
+        "Codex  count better  (2 files +4 -3, 3 of 6 changes undone)",
+        "  M a.txt  +3 -3 (undone)",
+        "  A new.txt  +1 -0",
+    ]
+    assert lines_of(await run(shared, folder, "log", "-n", "1"))[2:] == ["... there are older ones: -n N shows more"]
+    await run(shared, folder, "redo", "--yes")
+    assert without_ids(lines_of(await run(shared, folder, "log")))[0] == "You  redo of 1 change  (1 file +1 -1)"
+
+
+async def test_log_has_one_line_for_a_branch_switch(shared: Place, folder: Path) -> None:
+    """R-CLI-4: and what a program wrote at another time has its own."""
+    names = [f"n{number}.txt" for number in range(5)]
+
+    def commit(text: str) -> None:
+        for name in names:
+            (folder / name).write_text(text)
+        git("add", "-A")
+        git("commit", "-qm", text)
+
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *arguments], cwd=folder, check=True)
+
+    commit("one\n")
+    git("checkout", "-qb", "other")
+    commit("other\n")
+    async with FileOpsClient.attach(root=folder, role="editor") as editor:
+        await until_started(editor)
+        git("checkout", "-q", "-")
+        await entries_of(editor, len(names))
+    (line,) = without_ids(lines_of(await run(shared, folder, "log")))
+    assert line.startswith("git checkout: moving from other to ")
+    assert line.endswith("  (5 files +5 -5)")
+    (folder / ".git" / "logs" / "HEAD").unlink()
+    os.mkfifo(folder / ".git" / "logs" / "HEAD")
+    first, *files = without_ids(lines_of(await run(shared, folder, "log")))
+    assert (first, len(files)) == ("outside  (5 files +5 -5)", 5)
+
+
+async def entries_of(client: FileOpsClient, n_entries: int) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while len((await client.log()).entries) < n_entries:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 async def test_log_of_a_unique_beginning_has_the_diff(shared: Place, folder: Path) -> None:
@@ -110,7 +188,7 @@ async def test_undo_without_a_terminal_needs_yes_or_dry_run(shared: Place, folde
     done = await run(shared, folder, "undo", "--session", session, "--yes")
     assert (done.returncode, lines_of(done)[0]) == (0, "2 changes in 2 files were undone.")
     undone = (await answer(shared, folder, "log", "a.txt"))["entries"][1]["entry_id"]
-    lines = lines_of(await run(shared, folder, "log", "a.txt"))
+    lines = lines_of(await run(shared, folder, "log", "a.txt", "--all"))
     assert [line.rpartition("  ")[2] for line in lines] == [f"+1 -1 (undoes {undone[:10]})", "+1 -1 (undone)"]
     assert (folder / "a.txt").read_text() == OLD
     assert not (folder / "new.txt").exists()
@@ -242,7 +320,7 @@ async def test_diff_names_a_file_as_log_does(shared: Place, folder: Path, name: 
     shown = name.replace("\n", "<0a>")
     lines = lines_of(await run(shared, folder, "diff", "--", name))
     assert lines == [f"--- {shown}", f"+++ {shown}", "@@ -1,3 +1,2 @@", " one", "--- two", " three"]
-    assert f"M {shown}" in lines_of(await run(shared, folder, "log"))[0]
+    assert f"  M {shown}  +0 -1" in lines_of(await run(shared, folder, "log"))
 
 
 async def test_blame_names_the_author_of_each_line(shared: Place, folder: Path) -> None:
@@ -376,7 +454,7 @@ def test_unknown_name_is_answered_with_what_there_is_and_nothing_is_done(
 async def test_file_that_was_removed_is_known_by_its_name(shared: Place, folder: Path) -> None:
     await edited(folder)
     (folder / "new.txt").unlink()
-    assert "A new.txt" in lines_of(await run(shared, folder, "log", "new.txt"))[-1]
+    assert "A new.txt" in lines_of(await run(shared, folder, "log", "new.txt", "--all"))[-1]
 
 
 async def test_keep_without_anything_new_has_its_own_sentence(shared: Place, folder: Path) -> None:

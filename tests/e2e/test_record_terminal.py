@@ -104,7 +104,7 @@ async def shown(shared: Place, folder: Path, *arguments: str, **environment: str
 
 async def test_log_has_colours_at_a_terminal_only_if_they_are_wanted(shared: Place, folder: Path) -> None:
     await edited(folder)
-    assert "\x1b[33me-" in await shown(shared, folder, "log")
+    assert "\x1b[33mt-" in await shown(shared, folder, "log")
     assert "\x1b" not in await shown(shared, folder, "log", NO_COLOR="1")
     assert "\x1b" not in await shown(shared, folder, "log", TERM="dumb")
     assert b"\x1b" not in (await asyncio.to_thread(shared.run, "log", cwd=folder)).stdout
@@ -115,7 +115,7 @@ async def test_long_log_is_shown_in_the_pager(shared: Place, folder: Path, tmp_p
     paged = tmp_path / "paged"
     pager = f"tee {paged}"
     assert "n11.txt" in await shown(shared, folder, "log", PAGER=pager)
-    assert len(paged.read_text().splitlines()) == ROWS + 1
+    assert len(paged.read_text().splitlines()) == ROWS + 2  # the turn, and its files
     paged.unlink()
     assert "n11.txt" in await shown(shared, folder, "log", PAGER="false", FILEOPS_PAGER=pager)
     assert paged.exists()

@@ -12,14 +12,16 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypedDict, cast
 
 import msgspec
 
 from fileops.attach.address import AttachRefused
 from fileops.core.presentation.phrases import counted
 from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
+from fileops.terminal.head_moves import moves_of
 from fileops.terminal.lines import visible
+from fileops.terminal.log_groups import Group, groups_of, is_undo
 from fileops.terminal.page import Line, json_text, plain, print_lines
 from fileops.terminal.record_arguments import (
     MAX_ENTRIES,
@@ -36,22 +38,37 @@ from fileops.terminal.record_arguments import (
     session_of,
 )
 from fileops.terminal.record_lines import (
+    author_name,
     blame_lines,
     change_lines,
     detail_lines,
     diff_lines,
     entry_line,
     files_of,
+    group_lines,
     rewind_lines,
     turn_line,
     when,
 )
 from fileops_client import FileOpsClient, RecordEntry, ResponseError, Rewind, RewoundFile, Unkept
+from fileops_client.author import AuthorKind
 
 LEFT = 3  # exit status: done, but conflicts were left
 STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder whose recording begins
 STARTS_EVERY_S = 0.1
 REWIND_S = 120.0
+SHOWN_GROUPS = 50  # of the log, if no number is given
+MAX_GROUPED = 5000  # entries
+
+
+class Wanted(TypedDict):
+    """Which entries are listed; see FileOpsClient.log."""
+
+    root: str
+    file_path: str | None
+    session_id: str | None
+    by: AuthorKind | None
+    since: float | None
 
 
 Command = Callable[[FileOpsClient, argparse.Namespace], Coroutine[Any, Any, int]]
@@ -154,22 +171,49 @@ async def _log(client: FileOpsClient, options: argparse.Namespace) -> int:
             map(turn_line, turns),
             _none(options, "No turns are recorded."),
         )
+    turn_id = None if options.turn is None else (await item_of(client, options, options.turn)).turn_id
     since = None if options.since is None else moment_of(options.since)
-    log = await client.log(
-        root=options.root,
-        file_path=path,
-        session_id=session_id,
-        by=options.by,
-        since=since,
-        limit=min(options.n or MAX_ENTRIES, MAX_ENTRIES) if options.n else None,
-        turn_id=None if options.turn is None else (await item_of(client, options, options.turn)).turn_id,
-    )
-    folder = os.getcwd()
-    lines = [entry_line(entry, folder) for entry in log.entries]
-    if log.more and not options.json:
+    wanted: Wanted = {
+        "root": options.root,
+        "file_path": path,
+        "session_id": session_id,
+        "by": options.by,
+        "since": since,
+    }
+    answer: object = None
+    if options.all or options.json:
+        log = await client.log(**wanted, turn_id=turn_id, limit=min(options.n, MAX_ENTRIES) if options.n else None)
+        answer = {"root": options.root, "entries": log.entries, "more": log.more}
+        lines, more = [entry_line(entry, os.getcwd()) for entry in log.entries], log.more
+    else:
+        lines, more = await _grouped(client, options, wanted, turn_id)
+    if more and not options.json:
         lines.append([("... there are older ones: -n N shows more", "faint")])
-    answer = {"root": options.root, "entries": log.entries, "more": log.more}
     return _print(options, answer, lines, _none(options, "Nothing is recorded."))
+
+
+async def _grouped(
+    client: FileOpsClient, options: argparse.Namespace, wanted: Wanted, turn_id: str | None
+) -> tuple[list[Line], bool]:
+    """The newest groups of the log as lines, and whether there are older ones. Raises: UNREACHABLE."""
+    n_groups = options.n or SHOWN_GROUPS
+    moves = moves_of(options.root)
+    entries: list[RecordEntry] = []
+    groups: list[Group] = []
+    more = True
+    while more and len(groups) <= n_groups and len(entries) < MAX_GROUPED:
+        before = entries[-1].entry_id if entries else None
+        log = await client.log(**wanted, turn_id=turn_id, before=before, limit=MAX_ENTRIES)
+        entries += log.entries
+        groups, more = groups_of(entries, moves), log.more
+    turns = {turn.turn_id: turn for turn in await client.turns(root=options.root, limit=MAX_ENTRIES)}
+    for group in groups[:n_groups] if more else ():
+        if group.turn_id is not None:  # it may have begun before all that was asked for
+            log = await client.log(**wanted, turn_id=group.turn_id, limit=MAX_ENTRIES)
+            group.entries, group.is_cut = list(log.entries), log.more
+    folder = os.getcwd()
+    lines = [line for group in groups[:n_groups] for line in group_lines(group, turns.get(group.turn_id or ""), folder)]
+    return lines, more or len(groups) > n_groups
 
 
 def _none(options: argparse.Namespace, sentence: str) -> str:
@@ -191,7 +235,7 @@ async def _forget(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 async def _item(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Print what an id of the command line means. Raises: Misused, NotDone, UNREACHABLE."""
-    if any((options.by, options.session, options.turn, options.since, options.n, options.turns)):
+    if any((options.by, options.session, options.turn, options.since, options.n, options.turns, options.all)):
         raise Misused("What an id names is shown as a whole: leave the other options out.")
     found = await item_of(client, options, options.id)
     item, folder = found.item, os.getcwd()
@@ -220,7 +264,7 @@ async def _item(client: FileOpsClient, options: argparse.Namespace) -> int:
                 ("undo ", "plain"),
                 (item.rewind.rewind_id, "id"),
                 (f"  {when(item.rewind.time)}  ", "plain"),
-                (visible(item.rewind.by.label), "name"),
+                (author_name(item.rewind.by), "name"),
             ]
         )
     if item.entry is None:
@@ -364,8 +408,7 @@ async def _redo(client: FileOpsClient, options: argparse.Namespace) -> int:
     if options.id is None:
         return await _rewound(client, options, {"rewind_id": await _last_undo(client, options)})
     found = await item_of(client, options, options.id)
-    is_undo = found.item.rewind is not None or (found.item.entry is not None and _is_undo(found.item.entry))
-    if not is_undo:
+    if found.item.rewind is None and (found.item.entry is None or not is_undo(found.item.entry)):
         raise NotDone(f'{visible(options.id)} is no undo. `fileops-server log` marks them with "undoes".')
     return await _rewound(client, options, found.target)
 
@@ -376,14 +419,10 @@ async def _last_undo(client: FileOpsClient, options: argparse.Namespace) -> str:
     known = {entry.entry_id: entry for entry in log.entries}
     for entry in log.entries:
         undone = [known.get(entry_id) for entry_id in entry.undoes]
-        is_redo = bool(undone) and all(each is not None and _is_undo(each) for each in undone)
+        is_redo = bool(undone) and all(each is not None and is_undo(each) for each in undone)
         if entry.rewind_id is not None and entry.undone_by is None and not is_redo:
             return entry.rewind_id
     raise NotDone("There is nothing to redo: you have undone nothing here, or it was redone.")
-
-
-def _is_undo(entry: RecordEntry) -> bool:
-    return bool(entry.undoes) or entry.rewind_id is not None
 
 
 async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: Target) -> int:

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from fileops.core.presentation.phrases import counted, lines_named
 from fileops.terminal.lines import visible
+from fileops.terminal.log_groups import Group, GroupedFile, grouped_files
 from fileops.terminal.page import Line, plain
 from fileops_client import Author, BlamedLines, RecordEntry, Review, Rewind, RewindConflict, Turn, Unkept
 
+MAX_FILES_SHOWN = 50  # of a group
+YOU = "You"  # the person, in whichever editor or terminal
 SHOWN_ID_CHARS = 10  # of an id: its letter, and 8 digits, which a record of a million entries hardly ever repeats
 _LETTERS = {"create": "A", "modify": "M", "delete": "D", "mode": "X"}
 _STYLES = {"+": "added", "-": "removed"}
@@ -31,7 +34,7 @@ def entry_line(entry: RecordEntry, folder: str) -> Line:
     line: Line = [(short_id(entry.entry_id), "id"), (f"  {when(entry.time)}  ", "plain")]
     line += [_author(entry.by), (f"  {_LETTERS[entry.kind]} {shown_path(entry.path, folder)}", "plain")]
     if entry.content == "kept" and entry.kind != "mode":
-        line += [("  ", "plain"), (f"+{entry.added}", "added"), (" ", "plain"), (f"-{entry.removed}", "removed")]
+        line += [("  ", "plain"), *_size(entry.added, entry.removed)]
     elif entry.content != "kept":
         line.append((f"  ({entry.content.replace('_', ' ')})", "faint"))
     if entry.moved_to is not None:
@@ -41,6 +44,86 @@ def entry_line(entry: RecordEntry, folder: str) -> Line:
     if entry.undone_by is not None:
         line.append((" (undone)", "faint"))
     return line
+
+
+def group_lines(group: Group, turn: Turn | None, folder: str) -> Iterator[Line]:
+    """A group of the log: its heading, with a line for each of its files below, unless git wrote them."""
+    first = group.entries[0]
+    if len(group.entries) == 1 and group.turn_id is None and group.rewind_id is None:
+        by_git = "" if group.move is None else f"  (when git wrote: {visible(group.move.words)})"
+        yield [*entry_line(first, folder), (by_git, "faint")]
+        return
+    files = grouped_files(group)
+    whole = group.turn_id or group.rewind_id or ""
+    heading: Line = [(f"{short_id(whole):<{SHOWN_ID_CHARS}}", "id"), (f"  {when(first.time)}  ", "plain")]
+    if group.move is not None:
+        heading.append((f"git {visible(group.move.words)}", "name"))
+    else:
+        heading.append((_session_of(first.by) if group.turn_id is not None else author_name(first.by), "name"))
+    if group.rewind_id is not None:
+        heading.append((f"  {_undoing_of(group)}", "plain"))
+    elif turn is not None and turn.title:
+        heading.append((f"  {visible(turn.title)}", "plain"))
+    sizes = _size(sum(file.added for file in files), sum(file.removed for file in files))
+    heading += [(f"  ({counted(len(files), 'file')} ", "faint"), *sizes, (f"{_undone_of(group)})", "faint")]
+    yield heading
+    if group.move is not None:
+        return
+    for file in files[:MAX_FILES_SHOWN]:
+        yield _file_line(file, folder)
+    if len(files) > MAX_FILES_SHOWN:
+        yield [(f"  ... and {len(files) - MAX_FILES_SHOWN} more: `log --all` and `log PATH` list them", "faint")]
+
+
+def _file_line(file: GroupedFile, folder: str) -> Line:
+    name = shown_path(file.path, folder)
+    if file.moved_from is not None and file.letter == "R":
+        name = f"{shown_path(file.moved_from, folder)} to {name}"
+    line: Line = [(f"  {file.letter} {name}", "plain")]
+    if file.without_content is not None:
+        line.append((f"  ({file.without_content.replace('_', ' ')})", "faint"))
+    elif file.letter != "X":
+        line += [("  ", "plain"), *_size(file.added, file.removed)]
+    if all(entry.undone_by is not None for entry in file.entries):
+        line.append((" (undone)", "faint"))
+    return line
+
+
+def _size(added: int, removed: int) -> Line:
+    return [(f"+{added}", "added"), (" ", "plain"), (f"-{removed}", "removed")]
+
+
+def _undone_of(group: Group) -> str:
+    n_changes, n_undone = len(group.entries), sum(entry.undone_by is not None for entry in group.entries)
+    if group.is_cut:
+        return f": the newest {n_changes} changes, {n_undone} undone"
+    if not n_undone:
+        return ""
+    return ", undone" if n_undone == n_changes else f", {n_undone} of {counted(n_changes, 'change')} undone"
+
+
+def _undoing_of(group: Group) -> str:
+    n_undone = len({entry_id for entry in group.entries for entry_id in entry.undoes})
+    what = counted(n_undone, "change") if n_undone else "a part of a change"
+    authors = dict.fromkeys(_session_of(entry.by) for entry in group.undone if entry.by.kind != "person")
+    by = f" by {', '.join(authors)}" if authors else ""
+    return f"{'redo' if group.is_redo else 'undo'} of {what}{by}"
+
+
+def author_name(by: Author) -> str:
+    """Who wrote a change: the person is always called the same."""
+    match by.kind:
+        case "person":
+            return YOU
+        case "unsure":
+            return f"unsure: {' or '.join(map(author_name, by.candidates))}"
+        case _:
+            return visible(by.label)
+
+
+def _session_of(by: Author) -> str:
+    """The agent, without the program that it ran."""
+    return author_name(by).partition(" · ")[0]
 
 
 def _undoing(entry: RecordEntry) -> str:
@@ -166,7 +249,7 @@ def _without_line_ends(body: list[str]) -> list[str]:
 def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[Line]:
     """Each line of a file after who wrote it. texts: of the file's lines."""
     authors = [
-        (short_id(part.entry_id or ""), "" if part.by is None else visible(part.by.label), part.time) for part in lines
+        (short_id(part.entry_id or ""), "" if part.by is None else author_name(part.by), part.time) for part in lines
     ]
     width = max((len(label) for _, label, _ in authors), default=0)
     for part, (entry_id, label, changed_at) in zip(lines, authors, strict=True):
@@ -198,7 +281,7 @@ def rewind_lines(rewind: Rewind, folder: str, done: str) -> Iterator[Line]:
 
 def _conflict(conflict: RewindConflict, folder: str) -> str:
     where = f", {lines_named(conflict.ranges)}" if conflict.ranges else ""
-    by = f" ({', '.join(visible(author.label) for author in conflict.by)})" if conflict.by else ""
+    by = f" ({', '.join(map(author_name, conflict.by))})" if conflict.by else ""
     n_left, why = counted(len(conflict.entries), "change"), _LEFT.get(conflict.reason, conflict.reason)
     because = f": {visible(conflict.message)}" if conflict.message else f", because {why}"
     return f"  {shown_path(conflict.file_path, folder)}{where}: {n_left} left{because}{by}"
@@ -222,4 +305,4 @@ def when(moment: float) -> str:
 
 
 def _author(by: Author) -> tuple[str, str]:
-    return (visible(by.label), "name")
+    return (author_name(by), "name")

@@ -1,0 +1,47 @@
+"""When git moved HEAD of a work tree and may have written its files, as git's own log of HEAD says. Runs no program.
+
+Whoever made the repository wrote that file too: a bounded part of a regular file is read, and its words are only shown.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fileops.platform.regular_files import NotReadable, read_regular
+
+MAX_BYTES = 4 << 20  # of the log: some 25,000 moves
+MAX_NAME_BYTES = 8192  # of the file that names the folder of git
+_LINE = re.compile(rb"^[0-9a-f]+ [0-9a-f]+ .*> (\d{1,11}) [+-]\d{4}\t(.*)$")  # git-update-ref(1), "LOGGING UPDATES"
+
+
+class HeadMove(NamedTuple):
+    """time: seconds since the epoch. words: git's, such as "checkout: moving from main to other"."""
+
+    time: float
+    words: str
+
+
+def moves_of(root: str) -> list[HeadMove]:
+    """The moves that may have written files, in the order of the log; [] outside of git, or if it cannot be read."""
+    try:
+        log = read_regular(os.path.join(_git_folder(root), "logs", "HEAD"), MAX_BYTES)
+    except (OSError, NotReadable, ValueError):
+        return []
+    return list(_parsed(log))
+
+
+def _git_folder(root: str) -> str:
+    """Raises: OSError, NotReadable."""
+    entry = os.path.join(root, ".git")
+    if os.path.isdir(entry):
+        return entry
+    named = read_regular(entry, MAX_NAME_BYTES)  # of a linked work tree: gitrepository-layout(5)
+    return os.path.join(root, os.fsdecode(named.removeprefix(b"gitdir: ").rstrip(b"\n")))
+
+
+def _parsed(log: bytes) -> Iterator[HeadMove]:
+    for line in log.splitlines():
+        found = _LINE.match(line)
+        if found is not None and not found[2].startswith(b"commit"):  # a commit writes no file
+            yield HeadMove(float(found[1]), found[2].decode("utf-8", "replace"))

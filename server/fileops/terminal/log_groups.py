@@ -1,0 +1,165 @@
+"""The log as people read it: one group for each turn, undo and move of git's HEAD, and for what else came together.
+
+Groups are in the order of their newest entries, and so are the entries of a group. Pure.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fileops.terminal.head_moves import HeadMove
+from fileops_client import Author, RecordEntry
+
+TOGETHER_S = 600.0  # between two changes by one author, of which no turn is known
+BY_GIT_S = 2.0  # between two files that git writes, or one of them and its log, which has whole seconds
+
+
+@dataclass(kw_only=True)
+class Group:
+    """turn_id, rewind_id: of all entries; of a rewind by a person. move: of HEAD, by which git wrote the files.
+
+    is_cut: it has older entries, which are not known here. undone: what it undid, as far as that is listed, too.
+    """
+
+    turn_id: str | None = None
+    rewind_id: str | None = None
+    move: HeadMove | None = None
+    is_cut: bool = False
+    entries: list[RecordEntry] = field(default_factory=list["RecordEntry"])
+    undone: list[RecordEntry] = field(default_factory=list["RecordEntry"])
+
+    @property
+    def is_redo(self) -> bool:
+        return bool(self.undone) and all(map(is_undo, self.undone))
+
+    @property
+    def is_run(self) -> bool:
+        """Whether nothing but one author and the time joins the entries."""
+        return self.turn_id is None and self.rewind_id is None and self.move is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedFile:
+    """The entries of one file in a group, the newest first. moved_from: its name before it was renamed in the group."""
+
+    path: str
+    moved_from: str | None
+    entries: Sequence[RecordEntry]
+
+    @property
+    def letter(self) -> str:
+        """`A`, `M`, `D`, `R`, or `X` if only the executable bit was changed."""
+        kinds, oldest = [entry.kind for entry in self.entries], self.entries[-1]
+        if kinds[0] == "delete":
+            return "D"
+        if oldest.kind == "create" and (oldest.moved_from is None or self.moved_from is None):
+            return "A"
+        if self.moved_from is not None:
+            return "R"
+        return "X" if set(kinds) == {"mode"} else "M"
+
+    @property
+    def added(self) -> int:
+        return sum(entry.added for entry in self._own())
+
+    @property
+    def removed(self) -> int:
+        return sum(entry.removed for entry in self._own())
+
+    @property
+    def without_content(self) -> str | None:
+        """Why no lines are counted, if the content of none of the entries is kept."""
+        return None if any(entry.content == "kept" for entry in self.entries) else self.entries[0].content
+
+    def _own(self) -> Iterator[RecordEntry]:
+        """Without the halves of the renames, which change no line."""
+        for entry in self.entries:
+            is_half = entry.kind in {"create", "delete"} and (entry.moved_from or entry.moved_to) is not None
+            if not (self.moved_from is not None and is_half):
+                yield entry
+
+
+def is_undo(entry: RecordEntry) -> bool:
+    """Whether it is an undo or a redo. One that undid an entry in part only does not name it in `undoes`."""
+    return bool(entry.undoes) or entry.rewind_id is not None
+
+
+def groups_of(entries: Sequence[RecordEntry], moves: Sequence[HeadMove]) -> list[Group]:
+    """Args: entries: the newest first. moves: of HEAD, see head_moves."""
+    groups: list[Group] = []
+    named: dict[tuple[str | None, str | None], Group] = {}
+    for entry in entries:
+        name = _name_of(entry)
+        group = named.get(name) if any(name) else groups[-1] if groups and _continues(groups[-1], entry) else None
+        if group is None:
+            group = Group(turn_id=name[0], rewind_id=name[1])
+            groups.append(group)
+            named[name] = group
+        group.entries.append(entry)
+    known = {entry.entry_id: entry for entry in entries}
+    for group in groups:
+        named_ids = (entry_id for entry in group.entries for entry_id in entry.undoes)
+        group.undone = [known[entry_id] for entry_id in named_ids if entry_id in known]
+        if group.is_run and group.entries[0].by.kind == "outside":
+            group.move = _move_of(group, moves)
+    return list(_joined(groups))
+
+
+def _name_of(entry: RecordEntry) -> tuple[str | None, str | None]:
+    """The turn, or the rewind by a person, that an entry is a part of."""
+    if entry.by.kind == "person":
+        return None, entry.rewind_id
+    return (entry.turn_id if entry.by.kind in {"session", "command"} else None), None
+
+
+def _continues(group: Group, entry: RecordEntry) -> bool:
+    """Whether an entry belongs to the group after it, which is the newest of those that came before in the list.
+
+    What programs wrote is first divided into what came at once: git may have written that, and nothing else.
+    """
+    newer = group.entries[-1]
+    together_s = BY_GIT_S if entry.by.kind == "outside" else TOGETHER_S
+    return group.is_run and _is_same(newer.by, entry.by) and newer.time - entry.time <= together_s
+
+
+def _is_same(author: Author, other: Author) -> bool:
+    return author.kind == other.kind and (author.kind == "person" or author.label == other.label)
+
+
+def _move_of(group: Group, moves: Sequence[HeadMove]) -> HeadMove | None:
+    """The last move that fits the time of the entries."""
+    began, ended = group.entries[-1].time - BY_GIT_S, group.entries[0].time + BY_GIT_S
+    return next((move for move in reversed(moves) if began <= move.time <= ended), None)
+
+
+def _joined(groups: Sequence[Group]) -> Iterator[Group]:
+    """Join what programs wrote shortly after each other, and git did not."""
+    joined: Group | None = None
+    for group in groups:
+        is_outside = group.is_run and group.entries[0].by.kind == "outside"
+        if joined is not None and is_outside and joined.entries[-1].time - group.entries[0].time <= TOGETHER_S:
+            joined.entries += group.entries
+            continue
+        if joined is not None:
+            yield joined
+        joined = group if is_outside else None
+        if joined is None:
+            yield group
+    if joined is not None:
+        yield joined
+
+
+def grouped_files(group: Group) -> list[GroupedFile]:
+    """The files of a group, in the order of their paths. One that was renamed is listed under its last name."""
+    by_path: dict[str, list[RecordEntry]] = {}
+    for entry in group.entries:
+        by_path.setdefault(entry.path, []).append(entry)
+    first_names: dict[str, str] = {}
+    for entry in reversed(group.entries):
+        old = entry.moved_from if entry.kind == "create" else None
+        if old in by_path and by_path[old][0].moved_to == entry.path and entry.path != old:
+            by_path[entry.path] += by_path.pop(old)
+            first_names[entry.path] = first_names.pop(old, old)
+    files = (
+        GroupedFile(path=path, moved_from=first_names.get(path), entries=entries) for path, entries in by_path.items()
+    )
+    return sorted(files, key=lambda file: file.path)
