@@ -49,9 +49,9 @@ async def test_commands_lead_from_a_host_to_the_undo_of_its_edit(shared: Place, 
         assert (await agent.edit(project / "a.txt", "two", "2")).ok
     assert answer_to(review) == "Nothing waits.\n"
     assert "a.txt" in answer_to(changes)
-    (entry_id,) = re.findall(r"^e-\w+", answer_to(log), re.MULTILINE)
+    (turn_id,) = re.findall(r"^t-\w+", answer_to(log), re.MULTILINE)
     assert (project / "a.txt").read_text() == "one\n2\n"
-    answer_to(undo.replace("ID", entry_id))
+    answer_to(undo.replace("ID", turn_id))
     assert (project / "a.txt").read_text() == OLD
     answer_to(redo)
     assert (project / "a.txt").read_text() == "one\n2\n"
