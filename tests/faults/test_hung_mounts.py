@@ -192,3 +192,58 @@ def _wait_of(task: Path) -> str:
         return (task / "wchan").read_text() + (task / "stack").read_text()
     except OSError:
         return ""
+
+
+def folders_of(client: RawClient) -> dict[str, tuple[str, str | None]]:
+    """The state of each recorded folder, and its reason."""
+    status = client.result("fileops/recordStatus", {})
+    return {folder["root"]: (folder["state"], folder["reason"]) for folder in status["folders"]}
+
+
+def recorded_texts(client: RawClient, file: Path) -> list[str | None]:
+    entries = client.result("fileops/log", {"file_path": str(file)})["entries"]
+    return [client.result("fileops/entry", {"entry_id": entry["entry_id"]})["after_text"] for entry in entries]
+
+
+def message_of(client: RawClient, words: str) -> str:
+    shown = client.claim(
+        lambda message: message.get("method") == "window/showMessage" and words in message["params"]["message"]
+    )
+    return shown["params"]["message"]
+
+
+def test_record_of_a_hung_mount_ends_until_it_answers_and_delays_no_other(
+    here: Place, file: Path, mount: Mount
+) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=file.parent.parent / "far" / "project", check=True)
+    subprocess.run(["git", "add", "."], cwd=file.parent.parent / "far" / "project", check=True)
+    with attached(here, "--shared", "--host", "local") as local, attached(here, "--shared", "--host", "far") as far:
+        local.initialize(rootUri=file.parent.as_uri())
+        far.initialize(rootUri=mount.folder.as_uri())
+        both = {str(file.parent): ("on", None), str(mount.folder): ("on", None)}
+        wait_until(lambda: folders_of(local) == both)
+        mount.hang()
+        wait_until(lambda: folders_of(local) == {**both, str(mount.folder): ("off", "hangs")})
+        assert str(mount.folder) in message_of(far, "are not recorded at present")
+        file.write_text("one\ntwo\nthree\n")
+        wait_until(lambda: recorded_texts(local, file) == ["one\ntwo\nthree\n"])
+        mount.go_on()
+        wait_until(lambda: folders_of(local) == both)
+        assert str(mount.folder) in message_of(far, "are recorded again")
+        mount.file.write_text("changed\n")
+        wait_until(lambda: recorded_texts(far, mount.file) == ["changed\n"])
+    assert not [message for message in local.received if message.get("method") == "window/showMessage"]
+
+
+def test_log_of_a_folder_that_is_not_recorded_says_why(here: Place, tmp_path: Path, mount: Mount) -> None:
+    """The folder is on a disk that answers, and the mount is in it."""
+    mount.hang()
+    with attached(here, "--shared", "--host", "nvim") as editor:
+        editor.initialize(rootUri=tmp_path.as_uri())
+        wait_until(lambda: folders_of(editor) == {str(tmp_path): ("off", "hangs")})
+        done = here.run("log", cwd=tmp_path)
+        assert done.stderr.decode() == (
+            f"fileops-server log: changes in {tmp_path} are not recorded at present: its disk does not answer.\n"
+        )
+        assert done.returncode == 0
+        mount.go_on()

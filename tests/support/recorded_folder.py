@@ -7,16 +7,21 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fileops.model.files import FolderEvent, FolderEvents
+from fileops.core.merge.undo import Undone
+from fileops.fs.local.filesystem import LocalFileSystem
+from fileops.model.files import CommitReport, Committed, FolderEvent, FolderEvents, Snapshot
 from fileops.model.record import ByCommand, ByUnsure, Entry, LogQuery
 from fileops.model.sessions import SessionName
+from fileops.model.settings import Limits
 from fileops.ports import EventStream
 from fileops.record.command_windows import CommandWindows
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
+from fileops.service.restoration import planned_restoration
 from fileops.service.session_work import SessionWork, WorkingSession
 from fileops.watch.factory import FolderStreams
+from support.commits import commit_of
 from support.patience import wait_until
 
 
@@ -58,13 +63,16 @@ class RecordedFolder:
         windows = CommandWindows(wall=wall)
         self.recorder = Recorder(
             lambda: RecordStore(str(self.database)), windows, TurnRegistry(), self.documents,
-            open_stream=self._open, warn=self.sentences.append, wall=wall,
+            open_stream=self._open, warn=self._note_sentence, wall=wall,
         )  # fmt: skip
         self.work = SessionWork(
             windows, self.recorder.turns, at_edge=self.recorder.drain, until_watched=self.recorder.until_watched,
             flush=self.recorder.flush,
         )  # fmt: skip
         self.recorder.start()
+
+    def _note_sentence(self, sentence: str, _root: str | None) -> None:
+        self.sentences.append(sentence)
 
     def _open(self, on_event: Callable[[], None]) -> EventStream:
         self.stream = LosingStream(FolderStreams().events(on_event))
@@ -117,3 +125,14 @@ def locked(database: Path) -> sqlite3.Connection:
     other = sqlite3.connect(database / "record.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     return other
+
+
+def end_commit(recorder: Recorder, path: str, written: str) -> None:
+    """End a commit of this daemon that writes a text over what is there."""
+    before = LocalFileSystem().read(path)
+    Path(path).write_text(written)
+    after: Snapshot = LocalFileSystem().read(path)
+    made = Undone(content=after.data, splices=(), edit_ids=())
+    plan = planned_restoration(before, made, file_path=path, limits=Limits()).plan
+    committed = Committed(snapshot=after, report=CommitReport(method="swap", durability="synced"))
+    recorder.end_commit(commit_of(plan, committed, "e-1", time=time.time()))

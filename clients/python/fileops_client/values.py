@@ -842,7 +842,7 @@ class RecordedFolder:
     state: Literal["limited", "off", "on", "starting"]
     """`limited`: not all of it is recorded, see `reason`."""
     reason: str | None = None
-    """Of `limited`: what is not covered."""
+    """Of `limited`: what is not covered; of `off`: why."""
     n_files: int
     """Files that are recorded."""
     n_copied: int

@@ -125,6 +125,8 @@ class LspConnection(ClientConnection):
             self._join(hub, context, adapters.names, shared)
             if shared.recorder is not None:
                 record_folders(shared.recorder, service, self._name)
+                if self.is_editor:
+                    hub.recorded.connect_warnings(self._name, warn, self._has_to_do_with)
                 if self.is_editor and context.client.capability("experimental.fileops.record") is True:
                     self._show_record(hub, shared)
                 if self.is_editor and context.client.capability("experimental.fileops.unkept") is True:
@@ -296,6 +298,10 @@ class LspConnection(ClientConnection):
     def _show_unkept(self, hub: Hub, shared: SharedParts) -> None:
         """Notify the editor of files whose changes to keep are others now."""
         hub.unkept.connect(self._name, self._server.notify_unkept, self._concerns(shared))
+
+    def _has_to_do_with(self, root: str) -> bool:
+        """Whether a recorded folder is one of the editor's folders, contains one, or is in one."""
+        return any(is_inside(root, folder) or is_inside(folder, root) for folder in self._folders())
 
     def _concerns(self, shared: SharedParts) -> "Callable[[str], bool]":
         """Whether a path is in the editor's folders, or open in it."""

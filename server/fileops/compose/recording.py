@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 def start_recorder(
     files: "OverlayFileSystem",
     person_of: "Callable[[str], ByPerson]",
-    warn: Callable[[str], None],
     recorded: "RecordFeed",
     unkept: "UnkeptFeed",
     *,
@@ -33,8 +32,7 @@ def start_recorder(
 ) -> "Recorder":
     """Start the record, and notify editors of what is recorded.
 
-    Args: person_of: the user of an editor, by the name of its connection. warn: gets a sentence if the record cannot be
-    kept. open_stream: see Recorder.
+    Args: person_of: the user of an editor, by the name of its connection. open_stream: see Recorder.
     """
     from fileops.record.command_windows import CommandWindows
     from fileops.record.recorder import Recorder
@@ -44,7 +42,7 @@ def start_recorder(
     began = time.time()
 
     def open_store() -> "RecordStore":
-        store = open_record(warn)
+        store = open_record(recorded.warn)
         # The name of a session without an id of its host means another one in each daemon.
         store.named_since = began
         unkept.resume(store.unkept_paths())
@@ -56,8 +54,9 @@ def start_recorder(
         unkept.note_entries(entries)
 
     recorder = Recorder(
-        open_store, windows, turns, _Documents(files, person_of), open_stream=open_stream, warn=warn, on_entries=publish
-    )
+        open_store, windows, turns, _Documents(files, person_of), open_stream=open_stream, warn=recorded.warn,
+        on_entries=publish,
+    )  # fmt: skip
     recorder.on_turn = unkept.note_turn
     recorder.on_index = unkept.note_index
     recorder.start()

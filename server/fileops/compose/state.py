@@ -321,7 +321,7 @@ class SharedParts:
         try:
             hub, open_stream = state.hub, self.streams.events if self._record == "on" else None
             return recording.start_recorder(
-                self.files, hub.person_of, warn, hub.recorded, hub.unkept, open_stream=open_stream
+                self.files, hub.person_of, hub.recorded, hub.unkept, open_stream=open_stream
             )
         except Exception as fault:  # the boundary of an optional part: without it everything else works
             log.exception("nothing is recorded")

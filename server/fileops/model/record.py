@@ -12,6 +12,7 @@ from fileops.model.sessions import SessionName
 EntryKind = Literal["create", "modify", "delete", "mode"]
 ContentKind = Literal["kept", "binary", "too_large", "protected", "link", "gone"]
 GapKind = Literal["baseline", "away"]
+FaultKind = Literal["fault", "hangs"]  # why the recording of a folder has ended: `hangs`, its disk does not answer
 Found = Literal["event", "scan"]
 Evidence = Literal["commit", "save", "command", "none"]
 ByKind = Literal["session", "command", "person", "outside", "unsure"]
@@ -206,7 +207,7 @@ class RecordedFolder(Struct, frozen=True, kw_only=True):
     state: RecordState
     """`limited`: not all of it is recorded, see `reason`."""
     reason: str | None
-    """Of `limited`: what is not covered."""
+    """Of `limited`: what is not covered; of `off`: why."""
     n_files: int
     """Files that are recorded."""
     n_copied: int

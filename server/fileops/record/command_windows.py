@@ -12,7 +12,7 @@ thread that reads the kernel's events waits for nothing.
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -159,6 +159,11 @@ class CommandWindows:
         return tuple(
             window.command for window in self._windows.values() if window.ended is None and window.began > oldest
         )
+
+    @property
+    def roots(self) -> Iterable[str]:
+        """The folders of the sessions of all commands that are remembered."""
+        return (root for window in self._windows.values() for root in window.command.roots)
 
     def open_between(self, path: str, project: str, since: int, until: int) -> OpenCommands:
         """The commands that were open at some time between two edges, and whose sessions work on `path`.

@@ -11,8 +11,10 @@ shows in the stamp. All others are copied, and until then their first change has
 import os
 import re
 import stat
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +30,8 @@ MAX_COPIED_FILES = 20_000
 MAX_COPIED_BYTES = 256 << 20
 _NO_ENTRIES: Mapping[str, git.IndexEntry] = {}
 _STEP_FILES = 200  # between two looks at the events: some milliseconds
+_STEP_S = 0.02  # the same on a slow disk
+T = TypeVar("T")
 
 
 _OWN_FILE = re.compile(r"/\.fileops-[^/]*\.(?:tmp|journal)$")  # see fs/local/own_files.py
@@ -182,30 +186,28 @@ class RecordedFolder:
         entries = self._index.entries if self._index is not None and is_usable else _NO_ENTRIES
         head, is_resumed = len(self.root) + 1, len(earlier) > 0
         changed: list[str] = []
-        fresh: list[tuple[str, Known]] = []
-        for n, (path, status) in enumerate(self.walk()):
-            before = earlier.pop(path, None)
-            if before is not None:
-                self.files[path] = before
-                if not _is_same(before, status):
+        for found in in_steps(self.walk()):
+            fresh: list[tuple[str, Known]] = []
+            for path, status in found:
+                before = earlier.pop(path, None)
+                if before is not None:
+                    self.files[path] = before
+                    if not _is_same(before, status):
+                        changed.append(path)
+                    elif before.content == "kept" and not before.has_content:  # it was not copied in time
+                        self._to_copy.append(path)
+                elif is_resumed:  # it is new
                     changed.append(path)
-                elif before.content == "kept" and not before.has_content:  # it was not copied in time
-                    self._to_copy.append(path)
-            elif is_resumed:  # it is new
-                changed.append(path)
-            elif path not in self.files:  # else the daemon has written it since, and knows its content
-                self._start_file(path, status, entries.get(path[head:]))
-                fresh.append((path, self.files[path]))
-            if n % _STEP_FILES == 0:
-                yield fresh
-                fresh = []
+                elif path not in self.files:  # else the daemon has written it since, and knows its content
+                    self._start_file(path, status, entries.get(path[head:]))
+                    fresh.append((path, self.files[path]))
+            yield fresh
         for path, before in earlier.items():  # it was there when the folder was recorded last
             if self.is_in_unlisted(path):
                 self.files[path] = before
             elif not self._is_elsewhere(path):
                 self.files[path] = before
                 changed.append(path)
-        yield fresh
         self.is_starting = False
         for path in changed:
             touch(path)
@@ -251,10 +253,11 @@ class RecordedFolder:
         """Whether the file is in a folder that could not be listed: what happened to it there is not known."""
         return any(path.startswith(folder + "/") for folder in self._unlisted)
 
-    def walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Watch all folders, and yield their recorded regular files."""
+    def walk(self) -> Iterator[tuple[str, os.stat_result] | None]:
+        """Watch all folders, and yield their recorded regular files, and None before each folder."""
         waiting = [self.root]
         while waiting:
+            yield None
             folder = waiting.pop()
             self.watch(folder)
             try:
@@ -291,12 +294,10 @@ class RecordedFolder:
         else:
             self._unwatched.discard(folder)
 
-    def drop_ignored(self) -> list[str]:
-        """Forget the files that a later rule ignores. Returns their paths."""
-        ignored = [path for path in self.files if path not in self._tracked and self._rules.is_ignored(path)]
-        for path in ignored:
-            del self.files[path]
-        return ignored
+    def ignored(self) -> Iterator[str | None]:
+        """Yield the files that a later rule ignores, and None for each other one."""
+        for path in tuple(self.files):
+            yield path if path not in self._tracked and self._rules.is_ignored(path) else None
 
     def forget_contents(self, path: str | None) -> None:
         """Forget which contents the files below a path have, because the store does not have them any more."""
@@ -333,6 +334,17 @@ class RecordedFolder:
             return path, found
         return None
 
+    def rewritten_index(self) -> git.Index | None:
+        """Read git's index, if it was written since. None if not, or if it cannot be read now."""
+        if self.repository is None:
+            return None
+        try:
+            if os.stat(self.repository.index).st_mtime_ns == self.index_mtime_ns:
+                return None
+            return git.read_index(self.repository)
+        except (OSError, git_process.GitFailed):
+            return None
+
     def update_index(self, index: git.Index, has_events: Callable[[str], bool]) -> None:
         """Copy the files whose blobs a rewritten index does not name: git may remove these blobs now."""
         self._index = index
@@ -351,22 +363,24 @@ class RecordedFolder:
     def scan(self, edge: int, touch: Callable[[str], object]) -> Iterator[None]:
         """Compare all files by their stamps, and watch all folders, in short steps.
 
-        Args: edge: of the commands, as of now. `touch` looks at each file itself, so what is missing here because its
-        folder could not be listed is not taken for gone.
+        Args: edge: of the commands, as of now. `touch` is called with each file that may have changed, and looks at it
+        itself: what is missing here because its folder could not be listed is not taken for gone. The files of a step
+        are to be touched before the next one, because the last one says that all were compared.
         """
-        found: set[str] = set()
+        seen: set[str] = set()
         n_losses = self._n_losses
-        for n, (path, status) in enumerate(self.walk()):
-            found.add(path)
-            known = self.files.get(path)
-            if known is None and os.path.dirname(path) in self._unseen:
-                self._start_file(path, status, None)
-            elif known is None or not _is_same(known, status):
-                touch(path)
-            if n % _STEP_FILES == 0:
-                yield
-        for path in [path for path in self.files if path not in found]:
+        for found in in_steps(self.walk()):
+            for path, status in found:
+                seen.add(path)
+                known = self.files.get(path)
+                if known is None and os.path.dirname(path) in self._unseen:
+                    self._start_file(path, status, None)
+                elif known is None or not _is_same(known, status):
+                    touch(path)
+            yield
+        for path in [path for path in self.files if path not in seen]:
             touch(path)
+        yield
         self._to_copy.extend(self._not_copied)
         self._not_copied.clear()
         if self.is_whole:
@@ -375,10 +389,11 @@ class RecordedFolder:
             if self._n_losses == n_losses:  # else events were lost again
                 self.lost_edge = None
 
-    def listed_below(self, folder: str) -> Iterable[str]:
-        """Watch a folder that appeared, and return the files in it, all of which may be new."""
+    def listed_below(self, folder: str) -> Iterator[str | None]:
+        """Watch a folder that appeared, and yield the files in it, which may be new, and None before each folder."""
         waiting = [folder]
         while waiting:
+            yield None
             at = waiting.pop()
             if not self.enters(at):
                 continue
@@ -397,6 +412,22 @@ class RecordedFolder:
     def known_below(self, folder: str) -> list[str]:
         inside = folder + "/"
         return [path for path in self.files if path.startswith(inside)]
+
+
+def in_steps(items: Iterator[T | None]) -> Iterator[list[T]]:
+    """Yield the items in lists, each of which is made in a short time. A list may also end at a None, left out."""
+    is_over = False
+    while not is_over:
+        step: list[T] = []
+        ends_at = time.monotonic() + _STEP_S
+        is_over = True
+        for item in items:
+            if item is not None:
+                step.append(item)
+            if len(step) >= _STEP_FILES or time.monotonic() >= ends_at:
+                is_over = False
+                break
+        yield step
 
 
 def _is_recorded_kind(entry: "os.DirEntry[str]") -> bool:

@@ -17,12 +17,15 @@ runs what opens or closes the command. So no clock is compared with that of anot
 a folder without a watch or a file that cannot be read make the time of a change wider than one window, and its author
 unsure; nothing is concluded from what could not be seen.
 
-A fault ends the recording of the folder that it came from, which is tried again after a while.
+A fault ends the recording of the folder that it came from, which is tried again after a while. So does a disk that does
+not answer: whatever waits for the disk of a folder is done in a second thread, for which this one waits a few seconds.
+Such a call changes nothing of this thread's but the folder, and returns what it found: it may end at any later time.
 """
 
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import select
 import sqlite3
@@ -48,6 +51,7 @@ from fileops.model.record import (
     ByPerson,
     Command,
     Entry,
+    FaultKind,
     Found,
     GapKind,
     KeptEdit,
@@ -57,12 +61,13 @@ from fileops.model.record import (
 )
 from fileops.platform.steady_clock import steady_time
 from fileops.ports import EventStream
-from fileops.record import git, git_process
+from fileops.record import git
 from fileops.record.attribution import Save
 from fileops.record.command_windows import CommandWindows, OpenCommands
 from fileops.record.content import ReadFile, Unreadable, is_secret, kept_ns, kind_of_content, read_file
+from fileops.record.disk_thread import DiskHangs, DiskThread
 from fileops.record.entries import EntryWriter, Observed
-from fileops.record.folder import GitFacts, ask_git
+from fileops.record.folder import GitFacts, ask_git, in_steps
 from fileops.record.folder import RecordedFolder as Folder
 from fileops.record.store import NewerRecord, RecordStore, is_locked
 from fileops.record.turns import TurnRegistry
@@ -82,7 +87,7 @@ _INDEX_EVERY_S = 1.0
 _BLOBS_AT_ONCE = 200
 _BLOB_BYTES_AT_ONCE = 16 << 20  # beside those of a batch, which are needed
 _WRITTEN_AT_ONCE = 8  # entries, before messages and events are looked at again
-_MAX_FOLDERS = 200
+MAX_FOLDERS = 200
 _MAX_NESTED = 20  # repositories in one folder
 _SETTLED_WITHIN_S = 5.0  # a recorder that is busy for longer is not waited for
 _DRAINED_WITHIN_S = 1.0  # a recorder that waits for a disk is not waited for: see drain
@@ -96,6 +101,7 @@ _RETURN_EVERY_S = 5.0  # is tried to write into the file again
 _LOCK_PAUSE_S = 0.05
 _UNREAD_PAUSES_S = (0.25, 30.0)  # the first and the longest, between two tries to read what could not be read
 FAULT_PAUSE_S = 60.0
+ANSWERS_WITHIN_S = 5.0  # a disk, for one short step of the work
 _CLOSED_WITHIN_S = 5.0
 
 
@@ -112,6 +118,10 @@ class OpenDocuments(Protocol):
     """The documents that are open in all editors. Called in the recorder's thread; must not wait for a disk."""
 
     def documents_at(self, path: str) -> Sequence[TypedDocument]: ...
+
+
+def _log_warning(sentence: str, _root: str | None) -> None:
+    log.warning("%s", sentence)
 
 
 class RecorderFailed(Exception):
@@ -141,10 +151,21 @@ class _Write(Struct):
 
 
 class _Fault(Struct):
-    """A folder whose recording has ended by a fault."""
+    """A folder whose recording has ended by a fault. starter: thread of the last try. is_told: people know of it."""
 
-    n_faults: int
-    retry_at: float
+    kind: FaultKind
+    n_faults: int = 0
+    retry_at: float = math.inf
+    starter: threading.Thread | None = None
+    is_told: bool = False
+
+
+class _FolderHangs(Exception):
+    """The disk of a recorded folder does not answer. is_known: nor did it answer an earlier call."""
+
+    def __init__(self, root: str, *, is_known: bool) -> None:
+        super().__init__(root)
+        self.root, self.is_known = root, is_known
 
 
 class Recorder:
@@ -160,7 +181,9 @@ class Recorder:
         open_stream: Callable[[Callable[[], None]], EventStream] | None,
         kept_s: float = KEPT_S,
         fault_pause_s: float = FAULT_PAUSE_S,
-        warn: Callable[[str], None] = log.warning,
+        answers_within_s: float = ANSWERS_WITHIN_S,
+        max_folders: int = MAX_FOLDERS,
+        warn: Callable[[str, str | None], None] = _log_warning,
         on_entries: Callable[[Sequence[Entry]], None] = lambda _entries: None,
         now: Callable[[], float] = steady_time,
         wall: Callable[[], float] = time.time,
@@ -169,9 +192,10 @@ class Recorder:
 
         Args: open_store: called in the thread, because a disk may be slow. open_stream: opens the watch of folders,
         given what to call when there is something to read; None: only the daemon's own edits are recorded. kept_s: how
-        long a folder without clients is recorded. warn: gets a sentence for people if something is not recorded as it
-        should be, and once it is again. on_entries: see EntryWriter. now: the order of events. wall: the times that
-        people are shown.
+        long a folder without clients is recorded. fault_pause_s: after a fault, before a folder is tried again.
+        answers_within_s: how long a disk is waited for. max_folders: that are recorded at once. warn: gets a sentence
+        for people if something is not recorded as it should be, and once it is again, and the folder that it is about.
+        on_entries: see EntryWriter. now: the order of events. wall: the times that people are shown.
         """
         self.windows, self.turns = windows, turns
         self._open_store, self._on_entries = open_store, on_entries
@@ -187,11 +211,13 @@ class Recorder:
         self._committing: dict[str, int] = {}  # guarded by _lock: commits of the daemon that are being made
         self._clients: dict[str, set[str]] = {}  # guarded by _lock: the clients of each folder
         self._left_at: dict[str, float] = {}  # guarded by _lock: monotonic
+        self._refused: dict[str, set[str]] = {}  # guarded by _lock: the clients of folders that are too many
         self._nested: dict[str, set[str]] = {}  # guarded by _lock: the repositories in each folder
         self._expected: dict[object, str] = {}  # guarded by _lock: folders that are about to be recorded
         self._watched: frozenset[str] = frozenset()  # roots of the folders that were looked at; replaced by the thread
         self._on_watched: list[Callable[[], None]] = []  # guarded by _lock: called when one of these two has changed
         self._open_stream, self._kept_s, self._fault_pause_s = open_stream, kept_s, fault_pause_s
+        self._answers_within_s, self._max_folders = answers_within_s, max_folders
         self._wake_fd, self._waker_fd = os.pipe()  # none is inherited
         self._event_fd, self._eventer_fd = os.pipe()
         for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
@@ -206,6 +232,8 @@ class Recorder:
         self._read_at = self._now()  # the same, as a time
         self._folders: dict[str, Folder] = {}
         self._faults: dict[str, _Fault] = {}  # by folder
+        self._disk = DiskThread()
+        self._hanging: set[str] = set()  # folders that a thread still waits for
         self._touched: dict[str, _Touch] = {}
         self._unread: dict[str, _Touch] = {}  # files that could not be read, with their first touch
         self._unread_pause_s, self._unread_at = _UNREAD_PAUSES_S[0], 0.0
@@ -275,13 +303,26 @@ class Recorder:
             return
         with self._lock:
             is_known = root in self._clients
-            if not is_known and len(self._clients) >= _MAX_FOLDERS:
-                return
-            for joined in (root, *self._nested.get(root, ())):
-                self._clients.setdefault(joined, set()).add(client)
-                self._left_at.pop(joined, None)
-        if not is_known:
+            is_refused = not is_known and len(self._clients) >= self._max_folders
+            is_first = is_refused and root not in self._refused
+            if is_refused:
+                self._refused.setdefault(root, set()).add(client)
+            else:
+                self._join(root, client)
+        if is_first:
+            self._warn(
+                f"Changes in {root} are not recorded, because {self._max_folders} folders are recorded already, which "
+                "is the most. They are recorded once another folder has had no client for a while.",
+                root,
+            )
+        elif not is_known and not is_refused:
             self._begin_in_thread(root)
+
+    def _join(self, root: str, client: str) -> None:
+        """The lock is held."""
+        for joined in (root, *self._nested.get(root, ())):
+            self._clients.setdefault(joined, set()).add(client)
+            self._left_at.pop(joined, None)
 
     def expect(self, folder: str) -> Callable[[], None]:
         """A folder is about to be recorded: commands in it wait for that. Returns what to call after `record`."""
@@ -346,6 +387,10 @@ class Recorder:
                     clients.discard(client)
                     if not clients:
                         self._left_at[root] = time.monotonic()
+            for root, clients in tuple(self._refused.items()):
+                clients.discard(client)
+                if not clients:
+                    del self._refused[root]
 
     def _keep_command(self, command: Command) -> None:
         self._send(lambda: self._queue(None, lambda: self.store.put_command(command)))
@@ -518,7 +563,7 @@ class Recorder:
         except Exception as fault:  # the boundary of the thread: what waits for it must be answered
             log.exception("the record could not be opened; everything else continues")
             self._opened.set_exception(RecorderFailed(str(fault)))
-            self._warn(f"Changes are not recorded: {fault}. Everything else works.")
+            self._warn(f"Changes are not recorded: {fault}. Everything else works.", None)
         else:
             self._record_all()
         with self._lock:
@@ -528,8 +573,9 @@ class Recorder:
                 self._messages.popleft()()
         self._tell_written()
         self._tell_settled()
-        if self._stream is not None:
+        if self._stream is not None and not self._hanging:  # else the end of the process closes it
             self._stream.close()
+        self._disk.leave()
         for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
             os.close(fd)
 
@@ -553,7 +599,8 @@ class Recorder:
             except Exception:  # the boundary of the thread: what waits for it must be answered
                 log.exception("the record has ended by a fault; everything else continues")
                 self._warn(
-                    "The record of changes has ended by a fault; see the daemon's log. Later changes are not recorded."
+                    "The record of changes has ended by a fault; see the daemon's log. Later changes are not recorded.",
+                    None,
                 )
                 break
 
@@ -618,12 +665,34 @@ class Recorder:
         """Do a part of the work. A fault ends the recording of its folder only."""
         try:
             work()
+        except _FolderHangs as hang:
+            self._end_by_hang(hang)
         except sqlite3.Error as error:
             log.error("a part of the record was lost: %s", error)
         except Exception:  # the boundary of a folder: no other one may end with it
             log.exception("a fault in the record of %s", root)
             if root is not None:
                 self._end_by_fault(root)
+
+    def _ask_disk(self, root: str, call: Callable[[], T]) -> T:
+        """Return what a call returns that waits for the disk of a folder. Raises: _FolderHangs, and what it raises.
+
+        While such a call waits, the folder gets no other one: each costs one wait, and one thread.
+        """
+        if root in self._hanging:
+            raise _FolderHangs(root, is_known=True)
+        try:
+            return self._disk.run(call, self._answers_within_s)
+        except DiskHangs:
+            self._hanging.add(root)
+            hanging, self._disk = self._disk, DiskThread()
+            hanging.leave(lambda: self._send(lambda: self._come_back(root)))
+            raise _FolderHangs(root, is_known=False) from None
+
+    def _each(self, root: str, steps: Iterator[T]) -> Iterator[T]:
+        """What steps that wait for the disk of a folder yield. Raises: _FolderHangs, and what they raise."""
+        while (step := self._ask_disk(root, lambda: next(steps, _END))) is not _END:
+            yield step  # pyright: ignore[reportReturnType] - it is what was yielded
 
     def _drain(self, then: Callable[[], None], roots: Sequence[str]) -> None:
         self._read_events()
@@ -671,11 +740,14 @@ class Recorder:
     def _begin(self, root: str, facts: GitFacts | None) -> None:
         with self._lock:
             has_clients = root in self._clients
+        if not has_clients:
+            self._faults.pop(root, None)
         if root in self._folders or not has_clients:
             return
         # What is known now decides whether the folder was recorded before: commits are noted from now on.
         earlier = self.store.known(root)
-        folder = Folder(root, facts, self._stream, self.windows.edge)
+        stream, edge = self._stream, self.windows.edge
+        folder = self._ask_disk(root, lambda: Folder(root, facts, stream, edge))
         folder.on_nested = lambda nested: self._record_nested(folder, nested)
         self._folders[root] = folder
         self._steps[root] = self._starting(folder, earlier)
@@ -683,11 +755,15 @@ class Recorder:
 
     def _starting(self, folder: Folder, earlier: dict[str, Known]) -> Iterator[None]:
         started = self._now()
-        for fresh in folder.start(earlier, lambda path: self._touch(path, found="scan", gap="away")):
+        changed: list[str] = []
+        for fresh in self._each(folder.root, folder.start(earlier, changed.append)):
             if fresh:
                 self._queue(folder.root, lambda known=fresh: self.store.set_known(folder.root, known))
             yield
+        for path in changed:
+            self._touch(path, found="scan", gap="away")
         self._set_watched(folder.root, is_watched=True)
+        self._tell_recorded_again(folder.root)
         log.debug("%s: %d files are known after %.1f s", folder.root, len(folder.files), self._now() - started)
         yield from self._copying(folder)
 
@@ -697,16 +773,14 @@ class Recorder:
             known = self._nested.setdefault(folder.root, set())
             if nested in known:
                 return
-            if len(known) >= _MAX_NESTED or len(self._clients) >= _MAX_FOLDERS:
+            if len(known) >= _MAX_NESTED or len(self._clients) >= self._max_folders:
                 folder.limits.add("nested")
                 return
             known.add(nested)
             is_new = nested not in self._clients
             self._clients.setdefault(nested, set()).update(self._clients.get(folder.root, ()))
-        if is_new:  # git may wait for a disk, as this thread must not
-            threading.Thread(
-                target=self._begin_in_thread, args=(nested,), name="fileops-record-start", daemon=True
-            ).start()
+        if is_new:
+            self._begin_apart(nested)
 
     def _end_left_folders(self) -> None:
         with self._lock:
@@ -715,56 +789,110 @@ class Recorder:
             for root in ended:
                 del self._left_at[root], self._clients[root]
                 self._nested.pop(root, None)
+            n_free = max(self._max_folders - len(self._clients), 0)
+            admitted = tuple(self._refused)[:n_free]
+            for root in admitted:
+                for client in self._refused.pop(root):
+                    self._join(root, client)
         for root in ended:
             self._faults.pop(root, None)
-            self._drop(root)
+            if self._drop(root):
+                self._guard(None, lambda root=root: self._unwatch(root))
+        for root in admitted:
+            self._warn(f"Changes in {root} are recorded from now on.", root)
+            self._begin_apart(root)
 
-    def _drop(self, root: str) -> None:
-        """End the recording of a folder."""
+    def _drop(self, root: str) -> bool:
+        """End the recording of a folder, whose watches remain. False if it is not recorded."""
         for steps in (self._steps, self._comparisons):
             steps.pop(root, None)
         if self._folders.pop(root, None) is None:
-            return
+            return False
         self._set_watched(root, is_watched=False)
         for touched in (self._touched, self._unread):
             for path in [path for path in touched if self._folder_of(path) is None]:
                 del touched[path]
-        if self._stream is not None:
-            self._stream.remove_below(root)
+        return True
+
+    def _unwatch(self, root: str) -> None:
+        """Remove the watches of a folder whose recording has ended. Raises: _FolderHangs."""
+        stream = self._stream
+        if stream is not None:
+            self._ask_disk(root, lambda: stream.remove_below(root))
         for folder in self._folders.values():  # one inside of the other shares its watches
             if is_inside(root, folder.root) or is_inside(folder.root, root):
                 folder.note_loss(self._read_edge)
                 self._comparisons[folder.root] = self._comparing(folder)
 
     def _end_by_fault(self, root: str) -> None:
-        fault = self._faults.setdefault(root, _Fault(0, 0.0))
-        fault.n_faults += 1
+        fault = self._noted_fault(root, "fault")
         fault.retry_at = self._now() + self._fault_pause_s * fault.n_faults
+        if self._drop(root):
+            self._guard(None, lambda: self._unwatch(root))
+        self._tell_fault(root, fault, "a fault ended it; see the daemon's log. It is tried again")
+
+    def _end_by_hang(self, hang: _FolderHangs) -> None:
+        """End the recording of a folder until its disk answers."""
+        if hang.is_known:
+            return
+        root = hang.root
+        fault = self._noted_fault(root, "hangs")
+        fault.retry_at = math.inf  # see _come_back
         self._drop(root)
-        if fault.n_faults == 1:
+        self._tell_fault(root, fault, "its disk does not answer. They are recorded again once it does")
+
+    def _come_back(self, root: str) -> None:
+        """The disk of a folder has answered. The call that waited may have made watches. Raises: _FolderHangs."""
+        self._hanging.discard(root)
+        if root not in self._folders:
+            self._unwatch(root)
+        fault = self._faults.get(root)
+        if fault is not None:
+            fault.retry_at = self._now() + self._fault_pause_s * (fault.n_faults - 1)
+
+    def _noted_fault(self, root: str, kind: FaultKind) -> _Fault:
+        fault = self._faults.setdefault(root, _Fault(kind))
+        fault.kind = kind
+        fault.n_faults += 1
+        return fault
+
+    def _tell_fault(self, root: str, fault: _Fault, reason: str) -> None:
+        if not fault.is_told:
+            fault.is_told = True
             self._warn(
-                f"Changes in {root} are not recorded at present: a fault ended it; see the daemon's log. It is tried "
-                "again, and all other folders are recorded."
+                f"Changes in {root} are not recorded at present: {reason}, and all other folders are recorded.", root
             )
 
+    def _tell_recorded_again(self, root: str) -> None:
+        fault = self._faults.get(root)
+        if fault is not None and fault.is_told:
+            fault.is_told = False
+            self._warn(f"Changes in {root} are recorded again.", root)
+
     def _failed(self) -> list[RecordedFolder]:
+        with self._lock:
+            refused = tuple(self._refused)
+        off = [(root, fault.kind) for root, fault in self._faults.items() if root not in self._folders]
         return [
             RecordedFolder(
-                root=root, state="off", reason="fault", n_files=0, n_copied=0, n_to_copy=0, watched=False,
+                root=root, state="off", reason=reason, n_files=0, n_copied=0, n_to_copy=0, watched=False,
                 n_bytes=self.store.n_bytes,
             )
-            for root in self._faults
-            if root not in self._folders
+            for root, reason in (*off, *((root, "folders") for root in refused))
         ]  # fmt: skip
 
     def _retry_faults(self) -> None:
         for root, fault in self._faults.items():
-            if root not in self._folders and self._now() >= fault.retry_at:
+            is_starting = fault.starter is not None and fault.starter.is_alive()
+            if root not in self._folders and not is_starting and self._now() >= fault.retry_at:
                 fault.retry_at = self._now() + self._fault_pause_s * fault.n_faults
-                # git may wait for a disk, as this thread must not.
-                threading.Thread(
-                    target=self._begin_in_thread, args=(root,), name="fileops-record-start", daemon=True
-                ).start()
+                fault.starter = self._begin_apart(root)
+
+    def _begin_apart(self, root: str) -> threading.Thread:
+        """Begin to record a folder from another thread: git may wait for a disk, as this one must not."""
+        starter = threading.Thread(target=self._begin_in_thread, args=(root,), name="fileops-record-start", daemon=True)
+        starter.start()
+        return starter
 
     def _begin_in_thread(self, root: str) -> None:
         facts = ask_git(root)
@@ -783,25 +911,26 @@ class Recorder:
         if self._stream is None or not self._stream.is_alive():
             self._open_events()
         for folder in tuple(self._folders.values()):
-            if folder.repository is None or folder.root in self._steps:
-                continue
-            try:
-                if os.stat(folder.repository.index).st_mtime_ns == folder.index_mtime_ns:
-                    continue
-                index = git.read_index(folder.repository)
-            except (OSError, git_process.GitFailed):
-                continue
-            self._read_events()
-            folder.update_index(index, self._touched.__contains__)
-            self.on_index(folder.root)
-            self._steps[folder.root] = self._copying(folder)
+            if folder.repository is not None and folder.root not in self._steps:
+                self._guard(folder.root, lambda folder=folder: self._look_at_index(folder))
+
+    def _look_at_index(self, folder: Folder) -> None:
+        index = self._ask_disk(folder.root, folder.rewritten_index)
+        if index is None:
+            return
+        self._read_events()
+        if self._folders.get(folder.root) is not folder:  # what was read just now has ended its recording
+            return
+        folder.update_index(index, self._touched.__contains__)
+        self.on_index(folder.root)
+        self._steps[folder.root] = self._copying(folder)
 
     def _copying(self, folder: Folder) -> Iterator[None]:
         while True:
             if len(self._writes) > _MAX_COPIES:
                 yield
                 continue
-            copied = folder.copy_next()
+            copied = self._ask_disk(folder.root, folder.copy_next)
             if copied is None:
                 return
             path, found = copied
@@ -829,16 +958,25 @@ class Recorder:
     def _comparing(self, folder: Folder) -> Iterator[None]:
         while folder.is_starting:
             yield
-        yield from folder.scan(self.windows.edge, lambda path: self._touch(path, found="scan"))
+        changed: list[str] = []
+        for _ in self._each(folder.root, folder.scan(self.windows.edge, changed.append)):
+            while changed:
+                self._touch(changed.pop(), found="scan")
+            yield
         if folder.n_to_copy:
             self._steps.setdefault(folder.root, self._copying(folder))
 
     def _pruning(self) -> Iterator[None]:
         """Remove what is too old or too much, and the contents of files that are ignored by now."""
         for folder in tuple(self._folders.values()):
-            for path in folder.drop_ignored():
-                self._queue(folder.root, lambda folder=folder, path=path: self._drop_ignored(folder, path))
-                yield
+            try:
+                for ignored in self._each(folder.root, in_steps(folder.ignored())):
+                    for path in ignored:
+                        folder.files.pop(path, None)
+                        self._queue(folder.root, lambda folder=folder, path=path: self._drop_ignored(folder, path))
+                    yield
+            except _FolderHangs as hang:
+                self._end_by_hang(hang)
         has_more = [True]
         while has_more[0]:
             if not self._writes:
@@ -928,19 +1066,21 @@ class Recorder:
     def _note_event(self, folder: Folder, event: FolderEvent) -> None:
         path = f"{event.folder}/{event.name}"
         if not event.is_folder:
-            if folder.is_recorded(path):
+            if path in self._touched or self._is_recorded(folder, path):
                 touch = self._touch(path, is_complete=event.is_complete)
                 if event.is_written and touch.n_writes is not None:
                     touch.n_writes += 1
             return
+        stream = self._stream
         if event.vanished:
-            if self._stream is not None:
-                self._stream.remove_below(path)
+            if stream is not None:
+                self._ask_disk(folder.root, lambda: stream.remove_below(path))
             for inside in folder.known_below(path):
                 self._touch(inside, is_complete=True)
         if event.appeared:
-            for inside in folder.listed_below(path):
-                self._touch(inside).n_writes = None  # it was written before the folder was watched
+            for listed in self._each(folder.root, in_steps(folder.listed_below(path))):
+                for inside in listed:
+                    self._touch(inside).n_writes = None  # it was written before the folder was watched
 
     def _touch(
         self, path: str, *, found: Found = "event", gap: GapKind | None = None, is_complete: bool = False
@@ -982,7 +1122,7 @@ class Recorder:
     def _look(self, folder: Folder, path: str, touch: _Touch) -> None:
         """Look at a file. One that cannot be read is neither gone nor changed: it is looked at again."""
         try:
-            found = read_file(path, folder.root)
+            found = self._ask_disk(folder.root, lambda: read_file(path, folder.root))
         except Unreadable:
             if not self._unread:
                 self._unread_pause_s = _UNREAD_PAUSES_S[0]
@@ -1057,7 +1197,14 @@ class Recorder:
         )  # fmt: skip
 
     def _open_since(self, folder: Folder, path: str, touch: _Touch) -> OpenCommands:
-        return self.windows.open_between(path, folder.root, touch.since, self.windows.edge)
+        until = self.windows.edge
+
+        def open_between() -> OpenCommands:
+            return self.windows.open_between(path, folder.root, touch.since, until)
+
+        if all(is_inside(folder.root, root) for root in self.windows.roots):
+            return open_between()
+        return self._ask_disk(folder.root, open_between)  # git's folders decide about those above
 
     # --- writing -----------------------------------------------------------------------------------------------
 
@@ -1127,7 +1274,8 @@ class Recorder:
         self._return_at = self._now() + _RETURN_EVERY_S
         self._warn(
             f"The record of changes cannot be written: {error}. Changes are recorded in memory until it can be. If the "
-            "disk is full, free space on it."
+            "disk is full, free space on it.",
+            None,
         )
 
     def _return_to_disk(self) -> None:
@@ -1140,7 +1288,7 @@ class Recorder:
         except (OSError, sqlite3.Error, NewerRecord) as error:
             log.debug("the record stays in memory: %s", error)
         else:
-            self._warn("The record of changes can be written again. Nothing of it was lost.")
+            self._warn("The record of changes can be written again. Nothing of it was lost.", None)
 
     def _settle(self) -> None:
         """Decide the authors that are certain by now."""
@@ -1174,8 +1322,20 @@ class Recorder:
         oids = {change.before.oid for _, change in batch if change.before is not None}
         if not oids - {None} <= self._blobs.keys():
             waiting = (write for write in self._writes if not isinstance(write, _Write))
-            self._blobs = _blobs_before(batch, islice(waiting, _BLOBS_AT_ONCE))
+            self._blobs = self._blobs_before(batch, islice(waiting, _BLOBS_AT_ONCE))
         return self._blobs
+
+    def _blobs_before(
+        self, batch: Sequence[tuple[Folder, Observed]], others: Iterable[tuple[Folder, Observed]] = ()
+    ) -> dict[bytes, bytes]:
+        """The contents of git's blobs that the changes replaced, and of some of the others."""
+        blobs: dict[bytes, bytes] = {}
+        for root, (repository, sizes) in _blobs_wanted(batch, others).items():
+            try:
+                blobs |= self._ask_disk(root, lambda asked=(repository, sizes): git.read_blobs(*asked))
+            except _FolderHangs as hang:
+                self._end_by_hang(hang)
+        return blobs
 
     def _with_blob(self, change: Observed, blobs: dict[bytes, bytes]) -> Observed | None:
         """The change with the content before, if git has it. None if that is the content after, too."""
@@ -1207,10 +1367,10 @@ class Recorder:
         root = "" if folder is None else folder.root
         before, after = _known_of_snapshot(edit.before, root), _known_of_snapshot(edit.after, root)
         path = edit.before.path
-        known_in = folder if edit.has_changed and folder is not None and folder.is_recorded(path) else None
+        known_in = folder if edit.has_changed and folder is not None and self._is_recorded(folder, path) else None
         if known_in is not None:
             if not _is_result(known_in.files.get(path), after):
-                self._note_before(known_in, edit, before)
+                self._guard(known_in.root, lambda: self._note_before(known_in, edit, before))
             if after is None:
                 known_in.files.pop(path, None)
             else:
@@ -1228,6 +1388,15 @@ class Recorder:
 
         self._queue(None if folder is None else folder.root, write)
 
+    def _is_recorded(self, folder: Folder, path: str) -> bool:
+        if path in folder.files:
+            return True  # as the folder says; this way the disk is not asked
+        try:
+            return self._ask_disk(folder.root, lambda: folder.is_recorded(path))
+        except _FolderHangs as hang:
+            self._end_by_hang(hang)
+            return False
+
     def _note_before(self, folder: Folder, edit: Commit, before: Known | None) -> None:
         """Record what others wrote before the daemon did, if it was not read yet."""
         path, known = edit.before.path, folder.files.get(edit.before.path)
@@ -1244,7 +1413,7 @@ class Recorder:
         change = self._observed(folder, path, touch, known, before, data, typed_by=typist)
 
         def write() -> None:
-            found = self._with_blob(change, _blobs_before([(folder, change)]))
+            found = self._with_blob(change, self._blobs_before([(folder, change)]))
             if found is not None and (found.before is None or found.before.digest is not None):
                 self._writer.write(found)
 
@@ -1351,10 +1520,10 @@ def _shown(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _blobs_before(
-    batch: Sequence[tuple[Folder, Observed]], others: Iterable[tuple[Folder, Observed]] = ()
-) -> dict[bytes, bytes]:
-    """The contents of git's blobs that the changes replaced, and of some of the others."""
+def _blobs_wanted(
+    batch: Sequence[tuple[Folder, Observed]], others: Iterable[tuple[Folder, Observed]]
+) -> dict[str, tuple[git.Repository, dict[bytes, int]]]:
+    """The blobs that the changes replaced, and some of the others, by folder: ids, with their bytes."""
     wanted: dict[str, tuple[git.Repository, dict[bytes, int]]] = {}
     n_bytes = 0
     for is_needed, changes in ((True, batch), (False, others)):
@@ -1365,7 +1534,4 @@ def _blobs_before(
             n_bytes += before.size_bytes
             if is_needed or n_bytes <= _BLOB_BYTES_AT_ONCE:
                 wanted.setdefault(folder.root, (repository, {}))[1][before.oid] = before.size_bytes
-    blobs: dict[bytes, bytes] = {}
-    for repository, sizes in wanted.values():
-        blobs.update(git.read_blobs(repository, sizes))
-    return blobs
+    return wanted

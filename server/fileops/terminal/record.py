@@ -54,6 +54,11 @@ from fileops_client import FileOpsClient, RecordEntry, ResponseError, Rewind, Re
 from fileops_client.author import AuthorKind
 
 LEFT = 3  # exit status: done, but conflicts were left
+_WHY_OFF = {  # by the reason of the status
+    "fault": "a fault ended it; see the daemon's log",
+    "hangs": "its disk does not answer",
+    "folders": "too many folders are recorded at once",
+}
 STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder whose recording begins
 STARTS_EVERY_S = 0.1
 REWIND_S = 120.0
@@ -134,6 +139,9 @@ async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: 
         is_over = time.monotonic() > deadline
         if status and (status[-1].state != "starting" or is_over):
             options.root, options.is_starting = status[-1].root, status[-1].state == "starting"
+            if status[-1].state == "off":
+                why = _WHY_OFF.get(status[-1].reason or "", "see the daemon's log")
+                _say(options, f"changes in {visible(options.root)} are not recorded at present: {why}.")
             _widen(client, options.root, folder)
             return
         if is_over:
@@ -618,8 +626,12 @@ def _as_sent(value: Any) -> Any:
 
 
 def _failed(options: argparse.Namespace, sentence: str, status: int) -> int:
-    sys.stderr.write(f"fileops-server {options.command}: {sentence}\n")
+    _say(options, sentence)
     return status
+
+
+def _say(options: argparse.Namespace, sentence: str) -> None:
+    sys.stderr.write(f"fileops-server {options.command}: {sentence}\n")
 
 
 _COMMANDS: dict[str, Command] = {

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # One of our commits makes eight events, in less time than this. The debounce of hints is three times as long.
 BURST_S = 0.005
+READ_WITHIN_S = 2.0  # a watch is made in microseconds, unless its filesystem does not answer
 _READ_BYTES = 1 << 16
 # See fs/local/own_files.py. Nothing else has such a name, and such a file is there for milliseconds.
 _OWN_FILE = re.compile(rb"\.fileops-\d+-[0-9a-z]+-[0-9a-f]{12}\.(?:tmp|journal)")
@@ -44,8 +45,11 @@ class _Reader(Protocol):
 
     dispatching: threading.RLock  # held while events are read and handled, and while a watch is added
 
-    def read_now(self) -> None:
-        """Handle all events that the kernel has queued until now. Any thread."""
+    def read_now(self, within_s: float = -1) -> bool:
+        """Handle all events that the kernel has queued until now. Any thread. False if another one has kept it longer.
+
+        Args: within_s: -1 waits in any case.
+        """
         ...
 
     def add(self, watch: "_FolderWatch") -> "WatchDescriptor": ...
@@ -216,12 +220,17 @@ class InotifyEvents(_Subscription):
         self._on_event = on_event
         self._events: deque[FolderEvent] = deque()
         self._is_lost = False
+        self._late: set[_Reader] = set()  # of filesystems that do not answer; used by the thread that reads
 
     def read(self) -> FolderEvents:
         with self._lock:
             readers = tuple(self._readers)
         for reader in readers:
-            reader.read_now()
+            if not reader.read_now(within_s=0 if reader in self._late else READ_WITHIN_S):
+                self._late.add(reader)
+            elif reader in self._late:
+                self._late.discard(reader)
+                self._is_lost = True  # its events belong to no read
         events = [self._events.popleft() for _ in range(len(self._events))]
         is_lost, self._is_lost = self._is_lost, False
         return FolderEvents(events, is_lost=is_lost)
@@ -336,13 +345,18 @@ def _opened_reader(on_overflow: Callable[[], None]) -> _Reader:
             with self.dispatching, self._lock:  # `close` holds it until it has written to the pipe that is closed here
                 self._close_resources()
 
-        def read_now(self) -> None:
-            with self.dispatching:
+        def read_now(self, within_s: float = -1) -> bool:
+            if not self.dispatching.acquire(timeout=within_s):
+                return False
+            try:
                 n_left = 0 if self._closed else n_queued_bytes(self._inotify_fd)
                 while n_left > 0:  # and not until the queue is empty: a program may fill it as fast as it is read
                     data = os.read(self._inotify_fd, _READ_BYTES)
                     n_left -= len(data)
                     self._handle(data)
+            finally:
+                self.dispatching.release()
+            return True
 
         def _handle(self, data: bytes) -> None:
             events = [InotifyEvent(*fields) for fields in self._parse_event_buffer(data)]

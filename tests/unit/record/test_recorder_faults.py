@@ -2,16 +2,20 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
-from fileops.model.record import LogQuery
+import pytest
+
+from fileops.model.record import Entry, LogQuery
+from fileops.ports import EventStream
 from fileops.record.command_windows import CommandWindows
 from fileops.record.recorder import Recorder, TypedDocument
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 from fileops.watch.factory import FolderStreams
 from support.patience import PATIENCE_S, wait_until
+from support.recorded_folder import end_commit
 
 OPEN_STREAM = FolderStreams().events
 
@@ -37,7 +41,7 @@ def recorder_of(folder: Path, documents: Documents, warn: Callable[[str], None])
         TurnRegistry(),
         documents,
         open_stream=FolderStreams().events,
-        warn=warn,
+        warn=lambda sentence, _root: warn(sentence),
     )
     recorder.start()
     recorder.record(str(folder.resolve()), "editor")
@@ -61,7 +65,7 @@ async def test_fault_ends_the_record_of_its_folder_until_it_is_tried_again(tmp_p
     documents = Documents(lambda path: _fail() if is_faulty.is_set() and path.startswith(f"{folder}/") else None)
     recorder = Recorder(
         lambda: RecordStore(None), CommandWindows(), TurnRegistry(), documents, open_stream=OPEN_STREAM,
-        fault_pause_s=0.01, warn=sentences.append,
+        fault_pause_s=0.01, warn=lambda sentence, _root: sentences.append(sentence),
     )  # fmt: skip
     recorder.start()
     for path in (folder, other):
@@ -97,4 +101,126 @@ async def test_command_does_not_wait_for_a_recorder_that_waits_for_a_disk(tmp_pa
     answers.set()
     await recorder.flush()
     assert calls == ["drained"]
+    recorder.close()
+
+
+class HangingStream:
+    """The watches of folders, of which those below `hangs` are not made until `answers` is set."""
+
+    def __init__(self, stream: EventStream, hangs: str, answers: threading.Event) -> None:
+        self._stream, self._hangs, self._answers = stream, hangs, answers
+        self.has_barrier, self.remove_below, self.read = stream.has_barrier, stream.remove_below, stream.read
+        self.is_alive, self.close = stream.is_alive, stream.close
+        self.n_unanswered = 0
+
+    def add(self, folder: str) -> None:
+        if f"{folder}/".startswith(f"{self._hangs}/"):
+            self.n_unanswered += not self._answers.is_set()
+            self._answers.wait()
+        self._stream.add(folder)
+
+
+class Hanging:
+    """Two recorded folders. The disk of `far` answers as long as `answers` is set."""
+
+    def __init__(self, folder: Path) -> None:
+        self.far, self.near = folder / "far", folder / "near"
+        for path in (self.far, self.near):
+            path.mkdir()
+            (path / "first.txt").write_text("1\n")
+        self.sentences: list[str] = []
+        self.entries: list[Entry] = []
+        self.answers = threading.Event()
+        self.answers.set()
+        self.streams: list[HangingStream] = []
+        self.recorder = Recorder(
+            lambda: RecordStore(None), CommandWindows(), TurnRegistry(), Documents(lambda _path: None),
+            open_stream=self._stream, fault_pause_s=0.01, answers_within_s=0.5,
+            warn=lambda sentence, _root: self.sentences.append(sentence), on_entries=self.entries.extend,
+        )  # fmt: skip
+        self.recorder.start()
+        for path in (self.far, self.near):
+            self.recorder.record(str(path), "editor")
+        wait_until(lambda: self.states() == {"far": ("limited", "store"), "near": ("limited", "store")})
+
+    def _stream(self, on_event: Callable[[], None]) -> EventStream:
+        self.streams.append(HangingStream(OPEN_STREAM(on_event), str(self.far), self.answers))
+        return self.streams[-1]
+
+    def states(self) -> dict[str, tuple[str, str | None]]:
+        return {Path(status.root).name: (status.state, status.reason) for status in self.recorder.status()}
+
+    def recorded(self) -> list[str]:
+        return sorted({Path(entry.path).name for entry in self.entries})
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> Generator[Hanging]:
+    made = Hanging(tmp_path.resolve())
+    yield made
+    made.answers.set()
+    made.recorder.close()
+
+
+def test_disk_that_does_not_answer_ends_the_record_of_its_folder_until_it_does(hanging: Hanging) -> None:
+    hanging.answers.clear()
+    (hanging.far / "inner").mkdir()
+    wait_until(lambda: hanging.states() == {"far": ("off", "hangs"), "near": ("limited", "store")})
+    (hanging.near / "a.txt").write_text("1\n")
+    (hanging.far / "inner" / "b.txt").write_text("1\n")
+    wait_until(lambda: hanging.recorded() == ["a.txt"])
+    assert [str(hanging.far) in sentence for sentence in hanging.sentences] == [True]
+    assert hanging.streams[-1].n_unanswered == 1  # it is not asked again, so no second thread waits for it
+    hanging.answers.set()
+    wait_until(lambda: hanging.recorded() == ["a.txt", "b.txt"])
+    assert hanging.sentences[1:] == [f"Changes in {hanging.far} are recorded again."]
+    (hanging.far / "inner" / "c.txt").write_text("1\n")
+    wait_until(lambda: hanging.recorded() == ["a.txt", "b.txt", "c.txt"])
+
+
+def test_recorder_whose_folder_hangs_ends(hanging: Hanging) -> None:
+    hanging.answers.clear()
+    (hanging.far / "inner").mkdir()
+    wait_until(lambda: hanging.states()["far"] == ("off", "hangs"))
+    (hanging.near / "a.txt").write_text("1\n")
+    hanging.recorder.close()
+    assert hanging.recorded() == ["a.txt"]
+
+
+def test_edit_in_a_folder_that_hangs_is_recorded(hanging: Hanging) -> None:
+    path = hanging.far / "edited.txt"
+    path.write_text("1\n")
+    wait_until(lambda: hanging.recorded() == ["edited.txt"])
+    hanging.answers.clear()
+    (hanging.far / "inner").mkdir()
+    wait_until(lambda: hanging.states()["far"] == ("off", "hangs"))
+    hanging.entries.clear()
+    hanging.recorder.begin_commit(str(path))
+    end_commit(hanging.recorder, str(path), "2\n")
+    wait_until(lambda: hanging.recorded() == ["edited.txt"])
+
+
+def test_folder_beyond_the_most_is_said_and_recorded_once_there_is_room(tmp_path: Path) -> None:
+    folders = [tmp_path.resolve() / name for name in ("p", "q", "r")]
+    sentences = list[str]()
+    recorder = Recorder(
+        lambda: RecordStore(None), CommandWindows(), TurnRegistry(), Documents(lambda _path: None),
+        open_stream=OPEN_STREAM, max_folders=1, kept_s=0.0, warn=lambda sentence, _root: sentences.append(sentence),
+    )  # fmt: skip
+    recorder.start()
+    for n, folder in enumerate(folders):
+        folder.mkdir()
+        for client in ("first", "second"):
+            recorder.record(str(folder), f"{client} of {n}")
+    states = {status.root: (status.state, status.reason) for status in recorder.status()}
+    assert [states[str(folder)] for folder in folders[1:]] == [("off", "folders")] * 2
+    assert [next(str(folder) for folder in folders if str(folder) in sentence) for sentence in sentences] == [
+        str(folder) for folder in folders[1:]
+    ]
+    for client in ("first of 1", "second of 1"):  # nobody waits for this one any more
+        recorder.leave(client)
+    for client in ("first of 0", "second of 0"):
+        recorder.leave(client)
+    wait_until(lambda: [(status.root, status.state) for status in recorder.status()] == [(str(folders[2]), "limited")])
+    assert sentences[2:] == [f"Changes in {folders[2]} are recorded from now on."]
     recorder.close()

@@ -7,7 +7,6 @@ import asyncio
 import os
 import resource
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,22 +14,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fileops.core.merge.undo import Undone
-from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.files import CommitReport, Committed, FolderEvent, Snapshot
+from fileops.model.files import FolderEvent
 from fileops.model.record import ByPerson, LogQuery
 from fileops.model.sessions import SessionName
-from fileops.model.settings import Limits
 from fileops.platform.steady_clock import steady_time
 from fileops.record.content import Unreadable, read_file
 from fileops.record.recorder import TypedDocument
 from fileops.record.store import TABLE_KEYS, RecordStore
-from fileops.service.restoration import planned_restoration
 from support.abilities import needs_inotify
 from support.clock import Clock
-from support.commits import commit_of
 from support.patience import wait_until
-from support.recorded_folder import LosingStream, RecordedFolder, author_of, locked, recorded_folder
+from support.recorded_folder import LosingStream, RecordedFolder, author_of, end_commit, locked, recorded_folder
 
 NAMES = tuple(f"{n}.txt" for n in range(20))
 
@@ -105,6 +99,7 @@ async def test_folder_that_could_not_be_listed_at_the_start_has_created_nothing(
     (folder / "inner" / "deep.txt").write_text("mine\n")
     it = RecordedFolder(folder)
     assert await it.recorder.opened() is not None
+    await asyncio.to_thread(int)  # what a first thread imports needs descriptors
     with no_descriptors():
         await asyncio.to_thread(it.recorder.record, str(folder), "editor")
         assert await it.recorder.until_watched([str(folder)])
@@ -114,17 +109,6 @@ async def test_folder_that_could_not_be_listed_at_the_start_has_created_nothing(
     await asyncio.to_thread(wait_until, lambda: it.reasons() == [None])
     assert await it.entries() == []
     await asyncio.to_thread(it.recorder.close)
-
-
-async def edit(it: RecordedFolder, path: str, written: str) -> None:
-    """End a commit of this daemon that writes a text over what is there."""
-    before = LocalFileSystem().read(path)
-    Path(path).write_text(written)
-    after: Snapshot = LocalFileSystem().read(path)
-    made = Undone(content=after.data, splices=(), edit_ids=())
-    plan = planned_restoration(before, made, file_path=path, limits=Limits()).plan
-    committed = Committed(snapshot=after, report=CommitReport(method="swap", durability="synced"))
-    it.recorder.end_commit(commit_of(plan, committed, "e-1", time=time.time()))
 
 
 @needs_inotify
@@ -139,7 +123,7 @@ async def test_file_in_a_new_folder_that_could_not_be_listed_may_be_of_any_comma
             await it.recorder.drain()
     async with it.command("second"):
         it.recorder.begin_commit(str(path))
-        await edit(it, str(path), "the first one's\nedited\n")
+        end_commit(it.recorder, str(path), "the first one's\nedited\n")
         await it.recorder.flush()
     found, edited = await it.entries()
     assert (found.kind, edited.edit_id) == ("create", "e-1")
@@ -221,7 +205,7 @@ async def test_save_during_a_command_that_an_edit_overtakes_is_no_commands(it: R
         it.recorder.begin_commit(path)
         Path(path).write_text("mine\ntyped\n")
         it.documents[path] = TypedDocument(person=person, text="mine\ntyped\n", changed=steady_time(), is_typed=True)
-        await edit(it, path, "mine\ntyped\nedited\n")
+        end_commit(it.recorder, path, "mine\ntyped\nedited\n")
         await it.recorder.flush()
         it.recorder.saved(path, person, "mine\ntyped\n")
         await asyncio.to_thread(it.recorder.settle)

@@ -1920,7 +1920,7 @@ export interface RecordedFolder {
   root: string;
   /** `limited`: not all of it is recorded, see `reason`. */
   state: 'limited' | 'off' | 'on' | 'starting';
-  /** Of `limited`: what is not covered. */
+  /** Of `limited`: what is not covered; of `off`: why. */
   reason: string | null;
   /** Files that are recorded. */
   n_files: number;

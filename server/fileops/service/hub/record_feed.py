@@ -1,8 +1,10 @@
 """What was recorded, on its way to the editors that want to know of it: at most twice a second, and not too much.
 
-Entries are published in the recorder's thread and sent on the event loop.
+Entries are published in the recorder's thread and sent on the event loop. What is not recorded is said to all editors
+that it concerns, wanted or not.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 
@@ -11,7 +13,9 @@ from msgspec import Struct
 from fileops.model.record import Entry
 from fileops.service.hub.sessions import Throttle
 
+log = logging.getLogger(__name__)
 MAX_ENTRIES = 100  # of one notification; of more only their number is sent
+MAX_UNSAID = 20
 
 Send = Callable[[Sequence[Entry], int], None]
 
@@ -23,12 +27,21 @@ class _Editor(Struct, frozen=True):
     concerns: Callable[[str], bool]
 
 
+class _Warned(Struct, frozen=True):
+    """An editor. warn: shows a sentence to its user. concerns: whether a recorded folder has to do with its folders."""
+
+    warn: Callable[[str], None]
+    concerns: Callable[[str], bool]
+
+
 class RecordFeed:
     """Create it on the event loop. `connect` and `disconnect` may be called on any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._editors: dict[str, _Editor] = {}
+        self._warned: dict[str, _Warned] = {}
+        self._unsaid: list[tuple[str, str | None]] = []  # sentences that no editor was there for, and their folders
         self._waiting: dict[str, Entry] = {}  # by id, in the order of their last change
         self._throttle = Throttle(self._send)
 
@@ -39,6 +52,27 @@ class RecordFeed:
     def disconnect(self, name: str) -> None:
         with self._lock:
             self._editors.pop(name, None)
+            self._warned.pop(name, None)
+
+    def connect_warnings(self, name: str, warn: Callable[[str], None], concerns: Callable[[str], bool]) -> None:
+        """Warn an editor from now on, and of what no other one was warned of. Both are called in any thread."""
+        editor = _Warned(warn, concerns)
+        with self._lock:
+            self._warned[name] = editor
+            said = [unsaid for unsaid in self._unsaid if _is_for(editor, unsaid[1])]
+            self._unsaid = [unsaid for unsaid in self._unsaid if unsaid not in said]
+        for sentence, _ in said:
+            warn(sentence)
+
+    def warn(self, sentence: str, root: str | None = None) -> None:
+        """Warn all editors; with a root only those that have to do with that folder. Any thread."""
+        log.warning("%s", sentence)
+        with self._lock:
+            editors = [editor for editor in self._warned.values() if _is_for(editor, root)]
+            if not editors:
+                self._unsaid = [*self._unsaid, (sentence, root)][-MAX_UNSAID:]
+        for editor in editors:
+            editor.warn(sentence)
 
     def publish(self, entries: Sequence[Entry]) -> None:
         """Entries that were added or changed. Called in the recorder's thread."""
@@ -60,3 +94,7 @@ class RecordFeed:
                 editor.send((), len(shown))
             elif shown:
                 editor.send(shown, 0)
+
+
+def _is_for(editor: _Warned, root: str | None) -> bool:
+    return root is None or editor.concerns(root)

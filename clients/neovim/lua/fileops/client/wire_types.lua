@@ -825,7 +825,7 @@
 ---@class (exact) fileops.wire.RecordedFolder A folder whose changes are recorded, and how far the recording is.
 ---@field root string Canonical.
 ---@field state 'limited'|'off'|'on'|'starting' `limited`: not all of it is recorded, see `reason`.
----@field reason? string Of `limited`: what is not covered.
+---@field reason? string Of `limited`: what is not covered; of `off`: why.
 ---@field n_files integer Files that are recorded.
 ---@field n_copied integer Contents that have been copied.
 ---@field n_to_copy integer Contents that are still to be copied.
