@@ -1,1 +1,1 @@
-"""What runs at a client's side of the shared daemon. Standard library only: it answers before a person notices."""
+"""The client's side of the shared daemon. Imports only the standard library, so that it starts fast."""

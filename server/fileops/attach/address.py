@@ -1,7 +1,7 @@
 """The place of the shared daemon: its socket, and the files beside it.
 
-Every program of a user has to find the same place. For that reason neither `XDG_RUNTIME_DIR` nor `TMPDIR` is asked:
-agent hosts remove or change them, and two places are two daemons that know nothing of each other's unsaved text.
+All programs of a user have to find the same place. `XDG_RUNTIME_DIR` and `TMPDIR` are therefore ignored: agent hosts
+remove or change them, and two places mean two daemons that do not see each other's unsaved text.
 """
 
 import os
@@ -16,11 +16,11 @@ _DARWIN_USER_TEMP_DIR = 65537  # _CS_DARWIN_USER_TEMP_DIR of <unistd.h>, which P
 
 
 class AttachRefused(Exception):
-    """The client cannot be served, by this process neither. The message is a sentence that says why, and what to do."""
+    """The client cannot be served at all, not even by this process. The message says why, and what to do."""
 
 
 class Address(NamedTuple):
-    """Absolute paths. lock: held while the daemon is started or its socket removed. record: what `status` reads."""
+    """Absolute paths. lock: held while the daemon is started or its socket is removed. record: what `status` reads."""
 
     socket: str
     lock: str
@@ -36,7 +36,7 @@ class Address(NamedTuple):
 
 
 def find_address(given: str | None, environ: Mapping[str, str]) -> Address:
-    """Return the daemon's place. Nothing is created. Raises: AttachRefused.
+    """Return the daemon's place. Creates nothing. Raises: AttachRefused.
 
     Args: given: the path of the option `--socket`.
     """
@@ -49,9 +49,9 @@ def find_address(given: str | None, environ: Mapping[str, str]) -> Address:
 
 
 def require_private_folder(folder: str, *, create: bool) -> None:
-    """Refuse a folder that anybody else could have made or could write to. Raises: AttachRefused.
+    """Refuse a folder that another user could have created or could write to. Raises: AttachRefused.
 
-    Args: create: make the folder if there is none. Without it a missing folder is not refused: nothing is in it.
+    Args: create: create the folder if it is missing. Otherwise a missing folder is accepted: it contains nothing.
     """
     try:
         if create:

@@ -1,4 +1,4 @@
-"""The commands `--shared` and `attach`: a client at stdin and stdout is served by the shared daemon."""
+"""The commands `--shared` and `attach`: connect a client on stdin and stdout to the shared daemon."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ from fileops.attach.handshake import (
 from fileops.attach.pump import STDIN, STDOUT, Bytes, Pump
 from fileops.attach.starter import Attached, DaemonLost, NotAttached, ask, attach, is_responsive
 
-LOST = 1  # exit status: an editor then starts its server again
+LOST = 1  # exit status, after which an editor restarts its server
 OUTCOME_S = 2.0
 _NO_PROGRAM = {
     "sh",
@@ -65,7 +65,7 @@ def attachment_here(
 
 
 def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
-    """Serve LSP on stdin and stdout; returns the exit status. Raises: NotAttached; then nothing was read."""
+    """Serve LSP on stdin and stdout; return the exit status. Raises: NotAttached; nothing has been read then."""
     try:
         address, attached = _attached(attachment, socket_path)
     except AttachRefused as refused:
@@ -74,7 +74,7 @@ def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
     try:
         return Pump(attached.connection, Bytes(), lambda: _is_responsive(address)).run()
     except DaemonLost:
-        status = _outcome(address, attached.answer.connection)  # the daemon lives until the connection is closed
+        status = _outcome(address, attached.answer.connection)  # the daemon runs until the connection is closed
         attached.connection.close()
         if status is None:
             say("The shared daemon is gone.")
@@ -82,7 +82,7 @@ def serve_attached(attachment: Attachment, socket_path: str | None) -> int:
 
 
 def serve_mcp_attached(attachment: Attachment, socket_path: str | None) -> int:
-    """Serve MCP on stdin and stdout; returns the exit status. Raises: NotAttached; then nothing was read."""
+    """Serve MCP on stdin and stdout; return the exit status. Raises: NotAttached; nothing has been read then."""
     from fileops.attach.mcp_pump import McpTraffic
 
     def attach_again() -> socket.socket:
@@ -129,7 +129,7 @@ def say(sentence: str) -> None:
 
 
 def _is_responsive(address: Address) -> bool:
-    """Whether the daemon answers after its client's end; it is said if it does not."""
+    """Return whether the daemon answers after its client's end; if not, say so."""
     try:
         if is_responsive(address):
             return True
@@ -143,7 +143,7 @@ def _is_responsive(address: Address) -> bool:
 
 
 def _outcome(address: Address, connection: str) -> int | None:
-    """The status that the connection ended with if the daemon ended it as it should; None if the daemon is gone."""
+    """Return the connection's exit status if the daemon ended it properly; None if the daemon is gone."""
     try:
         attached = ask(address, control_line("outcome", connection=connection), OUTCOME_S)
     except (AttachRefused, NotAttached):
@@ -163,7 +163,7 @@ def _working_folder() -> str:
 
 
 def _host(role: Role) -> str:
-    """The program that this process serves: the agent that the environment names, else the parent process."""
+    """Return the program that this process serves: the agent that the environment names, or the parent process."""
     for variable, host in HOST_MARKERS.items():
         if os.environ.get(variable):
             return host

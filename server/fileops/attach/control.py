@@ -1,4 +1,4 @@
-"""The commands `status` and `daemon --detach`: what is asked of the shared daemon itself."""
+"""The commands `status` and `daemon --detach`: questions to the shared daemon about itself."""
 
 import errno
 import json
@@ -16,13 +16,13 @@ from fileops.attach.handshake import Answer, control_line
 from fileops.attach.starter import NotAttached, ask, attach, connected, is_served, listening_pid
 
 ANSWER_S = 2.0
-DETACH_S = 60.0  # for a daemon on a busy machine: the script that wants one needs it
+DETACH_S = 60.0  # long, for busy machines: a script needs the daemon
 TERMINATE_S = 5.0  # then the daemon is killed
 FAILED = 1
 
 
 def status(socket_path: str | None, *, as_json: bool) -> int:
-    """Print who is attached; returns 0, or 1 if no daemon answers."""
+    """Print who is attached; return 0, or 1 if no daemon answers."""
     address = _address(socket_path)
     if address is None:
         return FAILED
@@ -51,7 +51,7 @@ def status(socket_path: str | None, *, as_json: bool) -> int:
 
 
 def stop(socket_path: str | None, *, now: bool) -> int:
-    """End the daemon when its last client leaves, or now; returns 0 if none runs afterwards, or will run on."""
+    """End the daemon when its last client leaves, or now; return 0 if it has ended or will end."""
     address = _address(socket_path)
     if address is None:
         return FAILED
@@ -71,9 +71,9 @@ def stop(socket_path: str | None, *, now: bool) -> int:
 
 
 def detach(socket_path: str | None, idle_s: float, options: Sequence[str] = ()) -> int:
-    """Start a daemon if none runs, and return when it answers: 0, or 1 if none does.
+    """Start a daemon if none runs, and wait until it answers: return 0, or 1 if none does.
 
-    Args: options: further ones, with which the daemon is started. It is an error if one runs already.
+    Args: options: further options for the daemon. With options it is an error if one already runs.
     """
     address = _address(socket_path)
     if address is None:
@@ -91,7 +91,7 @@ def detach(socket_path: str | None, idle_s: float, options: Sequence[str] = ()) 
 
 
 def _answer(address: Address, line: bytes) -> Answer | None:
-    """Return the daemon's answer, None if no daemon runs. Raises: NotAttached, AttachRefused."""
+    """Return the daemon's answer; None if no daemon runs. Raises: NotAttached, AttachRefused."""
     attached = ask(address, line, ANSWER_S)
     if attached is None:
         return None
@@ -113,7 +113,7 @@ def _failed(sentence: str) -> int:
 
 
 def _record(address: Address) -> dict[str, Any]:
-    """What a daemon that does not answer wrote when it started."""
+    """Return what a daemon that does not answer wrote when it started."""
     try:
         with open(address.record, encoding="ascii") as file:
             record: dict[str, Any] = json.load(file)
@@ -122,7 +122,7 @@ def _record(address: Address) -> dict[str, Any]:
         return {}
 
 
-# --- ending it now ------------------------------------------------------------------------------------------------
+# --- ending it at once --------------------------------------------------------------------------------------------
 
 
 def _stop_now(address: Address) -> int:
@@ -141,7 +141,10 @@ def _stop_now(address: Address) -> int:
 
 
 def _listener_of(address: Address) -> int | None:
-    """The process that listens, as the kernel knows it: a daemon that hangs cannot say it. None if none listens."""
+    """Return the process that listens, or None.
+
+    The kernel knows it, even if the daemon hangs and cannot answer.
+    """
     connection = connected(address, ANSWER_S)
     if connection is None:
         return None
@@ -155,7 +158,7 @@ def _listener_of(address: Address) -> int | None:
 
 
 class Process:
-    """Another process. Where the system has descriptors for processes, no other one can come in its place."""
+    """Another process. Where the system has process descriptors, its id cannot be reused by another process."""
 
     def __init__(self, pid: int) -> None:
         """Raises: ProcessLookupError."""
@@ -185,7 +188,7 @@ class Process:
 
 
 def _pidfd_of(pid: int) -> int | None:
-    """Return a descriptor of the process, None where the system or a sandbox has none. Raises: ProcessLookupError."""
+    """Return a descriptor of the process; None where the system or a sandbox has none. Raises: ProcessLookupError."""
     if sys.platform == "linux":
         try:
             return os.pidfd_open(pid)
@@ -200,7 +203,7 @@ def _pidfd_of(pid: int) -> int | None:
 
 
 def _table(described: Mapping[str, Any]) -> str:
-    """What `status` prints for a person."""
+    """Return what `status` prints for a person."""
     lines = [
         f"fileops-server {described['version']} runs as process {described['pid']} since {_age(described['uptime_s'])}",
         f"socket  {described['socket']}",
@@ -221,7 +224,7 @@ def _table(described: Mapping[str, Any]) -> str:
 
 
 def _language_server_lines(servers: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The language servers that were started. A daemon of an older version names none."""
+    """Return a line for each language server that was started. A daemon of an older version names none."""
     if not servers:
         return []
     lines = [f"{len(servers)} language servers" if len(servers) != 1 else "1 language server"]
@@ -239,7 +242,7 @@ def _language_server_lines(servers: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _waiting_lines(reviews: Sequence[Mapping[str, Any]], n_reviews: int) -> list[str]:
-    """The edits that wait for a decision. A daemon of an older version names none."""
+    """Return a line for each edit that waits for a decision. A daemon of an older version names none."""
     if not n_reviews:
         return []
     lines = [f"{n_reviews} edits wait for a decision" if n_reviews != 1 else "1 edit waits for a decision"]
@@ -252,7 +255,7 @@ def _waiting_lines(reviews: Sequence[Mapping[str, Any]], n_reviews: int) -> list
 
 
 def printable(text: str) -> str:
-    """The text without characters that a terminal obeys."""
+    """Return the text without characters that control a terminal."""
     return "".join(char if char.isprintable() else f"<{ord(char):02x}>" for char in text)
 
 

@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 from fileops import __version__
 from fileops.model.sessions import host_name
 
-ATTACH = 1  # counts incompatible changes of this handshake or of what follows it
+ATTACH = 1  # raised by incompatible changes of the handshake or what follows
 MAX_LINE_BYTES = 64 << 10
-LINE_S = 5.0  # for the client's line, once it is connected
-MAX_HOST_CHARS = 18  # "-NNNNN" follows in the name of a connection, which has at most 24 characters
+LINE_S = 5.0  # until the client's line, after it has connected
+MAX_HOST_CHARS = 18  # a connection's name adds "-NNNNN" and has at most 24 characters
 MAX_TEXT_CHARS = 4096
 
 _T = TypeVar("_T", bound=str)
@@ -27,17 +27,17 @@ Reason = Literal["attach", "uid", "confined", "full", "exhausted", "retiring", "
 PROTOCOLS: tuple[Protocol, ...] = ("lsp", "mcp")
 ROLES: tuple[Role, ...] = ("editor", "agent")
 COMMANDS: tuple[Command, ...] = ("status", "stop", "outcome", "notices", "reset", "record")
-# What the environment may say of the agent's host. Nothing else of it is sent: it contains secrets.
+# What the environment may say about the agent's host. Nothing else is sent, since it contains secrets.
 _HINTS = {"session": "CLAUDE_CODE_SESSION_ID", "project": "CLAUDE_PROJECT_DIR"}
 HOST_MARKERS = {"CLAUDECODE": "claude-code", "GEMINI_CLI": "gemini-cli", "OPENCODE": "opencode"}
 
 
 class BadRequest(ValueError):
-    """The line is no request; the message says why."""
+    """The line is not a request; the message says why."""
 
 
 class AttachMismatch(Exception):
-    """The client speaks another version of the handshake. about: what its line says of it, as far as it is text."""
+    """The client speaks another version of the handshake. about: what its line says about it, as far as it is text."""
 
     def __init__(self, about: Mapping[str, str]) -> None:
         super().__init__()
@@ -49,8 +49,8 @@ class Attachment(NamedTuple):
 
     version: of the client's fileops-server. host: the agent's or editor's program, `[a-z0-9-]`. cwd, roots: absolute
     paths. session: the name given with `--session`. hints: `session` and `project` of the host's environment, and
-    `markers`, the names of HOST_MARKERS that are set. options: of `fileops-server mcp`, see `McpOptions`; the
-    defaults are left out. pid: of the client; the daemon trusts the kernel's instead.
+    `markers`, the names of HOST_MARKERS that are set. options: of `fileops-server mcp`, see `McpOptions`; defaults are
+    left out. pid: of the client; the daemon trusts the kernel's instead.
     """
 
     version: str
@@ -66,9 +66,9 @@ class Attachment(NamedTuple):
 
 
 class ControlRequest(NamedTuple):
-    """A question about the daemon itself, or a request to it. It is answered by the daemon's line, and nothing follows.
+    """A question or a request about the daemon itself. The daemon's line answers it, and nothing follows.
 
-    It has the same form in every version of the handshake, so that any `status` and `stop` work with any daemon.
+    It has the same form in every version of the handshake, so that any `status` works with any daemon.
     """
 
     command: Command
@@ -114,7 +114,7 @@ def parse_request(line: bytes) -> Attachment | ControlRequest:
 
 
 class Hook(NamedTuple):
-    """A hook that asks about its session. host: how the session's name begins. pid: of its process, 0 if not known."""
+    """A hook that asks about its session. host: the prefix of the session's name. pid: of its process, 0 if unknown."""
 
     host: str
     own_id: str
@@ -127,7 +127,7 @@ def hook_of(request: ControlRequest, pid: int) -> Hook:
 
 
 def views_of_request(request: ControlRequest) -> tuple[list[str], str] | None:
-    """Return the files that a command's line names, and its output; None without them. Raises: BadRequest."""
+    """Return the files that a command line names, and its output; None without them. Raises: BadRequest."""
     from fileops.attach.hook_views import MAX_FILES, unpacked
 
     if not (views := _object(request.params, "views")):
@@ -139,12 +139,12 @@ def views_of_request(request: ControlRequest) -> tuple[list[str], str] | None:
 
 
 def host_of(program: str) -> str:
-    """Reduce a program's name to the characters of a connection's name."""
+    """Reduce a program's name to the characters allowed in a connection's name."""
     return host_name(program, max_chars=MAX_HOST_CHARS) or "client"
 
 
 def hints_of(environ: Mapping[str, str]) -> dict[str, object]:
-    """What the environment says of the agent's host."""
+    """Return what the environment says about the agent's host."""
     hints: dict[str, object] = {key: environ[name] for key, name in _HINTS.items() if environ.get(name)}
     if markers := [name for name in HOST_MARKERS if environ.get(name)]:
         hints["markers"] = markers
@@ -189,7 +189,7 @@ def control_answer_line(**fields: object) -> bytes:
 
 
 def refusal_line(reason: Reason, message: str, *, ends_soon: bool = False) -> bytes:
-    """Args: ends_soon: the daemon is ending by itself, so it is worth while to connect again in a moment."""
+    """Args: ends_soon: the daemon is about to end, so it is worth connecting again in a moment."""
     return _line({"ok": False, "reason": reason, "message": message, "attach": [ATTACH], "ends_soon": ends_soon})
 
 

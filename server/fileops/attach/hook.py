@@ -1,10 +1,10 @@
-"""The command `mcp hook`: answers a host's hook, so that agents use our tools and hear of the changes of others.
+"""The command `mcp hook`: answers a host's hooks, so that agents use our tools and learn of changes by others.
 
 It also reports to the shared daemon where turns and shell commands begin and end (`hook_record.py`).
 
-The host starts one process per tool call and waits for it. For that reason this module imports the standard library
-only, and it waits for its input for a limited time. An input that it does not understand is no reason to stop the host:
-it then prints nothing, and the host continues.
+The host starts one process for each tool call and waits for it. This module therefore imports only the standard
+library, and waits for its input for a limited time. An input that it does not understand must not stop the host: it
+then prints nothing, and the host continues.
 """
 
 import json
@@ -17,17 +17,17 @@ from typing import Any, TypeGuard, cast
 
 STDIN, STDOUT = 0, 1
 MAX_WAIT_S = 0.9  # the host's user waits, so a hook ends within a second
-MAX_INPUT_BYTES = 64 << 20  # a Write carries the whole file
+MAX_INPUT_BYTES = 64 << 20  # a Write contains the whole file
 CHUNK_BYTES = 1 << 16
 
-# The host's own Read shows these files better than text could. Everything else is text, and is read by our tool:
-# a file that the host has read by itself does not count as read for our edit.
+# The host's own Read shows these files better than text could. Everything else is text and is read by our tool: a file
+# that the host itself has read does not count as read for our edit.
 NOT_TEXT = (
     ".pdf", ".ipynb",
     ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".tif", ".tiff", ".heic", ".heif", ".avif",
 )  # fmt: skip
 
-# A host calls its tools, and the ones of MCP servers, by its own names.
+# The names that a host uses for its own tools and for those of MCP servers.
 EDITS = {
     "claude": {"Edit", "Write", "MultiEdit"},
     "claude-plugin": {"Edit", "Write", "MultiEdit"},
@@ -35,7 +35,7 @@ EDITS = {
     "gemini": {"replace", "write_file"},
     "opencode": set[str](),  # its plugin refuses them
 }
-WRITES = {"Write": "Write", "write_file": "Write"}  # our tool for it, which all configurations of `mcp config` offer
+WRITES = {"Write": "Write", "write_file": "Write"}  # our equivalent, which all configurations of `mcp config` offer
 READS = {
     "claude": {"Read"},
     "claude-plugin": {"Read"},
@@ -54,16 +54,16 @@ EVENTS = {"PreToolUse", "BeforeTool"}
 AFTERWARDS = {"PostToolUse", "AfterTool", "UserPromptSubmit"}
 UNHEARD = {("opencode", "UserPromptSubmit")}  # its plugin cannot add anything to a prompt
 SHOWS_CHANGES = {"claude", "claude-plugin"}  # these hide what an MCP server's tool answers, but show a hook's message
-LAST_LINE = re.compile(r"[^\n]+ \+\d+ −\d+")  # of the text in which our tools say what they changed
+LAST_LINE = re.compile(r"[^\n]+ \+\d+ −\d+")  # of the text that says what our tools changed
 FORGETTING = {"clear", "compact"}  # sources of a SessionStart: the model no longer has what it read
 
 
 class Unusable(Exception):
-    """The host's input cannot be answered, or its output cannot be written; the message says why."""
+    """The host's input cannot be answered, or the output cannot be written; the message says why."""
 
 
 def main(host: str) -> int:
-    """The exit status. It is always 0: other ones stop some hosts. What went wrong is one line on stderr."""
+    """Return the exit status, which is always 0: others stop some hosts. An error is one line on stderr."""
     try:
         deadline = time.monotonic() + MAX_WAIT_S
         event = _parsed(_read_input(STDIN, deadline))
@@ -93,16 +93,16 @@ def answer_to(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def shown_change(host: str, event: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the message that shows the person what one of our tools has changed, None if it changed nothing.
+    """Return the message that shows the person what one of our tools changed; None if it changed nothing.
 
-    The model has read the same as a part of the tool's answer, which the host shows the person only on request.
+    The model has read the same in the tool's answer, which the host shows the person only on request.
     """
     tool = event.get("tool_name")
     if host not in SHOWS_CHANGES or _name_of(event) != "PostToolUse" or not isinstance(tool, str):
         return None
     answer = event.get("tool_response") if tool.startswith(PREFIX[host]) else None
     items = cast("list[object]", answer) if isinstance(answer, list) else []
-    for item in items[1:]:  # the first one is the output for the model
+    for item in items[1:]:  # the first is the output for the model
         text = item.get("text") if _is_object(item) else None
         if isinstance(text, str):
             lines = text.split("\n")
@@ -126,8 +126,8 @@ def record(host: str, event: dict[str, Any], deadline: float) -> None:
 def shared_answer(host: str, event: dict[str, Any], deadline: float) -> dict[str, Any] | None:
     """Return the answer with what others changed in files that the session has read; None if there is nothing.
 
-    The daemon is sent what a shell command has shown of files, which then counts as read.
-    What is returned counts as reported, so the daemon is not asked if it could not be printed. Raises: Unusable.
+    The daemon is sent what a shell command has shown of files, which then counts as read. What is returned counts as
+    reported, so the daemon is not asked if the answer could not be printed. Raises: Unusable.
     """
     name, session, tool, source = _name_of(event), event.get("session_id"), event.get("tool_name"), event.get("source")
     if not isinstance(session, str) or not session or (host, name) in UNHEARD:
@@ -136,7 +136,9 @@ def shared_answer(host: str, event: dict[str, Any], deadline: float) -> dict[str
         from fileops.attach import hooked_session
 
         hooked_session.reset(host, session, deadline)
-    elif name in AFTERWARDS and not (isinstance(tool, str) and tool.startswith(PREFIX[host])):  # ours say it themselves
+    elif name in AFTERWARDS and not (
+        isinstance(tool, str) and tool.startswith(PREFIX[host])
+    ):  # our own tools report it themselves
         from fileops.attach import hooked_session
         from fileops.attach.hook_views import views_of
 
@@ -180,7 +182,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 
 def _require_output() -> None:
-    """Raises: Unusable, if stdout is closed or has no reader any more."""
+    """Raises: Unusable, if stdout is closed or has lost its reader."""
     poll = select.poll()
     poll.register(STDOUT, 0)  # errors are always reported
     if any(events & (select.POLLERR | select.POLLHUP | select.POLLNVAL) for _, events in poll.poll(0)):
@@ -188,7 +190,7 @@ def _require_output() -> None:
 
 
 def _print(line: bytes) -> None:
-    """Write to the descriptor, since Python would write once more at its end what could not be written."""
+    """Write to the descriptor directly, since Python would try again at exit to write what failed."""
     try:
         while line:
             line = line[os.write(STDOUT, line) :]

@@ -1,6 +1,6 @@
 """What a host's hook reports for the record: where turns and shell commands of its session begin and end.
 
-Of a prompt only the title is sent, and of a command line only what the command is called.
+Only a title is sent of a prompt, and only the program's name of a command line.
 """
 
 import shlex
@@ -8,10 +8,10 @@ from typing import Any, TypedDict, cast
 
 from fileops.core.presentation.record_texts import command_of, title_of
 
-MAX_ID_CHARS = 200  # of a host's ids; a longer one is cut
+MAX_ID_CHARS = 200  # of a host's ids; longer ones are cut
 MAX_PATH_CHARS = 4096
 
-# The tools with which a host runs shell commands, by the names that it calls them in its hooks.
+# The tools with which hosts run shell commands, by their names in the hosts' hooks.
 SHELLS = {
     "claude": "Bash",
     "claude-plugin": "Bash",
@@ -19,9 +19,7 @@ SHELLS = {
     "gemini": "run_shell_command",
     "opencode": "bash",
 }
-NOTEBOOK_TOOL = (
-    "NotebookEdit"  # of Claude Code: our tools edit no cells, so what it writes is recorded like a command's
-)
+NOTEBOOK_TOOL = "NotebookEdit"  # of Claude Code; recorded like a command, since our tools edit no cells
 _BEGINS_COMMAND = {"PreToolUse", "BeforeTool"}
 _ENDS_COMMAND = {"PostToolUse", "PostToolUseFailure", "AfterTool"}
 _BEGINS_TURN = {"UserPromptSubmit", "BeforeAgent"}
@@ -34,14 +32,14 @@ class Report(TypedDict, total=False):
     what: str  # "begin_command", "end_command", "begin_turn" or "end_turn"
     cwd: str
     tool_use_id: str | None
-    program: str  # what the command is called
+    program: str  # the command's label
     background: bool
     turn_id: str | None  # the host's
     title: str | None
 
 
 def report_of(host: str, event: dict[str, Any]) -> Report | None:
-    """Return what the daemon is to know of a hook's event; None if it is not about a turn or a shell command."""
+    """Return what the daemon should know about a hook's event; None if it is no turn or shell command."""
     name = event.get("hook_event_name")
     report: Report
     if name in _BEGINS_TURN:

@@ -1,7 +1,7 @@
-"""What a hook reports of a shell command's output: the files that its line names, and the output itself.
+"""What a hook reports about a shell command's output: the files that its line names, and the output itself.
 
-The daemon decides what of them was shown; nothing is judged here. The output is packed into the line of a control
-request, which bounds it: of a longer one the beginning is sent.
+The daemon decides what was shown of them; nothing is decided here. The output is packed into the line of a control
+request, which limits its size: of a longer output only the beginning is sent.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Any, cast
 
 MAX_FILES = 8
 MAX_OUTPUT_BYTES = 256_000
-MAX_PACKED_BYTES = 40_000  # a line has 64 kB, and base64 takes a third more
+MAX_PACKED_BYTES = 40_000  # a line has 64 kB, and base64 adds a third
 MAX_COMMAND_CHARS = 10_000
 MAX_TOKENS = 200
 _OUTPUT_KEYS = ("stdout", "output", "text", "content", "llmContent")  # llmContent: of Gemini CLI
@@ -42,7 +42,7 @@ def unpacked(packed: str) -> str:
 
 
 def _output_of(response: object) -> str:
-    """The texts of a tool's response: hosts give a text, a list of them, or an object with one of _OUTPUT_KEYS."""
+    """Return the texts of a tool's response: a text, a list of texts, or an object with one of _OUTPUT_KEYS."""
     if isinstance(response, str):
         return response
     if isinstance(response, list):
@@ -55,7 +55,7 @@ def _output_of(response: object) -> str:
 
 
 def _packed(output: str) -> str:
-    """The beginning of the output that fits."""
+    """Return the beginning of the output that fits."""
     data = output.encode("utf-8", "replace")[:MAX_OUTPUT_BYTES]
     while len(packed := zlib.compress(data)) > MAX_PACKED_BYTES:
         data = data[: len(data) * 3 // 4]
@@ -63,13 +63,13 @@ def _packed(output: str) -> str:
 
 
 def _named_files(line: str, cwd: str) -> list[str]:
-    """The files that exist under the words of a command line, as seen from the folders that it enters."""
+    """Return the files that the words of a command line name, as seen from the folders that it enters."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = ""
     try:
         words = list(lexer)
-    except ValueError:  # a quotation mark without its partner
+    except ValueError:  # an unmatched quotation mark
         words = line.split()
     words = words[:MAX_TOKENS]
     folders = [cwd, *(os.path.join(cwd, after) for word, after in pairwise(words) if word == "cd")]

@@ -1,4 +1,4 @@
-"""What a host's hook asks and reports to the shared daemon. No answer is no fault: the host continues without."""
+"""What a host's hook asks and reports to the shared daemon. Without an answer, the host simply continues."""
 
 import os
 import time
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fileops.attach.hook_record import Report
 
 MARGIN_S = 0.1  # the daemon gives up earlier than the hook, so that what it counts as reported is printed
-_PROGRAMS = {"claude-plugin": "claude"}  # how the names of their sessions begin, if not like the host of `mcp hook`
+_PROGRAMS = {"claude-plugin": "claude"}  # prefixes of session names that differ from the host's name
 
 
 def notices(host: str, session: str, deadline: float, views: Mapping[str, object] | None = None) -> list[str]:

@@ -2,7 +2,7 @@
 
 It keeps the host's handshake and the requests in flight. If the daemon is lost it attaches to another one, repeats the
 handshake, and answers the tool calls that were in flight, since it cannot know whether they were carried out. A line
-longer than MAX_LINE_BYTES is passed on while it arrives, and only its beginning and its end are looked at.
+longer than MAX_LINE_BYTES is forwarded while it arrives, and only its beginning and end are examined.
 """
 
 import json
@@ -17,7 +17,7 @@ from fileops.attach.pump import Pump
 from fileops.attach.starter import DaemonLost
 
 MAX_LINE_BYTES = 1 << 19
-MAX_RESENT_BYTES = 1 << 16  # a request that is repeated to the next daemon: lists and pings are short
+MAX_RESENT_BYTES = 1 << 16  # of a request that is sent again to the next daemon: lists, pings
 MAX_LOSSES = 3
 LOSSES_S = 60.0
 LOST_TEXT = (
@@ -33,7 +33,7 @@ Attach = Callable[[], socket.socket]
 
 
 class _PumpPiece(NamedTuple):
-    """A line, or a part of a long one. head, tail: of a long line, once it has ended."""
+    """A line, or a part of a long one. head, tail: of a long line that has ended."""
 
     data: bytes
     is_whole: bool
@@ -43,11 +43,11 @@ class _PumpPiece(NamedTuple):
 
 
 class LineSplitter:
-    """Cuts chunks into lines, and very long lines into parts."""
+    """Splits chunks into lines, and very long lines into parts."""
 
     def __init__(self) -> None:
         self._held = bytearray()
-        self._head: bytes | None = None  # of the long line that is passing
+        self._head: bytes | None = None  # of the long line in progress
         self._tail = b""
 
     @property
@@ -77,24 +77,27 @@ class LineSplitter:
                 yield _PumpPiece(data, is_whole=False, is_end=False)
 
     def forget(self) -> None:
-        """Drop the line that has begun: its rest never comes."""
+        """Drop the unfinished line: its rest will never come."""
         self._held = bytearray()
         self._head = None
 
 
 class McpTraffic:
-    """See pump.Traffic. attach: connects with another daemon. Raises: DaemonLost, if there is none."""
+    """The Traffic of an MCP host, see pump.Traffic.
+
+    attach: connects to another daemon. Raises: DaemonLost, if there is none.
+    """
 
     def __init__(self, attach: Attach) -> None:
         self._attach = attach
         self._from_client = LineSplitter()
         self._from_daemon = LineSplitter()
-        self._handshake: list[bytes] = []  # `initialize` and `notifications/initialized`, as the host sent them
+        self._handshake: list[bytes] = []  # `initialize` and `notifications/initialized`, verbatim
         self._handshake_id: str | None = None
-        self._is_repeated = False  # the answer to `initialize` was delivered by a daemon before
+        self._is_repeated = False  # an earlier daemon has answered `initialize`
         self._in_flight: dict[str, bytes | None] = {}  # id as JSON -> the request, if it may be repeated
         self._modern: set[str] = set()  # ids of the requests whose answers need a `resultType`
-        self._asked: dict[str, str] = {}  # the daemon's requests: id as the host knows it -> id of the daemon
+        self._asked: dict[str, str] = {}  # the daemon's requests: the host's id -> the daemon's id
         self._is_skipping = False  # a long line began at a daemon that is lost
         self._losses: deque[float] = deque(maxlen=MAX_LOSSES)
         self._n_daemons = 1
@@ -112,10 +115,10 @@ class McpTraffic:
                 self._end_long_request(pump, piece)
 
     def _noted(self, line: bytes) -> bytes:
-        """Note what a line begins or ends, and return it as the daemon has to get it."""
+        """Note what a line begins or ends, and return it in the form for the daemon."""
         message = _parsed(line)
         if message is None:
-            return line  # the daemon answers what is no message
+            return line  # the daemon answers what is not a message
         method, key = message.get("method"), _key(message)
         if method is None:
             return self._reply(line, message, key)
@@ -136,7 +139,7 @@ class McpTraffic:
         return line
 
     def _reply(self, line: bytes, message: dict[str, Any], key: str | None) -> bytes:
-        """Answers to a lost daemon's questions are dropped: another one may have asked something else under that id."""
+        """Forward an answer. One to a lost daemon's question is dropped: this daemon may have used the same id."""
         if key is None or self._n_daemons == 1:
             self._asked.pop(key or "", None)
             return line
@@ -165,7 +168,7 @@ class McpTraffic:
                 self._done(json.dumps(json.loads(match[1])))
 
     def _delivered(self, line: bytes) -> bytes:
-        """Note what a line of the daemon ends or asks, and return it as the host has to get it."""
+        """Note what a line of the daemon ends or asks, and return it in the form for the host."""
         message = _parsed(line)
         key = None if message is None else _key(message)
         if message is None or key is None:
@@ -178,7 +181,7 @@ class McpTraffic:
         if self._n_daemons == 1:
             self._asked[key] = key
             return line
-        shown = f"{message['id']}-{self._n_daemons}"  # the last daemon may have used this id, too
+        shown = f"{message['id']}-{self._n_daemons}"  # the last daemon may have used this id as well
         self._asked[json.dumps(shown)] = key
         return _dumped({**message, "id": shown})
 
@@ -195,7 +198,7 @@ class McpTraffic:
             raise DaemonLost
         self._losses.append(now)
         if self._from_daemon.is_inside_long_line:
-            pump.to_client.put(b"\n")  # the host drops a line that is no JSON, and gets the error below
+            pump.to_client.put(b"\n")  # the host drops a line that is not JSON, and gets the error below
         self._from_daemon.forget()
         self._is_skipping = self._from_client.is_inside_long_line
         pump.connect(self._attach())

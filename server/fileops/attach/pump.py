@@ -1,7 +1,7 @@
-"""Moves bytes between a client at stdin and stdout and the shared daemon, in one thread that never waits for one side.
+"""Moves bytes between a client on stdin and stdout and the shared daemon, in one thread that never waits for one side.
 
-A side is read only while the other one has taken everything, so a pump holds about one chunk for each direction, and a
-side that does not read makes the other one wait.
+A side is read only once the other has taken everything, so a pump holds about one chunk in each direction, and a side
+that does not read makes the other wait.
 """
 
 import os
@@ -19,23 +19,23 @@ from fileops.attach.starter import END_OF_INPUT, DaemonLost
 
 STDIN, STDOUT = 0, 1
 CHUNK_BYTES = 1 << 16
-END_S = 15.0  # after the end of input or a signal; the daemon finishes commits, and waits for disks, for up to 12 s
+END_S = 15.0  # after the end of input or a signal; the daemon may need up to 12 s
 SILENT_S = 1.0  # after the end of input; then the pump asks whether the daemon answers anything at all
 LAST_MS = 1000  # for the daemon to take more of what a client wrote before its end
 MAX_LAST_CHUNKS = 64  # of a client that never stops writing
-BROKEN = 1  # exit status: the client does not read any more
+BROKEN = 1  # exit status: the client no longer reads
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Outlet:
-    """A descriptor that bytes go to, and those that it has not taken yet."""
+    """A descriptor to write to, and the bytes that it has not taken yet."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._pending = bytearray()
         mode = os.fstat(fd).st_mode
         self._socket = socket.socket(fileno=os.dup(fd)) if stat.S_ISSOCK(mode) else None
-        # A ready pipe takes PIPE_BUF bytes without waiting. O_NONBLOCK would be the host's, too.
+        # A ready pipe takes PIPE_BUF bytes without waiting. O_NONBLOCK would change the host's end as well.
         self._max_bytes = select.PIPE_BUF if stat.S_ISFIFO(mode) else CHUNK_BYTES
 
     @property
@@ -46,7 +46,7 @@ class Outlet:
         self._pending += data
 
     def write(self) -> None:
-        """Write some of what is pending; call it when the descriptor is ready. Raises: OSError."""
+        """Write some of what is pending. Call it when the descriptor is ready. Raises: OSError."""
         try:
             if self._socket is not None:
                 n_bytes = self._socket.send(self._pending[:CHUNK_BYTES], socket.MSG_DONTWAIT)
@@ -65,7 +65,7 @@ class Outlet:
 
 
 class Traffic(Protocol):
-    """What happens to the bytes on their way. Everything is put into the pump's outlets."""
+    """What happens to the bytes on their way. Everything is written to the pump's outlets."""
 
     def from_client(self, pump: "Pump", chunk: bytes) -> None: ...
 
@@ -77,7 +77,7 @@ class Traffic(Protocol):
 
 
 class Bytes:
-    """Bytes go through as they are, and a lost daemon is the end."""
+    """Forwards bytes unchanged; a lost daemon is the end."""
 
     def from_client(self, pump: "Pump", chunk: bytes) -> None:
         pump.to_daemon.put(chunk)
@@ -90,10 +90,10 @@ class Bytes:
 
 
 class Pump:
-    """`run` moves bytes until a side has ended."""
+    """Moves bytes, in `run`, until a side has ended."""
 
     def __init__(self, connection: socket.socket, traffic: Traffic, is_responsive: Callable[[], bool]) -> None:
-        """Args: is_responsive: whether the daemon still answers other connections. It may block for seconds."""
+        """Args: is_responsive: returns whether the daemon still answers other connections; may block for seconds."""
         self._traffic = traffic
         self._is_responsive = is_responsive
         self.to_client = Outlet(STDOUT)
@@ -104,7 +104,7 @@ class Pump:
         self._deadline: float | None = None  # None while the client may write
 
     def connect(self, connection: socket.socket) -> None:
-        """Serve this connection from here on. What the last one has not taken is dropped."""
+        """Serve this connection from now on. What the last one has not taken is dropped."""
         self._connection = connection
         self.to_daemon = Outlet(connection.fileno())
         self._is_told_of_end = False
@@ -112,8 +112,8 @@ class Pump:
     def run(self) -> int:
         """Return the exit status: 0 after the end of stdin, 128 + number after a signal, which counts as such an end.
 
-        The last answers of the daemon are delivered before, for END_S after the last sign of it; a daemon that hangs
-        is not waited for, and the status is then BROKEN. Raises: DaemonLost.
+        The daemon's last answers are delivered first, for END_S after its last sign of life; a daemon that hangs is not
+        waited for, and the status is then BROKEN. Raises: DaemonLost.
         """
         for fd in (self._waking, self._wakeup):
             os.set_blocking(fd, False)
@@ -130,7 +130,7 @@ class Pump:
         self._deadline = time.monotonic() + END_S
 
     def _turn(self) -> int | None:
-        """Move what can be moved now. Returns the exit status at the end."""
+        """Move what can be moved now. Return the exit status at the end."""
         if self._signal is not None:
             self._read_last()
         if not self._has_input and not self.to_daemon.n_pending_bytes and not self._is_told_of_end:
@@ -158,7 +158,7 @@ class Pump:
         return None
 
     def _wait(self) -> dict[int, int]:
-        """Wait until something can be moved; returns the events of each descriptor."""
+        """Wait until something can be moved; return the events of each descriptor."""
         poll = select.poll()
         poll.register(self._waking, select.POLLIN)
         poll.register(STDOUT, select.POLLOUT if self.to_client.n_pending_bytes else 0)
@@ -172,7 +172,7 @@ class Pump:
         if self._deadline is None:
             return dict(poll.poll())
         ready = dict(poll.poll(min(SILENT_S, max(0.0, self._deadline - time.monotonic())) * 1000))
-        if ready and self._signal is None:  # what still moves is not cut off
+        if ready and self._signal is None:  # data that still moves is not cut off
             self._deadline = time.monotonic() + END_S
         return ready
 
@@ -181,7 +181,7 @@ class Pump:
             self._deadline = time.monotonic() + END_S
 
     def _write_client(self, events: int) -> bool:
-        """Return whether it has a reader."""
+        """Return whether the client has a reader."""
         if events & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
             return False
         try:

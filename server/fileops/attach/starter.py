@@ -1,7 +1,7 @@
-"""Connects with the shared daemon, and starts one if none runs.
+"""Connects to the shared daemon, and starts one if none runs.
 
-The starter makes the listening socket and hands it to the daemon, so the next client connects at once and waits in the
-kernel's queue. A lock beside the socket lets one starter at a time do so: fifty of them make one daemon.
+The starter creates the listening socket and hands it to the daemon, so the next client connects at once and waits in
+the kernel's queue. A lock beside the socket admits one starter at a time, so fifty of them start one daemon.
 """
 
 import errno
@@ -22,12 +22,12 @@ from typing import NamedTuple
 from fileops.attach.address import Address, AttachRefused, require_private_folder
 from fileops.attach.handshake import MAX_LINE_BYTES, Answer, BadRequest, control_line, parse_answer
 
-LISTENING = 3  # SD_LISTEN_FDS_START: the descriptor at which a daemon inherits its socket
+LISTENING = 3  # SD_LISTEN_FDS_START: the descriptor of the daemon's inherited socket
 BACKLOG = 256  # starters that wait for the daemon's first turn
 LOCK_S = 10.0  # for another starter; it holds the lock until its daemon answers
-ANSWER_S = 2.0  # for a daemon that does nothing; one that can answer does so within milliseconds
+ANSWER_S = 2.0  # for an idle daemon; one that works answers within milliseconds
 ENDING_S = 5.0  # for a busy daemon, after the end of its client
-ATTACH_S = 20.0  # for one that starts, is busy, or is ending: that one waits for disks for up to 12 s
+ATTACH_S = 20.0  # for one that starts, is busy, or ends: disks may take up to 12 s
 ATTEMPTS = 5  # a daemon may end while a client connects; several in a row do not
 IDLE_S = 600
 END_OF_INPUT = getattr(select, "POLLRDHUP", 0)  # of a socket; a pipe's is POLLHUP, which is always reported
@@ -40,15 +40,15 @@ _PREFIXES = ("LC_", "FILEOPS_", "OTEL_")
 
 
 class NotAttached(Exception):
-    """No daemon serves the client, so it has to be served by this process alone.
+    """No daemon serves the client, so this process has to serve it alone.
 
-    None could be started, the one that runs is silent or refuses, or the system forbids to reach it, as sandboxes do.
-    The message is a sentence that says why, and what to do.
+    No daemon could be started, the running one is silent or refuses, or the system forbids reaching it, as sandboxes
+    do. The message says why, and what to do.
     """
 
 
 class DaemonLost(Exception):
-    """The daemon closed the connection, and the client had not."""
+    """The daemon closed the connection before the client did."""
 
 
 class Attached(NamedTuple):
@@ -69,8 +69,8 @@ def attach(
 ) -> Attached:
     """Connect and send the first line; start a daemon if none runs. Raises: AttachRefused, NotAttached.
 
-    Args: idle_s, options: of a daemon that is started. input_fd: the client's; its end ends the attempt. within_s: for
-    a daemon that starts, is busy or is ending. One that does nothing has ANSWER_S.
+    Args: idle_s, options: for a daemon that is started. input_fd: the client's; its end ends the attempt. within_s: the
+    limit for a daemon that starts, is busy or is ending. An idle one has ANSWER_S.
     """
     require_private_folder(address.folder, create=True)
     patience = _Patience(address, within_s, input_fd)
@@ -106,7 +106,7 @@ def ask(address: Address, line: bytes, timeout_s: float) -> Attached | None:
 
 
 def is_responsive(address: Address) -> bool:
-    """Whether a daemon answers. Blocks for ENDING_S at most. Raises: AttachRefused."""
+    """Return whether a daemon answers. Blocks for at most ENDING_S. Raises: AttachRefused."""
     try:
         connection = connected(address, ANSWER_S)
         if connection is None:
@@ -119,7 +119,7 @@ def is_responsive(address: Address) -> bool:
 
 
 def is_served(address: Address) -> bool:
-    """Whether a daemon listens. Raises: AttachRefused."""
+    """Return whether a daemon listens. Raises: AttachRefused."""
     connection = connected(address, 1.0)
     if connection is not None:
         connection.close()
@@ -127,7 +127,7 @@ def is_served(address: Address) -> bool:
 
 
 def log_path(environ: Mapping[str, str], stem: str) -> str:
-    """Where a daemon writes its log if it was started by a client."""
+    """Return where a daemon writes its log if a client started it."""
     base = environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(base, "fileops-server", f"{stem}.log")
 
@@ -172,7 +172,7 @@ def connected(address: Address, timeout_s: float) -> socket.socket | None:
     if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
         raise AttachRefused(f"{address.socket} is not a socket of this user. Remove it, or name another socket.")
     connection, micros = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), int(timeout_s * 1e6)
-    # Not settimeout: a socket that does not block fails at once while the daemon's queue is full.
+    # Not settimeout: a non-blocking socket fails at once while the daemon's queue is full.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", *divmod(micros, 10**6)))
     try:
         connection.connect(address.socket)
@@ -194,7 +194,7 @@ def _greeted(connection: socket.socket, line: bytes, wait_readable: Callable[[so
     with ExitStack() as on_failure:
         on_failure.callback(connection.close)
         try:
-            connection.settimeout(ANSWER_S)  # a first line fits into the socket's buffer
+            connection.settimeout(ANSWER_S)  # the first line fits into the socket's buffer
             connection.sendall(line)
             answer = parse_answer(_received_line(connection, wait_readable))
             connection.settimeout(None)
@@ -239,11 +239,11 @@ def _silent(timeout_s: float) -> str:
 
 
 class _Patience:
-    """Bounds the wait for a daemon: ANSWER_S if it does nothing, more if it works, and the client's input at any time.
+    """Limits the wait for a daemon: ANSWER_S if it is idle, longer if it works; the end of the client's input ends it.
 
     A daemon that hangs must not take its clients with it, and one on a busy machine must not lose them: two clients
     that are served apart do not see each other's unsaved text. A daemon works if its process has used the processor
-    since then or waits for it, or if another program holds the lock, under which daemons start and end.
+    since then or waits for it, or if another program holds the lock under which daemons start and end.
     """
 
     def __init__(self, address: Address, within_s: float, input_fd: int | None) -> None:
@@ -264,7 +264,7 @@ class _Patience:
 
     def wait_readable(self, connection: socket.socket) -> None:
         """Wait for the daemon's line. Raises: NotAttached."""
-        granted_s = 0.0  # what the user is shown; a busy machine may have waited longer
+        granted_s = 0.0  # as shown to the user; a busy machine may wait longer
         self._poll.register(connection, select.POLLIN)
         try:
             ticks = _processor_ticks(connection)
@@ -289,7 +289,7 @@ class _Patience:
                 return bool(events)
             if not n_readable_bytes(self._input_fd):
                 raise NotAttached("The client ended its input before the shared daemon answered.")
-            # What it wrote before, as in `printf … | fileops-server mcp`, is still served.
+            # What the client wrote before its end, as in `printf … | fileops-server mcp`, is still served.
             self._poll.unregister(self._input_fd)
             self._input_fd = None
             self._until = min(self._until, time.monotonic() + ANSWER_S)
@@ -301,7 +301,7 @@ class _Patience:
 
 
 def n_readable_bytes(fd: int) -> int:
-    """How many bytes can be read from a pipe, a socket or a terminal; 0 for others."""
+    """Return how many bytes can be read from a pipe, a socket or a terminal; 0 for others."""
     try:
         return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))[0]
     except OSError:
@@ -309,7 +309,7 @@ def n_readable_bytes(fd: int) -> int:
 
 
 def _processor_ticks(connection: socket.socket) -> tuple[str, str] | None:
-    """The processor time that the process has used, in user and system mode; None where it is not known."""
+    """Return the processor time that the process has used, in user and system mode; None if unknown."""
     stat_fields = _process_stat(connection)
     return None if stat_fields is None else (stat_fields[11], stat_fields[12])
 
@@ -320,7 +320,7 @@ def _waits_for_processor(connection: socket.socket) -> bool:
 
 
 def _process_stat(connection: socket.socket) -> list[str] | None:
-    """The fields of /proc/PID/stat from `state` on, see proc(5), of the process that listens."""
+    """Return the fields of /proc/PID/stat from `state` on, see proc(5), of the process that listens."""
     pid = listening_pid(connection)
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
@@ -330,7 +330,7 @@ def _process_stat(connection: socket.socket) -> list[str] | None:
 
 
 def listening_pid(connection: socket.socket) -> int | None:
-    """The process that listens, as the kernel knows it: a daemon that hangs cannot say it. None if it does not."""
+    """Return the process that listens, as the kernel knows it, since a daemon that hangs cannot say so; or None."""
     if sys.platform != "linux":
         return None
     pid, _uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
@@ -342,7 +342,7 @@ def listening_pid(connection: socket.socket) -> int | None:
 
 @contextmanager
 def try_lock(address: Address) -> Generator[bool]:
-    """Try to hold the lock that guards the socket's name. Raises: AttachRefused."""
+    """Try to take the lock that guards the socket's name. Raises: AttachRefused."""
     try:
         fd = os.open(address.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
@@ -358,7 +358,7 @@ def try_lock(address: Address) -> Generator[bool]:
 
 
 def listening_socket(address: Address) -> socket.socket:
-    """Make the socket, in place of one at which no process listens. The lock is held. Raises: AttachRefused."""
+    """Create the socket, replacing one at which no process listens. The lock is held. Raises: AttachRefused."""
     with suppress(FileNotFoundError):
         os.unlink(address.socket)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -375,9 +375,9 @@ def listening_socket(address: Address) -> socket.socket:
 
 
 def spawn_daemon(listening: socket.socket, address: Address, idle_s: float, options: Sequence[str] = ()) -> None:
-    """Start a daemon that is no child of this process: it has its own session, and nothing of the host's.
+    """Start a daemon as no child of this process: it has its own session, and inherits nothing of the host's.
 
-    Whether it starts is known when it answers.
+    Whether it started is known when it answers.
     """
     import signal
 
@@ -404,7 +404,7 @@ def spawn_daemon(listening: socket.socket, address: Address, idle_s: float, opti
         os.waitpid(child, 0)
         os.close(log)
         return
-    try:  # nothing of the parent's Python may run after this, also after an error
+    try:  # from here on none of the parent's Python may run, even on errors
         os.setsid()
         if os.fork() != 0:
             os._exit(0)
@@ -425,15 +425,15 @@ def spawn_daemon(listening: socket.socket, address: Address, idle_s: float, opti
 
 
 def _daemon_environment() -> dict[str, str]:
-    """Nothing that a host put into its environment reaches the daemon, which outlives it and serves others."""
+    """Return the daemon's environment: no variables of the host's own, since the daemon outlives it."""
     kept = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT or name.startswith(_PREFIXES)}
-    if "PATH" in kept:  # what is relative means another folder there
+    if "PATH" in kept:  # relative entries would mean other folders there
         kept["PATH"] = ":".join(filter(os.path.isabs, kept["PATH"].split(":")))
     return {**kept, "LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())}
 
 
 def _open_log(path: str) -> tuple[int, str]:
-    """Open the log, or /dev/null where none can be written: the daemon is worth more than its log."""
+    """Open the log, or /dev/null if that fails: the daemon matters more than its log."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The clients of the shared daemon: their names, their sessions, and how the last ones ended."""
+"""The clients of the shared daemon: their names, their sessions, and how the most recent ones ended."""
 
 import itertools
 import os
@@ -13,10 +13,10 @@ from fileops.rpc.standard_io import ServedSession
 
 MAX_CONNECTIONS = 64
 MAX_NAME_CHARS = 24
-_MAX_ENDED = 256  # connections whose outcome is kept for the pump that asks
+_MAX_ENDED = 256  # connections whose outcome is kept for their pumps
 _MAX_PRIVATE = 64  # clients that were refused and serve themselves
 
-# What the service knows of each connection: its `name`, the `roots` in force, `sessions`, their ids, and for people
+# What the service knows about each connection: its `name`, the `roots` in force, `sessions`, their ids, and for people
 # their `labels`, and the `label` of the connection.
 Describe = Callable[[], Sequence[Mapping[str, object]]]
 
@@ -31,7 +31,7 @@ class AttachedClient(Struct):
 
 
 class Refused(Struct, frozen=True):
-    """A client that was refused. It serves itself, as long as its process exists. about: as its line says."""
+    """A client that was refused, and serves itself while its process exists. about: from its first line."""
 
     about: Mapping[str, str]
     pid: int
@@ -42,7 +42,7 @@ class Connections:
     """Belongs to the event loop."""
 
     def __init__(self, describe: Describe) -> None:
-        """Args: describe: what the service knows of each connection."""
+        """Args: describe: returns what the service knows about each connection."""
         self._describe = describe
         self._clients: dict[str, AttachedClient] = {}
         self._numbers: Counter[str] = Counter()
@@ -64,7 +64,7 @@ class Connections:
         self._numbers[attachment.host] += 1
         suffix = f"-{self._numbers[attachment.host]}"
         name = attachment.host[: MAX_NAME_CHARS - len(suffix)].rstrip("-") + suffix
-        attachment = attachment._replace(pid=peer.pid or attachment.pid)  # the kernel's, where it has one
+        attachment = attachment._replace(pid=peer.pid or attachment.pid)  # the kernel's, if known
         self._clients[name] = client = AttachedClient(name, attachment, peer)
         return client
 
@@ -75,7 +75,7 @@ class Connections:
             self._outcomes.popitem(last=False)
 
     def outcome_of(self, name: object) -> int | None:
-        """The exit status that a connection ended with; None if it is not known."""
+        """Return the exit status with which a connection ended; None if unknown."""
         return self._outcomes.get(name) if isinstance(name, str) else None
 
     def note_refused(self, about: Mapping[str, str], peer: PeerProcess, reason: str) -> None:
@@ -84,7 +84,7 @@ class Connections:
             self._refused.popitem(last=False)
 
     def describe(self) -> list[dict[str, object]]:
-        """The attached clients, as `status --json` prints them."""
+        """Return the attached clients, as `status --json` prints them."""
         known = {description["name"]: description for description in self._describe()}
         return [
             {
@@ -100,7 +100,7 @@ class Connections:
         ]
 
     def describe_private(self) -> list[dict[str, object]]:
-        """The clients that were refused and are still running, in the same form."""
+        """Return the clients that were refused and still run, in the same form."""
         for pid in [pid for pid in self._refused if not _exists(pid)]:
             del self._refused[pid]
         return [{**refused.about, "pid": refused.pid, "reason": refused.reason} for refused in self._refused.values()]

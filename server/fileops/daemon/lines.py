@@ -1,4 +1,4 @@
-"""The lines that are exchanged with a client before its session, over a socket that does not block."""
+"""The lines exchanged with a client before its session, over a non-blocking socket."""
 
 import asyncio
 import select
@@ -11,7 +11,7 @@ LINGER_S = 2.0  # for a client to close its end after the daemon did
 
 
 async def received_line(connection: socket.socket) -> bytes | None:
-    """The client's line; None if it is too long or the client is gone. What follows stays in the socket."""
+    """Return the client's line; None if it is too long or the client is gone. What follows stays in the socket."""
     line = b""
     while not line.endswith(b"\n"):
         await _readable(connection)
@@ -24,14 +24,14 @@ async def received_line(connection: socket.socket) -> bytes | None:
 
 
 def has_hung_up(connection: socket.socket) -> bool:
-    """Whether the client has closed both directions: it does not even wait for an answer."""
+    """Return whether the client has closed both directions, and so does not even wait for an answer."""
     poll = select.poll()
     poll.register(connection, 0)  # POLLHUP is always reported
     return bool(poll.poll(0))
 
 
 async def client_closed(connection: socket.socket) -> None:
-    """Wait a moment until the client has closed its end. What it still sends is dropped."""
+    """Wait a moment for the client to close its end. What it still sends is dropped."""
     connection.setblocking(False)
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(LINGER_S):

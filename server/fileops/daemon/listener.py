@@ -1,6 +1,6 @@
 """Accepts the clients of the shared daemon, and decides when the daemon ends.
 
-Everything here belongs to the event loop. A client gets one task, from its connection to the end of its session.
+Everything here belongs to the event loop. Each client has one task, from its connection to the end of its session.
 """
 
 import asyncio
@@ -40,10 +40,10 @@ from fileops.rpc.standard_io import BROKEN
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 60.0  # between two looks whether the socket is still this daemon's
+LOOK_S = 60.0  # between checks that the socket is still this daemon's
 ACCEPT_PAUSE_S = 1.0  # while no descriptor is free
 MAX_REVIEWS = 50  # that `status` lists
-MAX_REVIEWS_BYTES = 16_000  # of the 64 kB of a line, which has the clients too
+MAX_REVIEWS_BYTES = 16_000  # of the 64 kB of a line, which also lists the clients
 HOOK_S = 1.0  # for what a hook asks or reports; the host's user waits
 
 _MESSAGES: dict[Reason, str] = {
@@ -72,8 +72,8 @@ class Listener:
     ) -> None:
         """Take a listening socket. Create it on the event loop.
 
-        Args: idle_s: how long the daemon waits for a client. log_file: what `status` names. look_s: between two looks
-        whether the socket is still this daemon's.
+        Args: idle_s: how long the daemon waits for a client. log_file: shown by `status`. look_s: between checks that
+        the socket is still this daemon's.
         """
         self._listening = listening
         self._address = address
@@ -87,18 +87,18 @@ class Listener:
         self._empty_since = time.monotonic()
         self._is_retiring = False
         self._is_ending = False
-        self._spare: int | None = None  # a descriptor to accept a client with that can only be refused
+        self._spare: int | None = None  # a spare descriptor, to accept a client only to refuse it
         self._is_outdated = False  # a newer client has attached
         self._tasks: set[asyncio.Task[None]] = set()
         self._reports: set[asyncio.Future[None]] = set()  # reports of hooks
         self._changed = asyncio.Event()
-        self.is_stuck = False  # a thread waits for a disk that does not answer, and would keep the process
+        self.is_stuck = False  # a thread waits for a dead disk and would keep the process alive
 
     async def run(self, release: Callable[[], None]) -> None:
-        """Serve until no client is left and none is to be waited for.
+        """Serve until no client is left and none is expected.
 
-        Args: release: gives the socket's name away. Called in a thread, before the socket is closed: while it is open
-        no other socket can have its inode number.
+        Args: release: gives up the socket's name. Called in a thread before the socket is closed: while it is open, no
+        other socket can have its inode number.
         """
         loop = asyncio.get_running_loop()
         accepting = loop.create_task(self._accept_all())
@@ -119,14 +119,14 @@ class Listener:
             self._listening.close()  # clients in its queue connect again, and start another daemon
 
     def retire(self, reason: str) -> None:
-        """Take no new clients; end when the last one has left."""
+        """Accept no new clients, and end when the last one has left."""
         if not self._is_retiring:
             log.info("retiring: %s", reason)
         self._is_retiring = True
         self._changed.set()
 
     def terminate(self) -> None:
-        """Retire, and end the sessions: what has begun is finished and answered."""
+        """Retire, and end the sessions: requests that have begun are finished and answered."""
         self._is_ending = True
         self.retire("terminated")
         for client in self._connections:
@@ -134,11 +134,11 @@ class Listener:
                 client.session.end(BROKEN)
 
     def owns_socket(self) -> bool:
-        """Whether the socket's name still leads to this daemon."""
+        """Return whether the socket's name still leads to this daemon."""
         return self._inode is not None and inode_of(self._address.socket) == self._inode
 
     def _remaining_s(self) -> float | None:
-        """How long to wait for a client; None while there are some."""
+        """Return how long to wait for a client; None while there are some."""
         if self._tasks:
             return None
         return 0 if self._is_retiring else self._empty_since + self._idle_s - time.monotonic()
@@ -162,7 +162,7 @@ class Listener:
                 log.error("no client can be accepted: %s", fault)
                 if self._spare is None:
                     await asyncio.sleep(ACCEPT_PAUSE_S)
-                else:  # the next one is accepted with it, and refused because there is no other
+                else:  # used to accept the next client, and refuse it
                     os.close(self._spare)
                     self._spare = None
                 continue
@@ -171,9 +171,12 @@ class Listener:
             task.add_done_callback(self._served)
 
     def _keep_spare(self) -> None:
-        """Call it when a descriptor has become free, but not before the client that took the last one is answered."""
+        """Reserve a descriptor.
+
+        Call it when one has become free, but after the client that took the last one was answered.
+        """
         if self._spare is None:
-            with suppress(OSError):  # there is none; the end of the next client is the next try
+            with suppress(OSError):  # none is free; try again after the next client
                 self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def _served(self, task: "asyncio.Task[None]") -> None:
@@ -198,7 +201,7 @@ class Listener:
                 return
             if line is None:
                 return
-            with suppress(OSError):  # it is gone already
+            with suppress(OSError):  # it has already gone
                 await self._answer(connection, peer, line, refusal)
 
     async def _answer(self, connection: socket.socket, peer: PeerProcess, line: bytes, refusal: Reason | None) -> None:
@@ -241,7 +244,7 @@ class Listener:
                 await send(connection, refusal_line("exhausted", _MESSAGES["exhausted"]))
                 return
             await send(connection, answer_line(client.name))
-            connection.setblocking(True)  # the writer's thread waits; the reader is called when there is something
+            connection.setblocking(True)  # the writer's thread may wait; the reader runs when data is there
             ended = await client.session.serve()
             status = ended.status
             self.is_stuck = self.is_stuck or ended.n_stuck > 0 or not ended.is_closed
@@ -255,12 +258,12 @@ class Listener:
             self._empty_since = time.monotonic()
             log.info("%s left with status %d", client.name, status)
         if not self._is_ending:
-            await client_closed(connection)  # its pump may ask for the outcome before
+            await client_closed(connection)  # its pump may first ask for the outcome
 
     # --- about the daemon --------------------------------------------------------------------------------------
 
     async def _control(self, connection: socket.socket, request: ControlRequest, peer: PeerProcess) -> None:
-        """Raises: OSError, if the client does not take the answer; then nothing that is in it counts."""
+        """Raises: OSError, if the client does not take the answer; nothing in the answer counts as reported then."""
         is_sent = False
         with Delivery() as delivery:
             try:
@@ -304,7 +307,7 @@ class Listener:
                 assert_never(request.command)
 
     async def _notices(self, request: ControlRequest, peer: PeerProcess) -> list[str]:
-        """Take the texts for a hook. They count as reported when the hook has been sent them: see _control."""
+        """Take the texts for a hook. They count as reported once they have been sent: see _control."""
         hook = hook_of(request, peer.pid)
         with suppress(TimeoutError):
             async with asyncio.timeout(_patience_of(request)):
@@ -315,7 +318,10 @@ class Listener:
         return []
 
     async def _record(self, request: ControlRequest, peer: PeerProcess) -> None:
-        """Note what a hook reports. What the hook cannot wait for is noted after the answer. Raises: BadRequest."""
+        """Record what a hook reports.
+
+        What the hook cannot wait for is recorded after the answer. Raises: BadRequest.
+        """
         report = asyncio.ensure_future(self._service.record(hook_of(request, peer.pid), request.params))
         self._reports.add(report)
         report.add_done_callback(self._reports.discard)
@@ -325,13 +331,13 @@ class Listener:
 
 
 def _patience_of(request: ControlRequest) -> float:
-    """How long the hook waits for its answer."""
+    """Return how long the hook waits for its answer."""
     within_s = request.params.get("within_s")
     return min(within_s, HOOK_S) if isinstance(within_s, int | float) else HOOK_S
 
 
 def _bounded(reviews: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """The oldest reviews that one line has room for, and how many wait in all."""
+    """Return the oldest reviews that fit into one line, and the number of all that wait."""
     shown: list[Mapping[str, object]] = []
     left = MAX_REVIEWS_BYTES
     for review in reviews[:MAX_REVIEWS]:
@@ -351,7 +357,7 @@ def inode_of(path: str) -> tuple[int, int] | None:
 
 
 def is_newer(version: str, than: str) -> bool:
-    """Compare the numbers of two versions; what is no number counts as older."""
+    """Compare two version numbers; anything else counts as older."""
 
     def numbers(text: str) -> list[int]:
         match = re.match(r"\d+(?:\.\d+)*", text)

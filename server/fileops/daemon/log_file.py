@@ -1,4 +1,4 @@
-"""The log of a daemon that a client started: a file of bounded size, to which stderr goes too.
+"""The log of a daemon that a client started: a file of limited size, which also receives stderr.
 
 A separate module, because only a daemon with a log file loads the handlers of `logging`.
 """
@@ -12,9 +12,9 @@ N_OLD = 1
 
 
 class LogFile(RotatingFileHandler):
-    """Writes to a file that only this user can read, and keeps one old one.
+    """Writes to a file that only this user can read, and keeps one old file.
 
-    stdout and stderr follow: they carry what Python prints when the process fails.
+    stdout and stderr go there as well: Python prints to them when the process fails.
     """
 
     def __init__(self, path: str) -> None:

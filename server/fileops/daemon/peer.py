@@ -1,7 +1,8 @@
-"""Who is at the other end of a Unix socket, and whether that process is confined as this one is.
+"""The process at the other end of a Unix socket, and whether it is confined as this one is.
 
-A sandboxed program could otherwise let the daemon write where its sandbox forbids it to. Linux shows what confines a
-process: `NoNewPrivs`, the number of seccomp filters, and the user and mount namespaces. What cannot be read is unequal.
+Otherwise a sandboxed program could make the daemon write where its sandbox forbids it to. Linux shows what confines a
+process: `NoNewPrivs`, the number of seccomp filters, and the user and mount namespaces. What cannot be read counts as
+different.
 """
 
 import errno
@@ -21,8 +22,8 @@ log = logging.getLogger(__name__)
 
 _SO_PEERPIDFD = 77  # <asm-generic/socket.h>, since Linux 6.5
 _LOCAL_PEERCRED = 1  # <sys/un.h> of macOS, with struct xucred
-MAX_ANCESTORS = 8  # a hook is a child of its host, or of a shell or two that the host started
-MAX_ANCESTORS_OF_COMMANDS = 32  # of a command below its host: shells, build tools, and what they start
+MAX_ANCESTORS = 8  # a hook is a child of its host, or of a shell or two below it
+MAX_ANCESTORS_OF_COMMANDS = 32  # of a command: shells, build tools, and what they start
 _STARTERS = frozenset({"sh", "bash", "dash", "zsh", "env", "uv", "uvx", "npx", "npm", "pipx"})
 _FIELDS = (b"NoNewPrivs:", b"Seccomp:", b"Seccomp_filters:")
 
@@ -44,16 +45,16 @@ def peer_of(connection: socket.socket) -> PeerProcess:
 
 
 def parent_of(pid: int) -> int:
-    """Return the parent of a process; 0 if there is none, or it cannot be read."""
+    """Return the parent of a process; 0 if there is none or it cannot be read."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
-            return int(stat.read().rpartition(b")")[2].split()[1])  # the name before it may contain anything
+            return int(stat.read().rpartition(b")")[2].split()[1])  # the name in front may contain anything
     except (OSError, ValueError, IndexError):
         return 0
 
 
 def ancestors_of(pid: int, limit: int = MAX_ANCESTORS) -> list[int]:
-    """Return the parent of a process, its parent, and so on, without the first process of the system."""
+    """Return a process's parent, its parent, and so on, without the system's first process."""
     found: list[int] = []
     while len(found) < limit and (pid := parent_of(pid)) > 1:
         found.append(pid)
@@ -61,10 +62,10 @@ def ancestors_of(pid: int, limit: int = MAX_ANCESTORS) -> list[int]:
 
 
 def is_of_one_host(pid: int, other: int) -> bool:
-    """Return whether a process was started by the program that started another one, or by that one itself.
+    """Return whether the same program started both processes, or one of them started the other.
 
-    A program that starts servers for a host (`uvx`, `npm`, a shell) is passed over. If either process is not known, so
-    is the answer: True.
+    A program that starts servers for a host (`uvx`, `npm`, a shell) is skipped. If either process is unknown, so is the
+    answer, and this returns True.
     """
     if not pid or not other or pid == other or not (host := parent_of(other)):
         return True
@@ -83,7 +84,7 @@ def _name_of(pid: int) -> str:
 
 
 def variables_of(pid: int, names: Iterable[str]) -> list[str]:
-    """Return those of the names that were set in the environment with which a process was started."""
+    """Return which of these names were set in the environment with which a process was started."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             environment = file.read().split(b"\0")
@@ -94,7 +95,7 @@ def variables_of(pid: int, names: Iterable[str]) -> list[str]:
 
 
 def refusal_of(connection: socket.socket, peer: PeerProcess) -> Literal["uid", "confined", "exhausted"] | None:
-    """Why the peer is not served; None if it is. Another user is refused even if it is root.
+    """Return why the peer is not served; None if it is. Another user is refused, even root.
 
     Without a free descriptor nothing can be looked up, which says nothing about the peer.
     """
@@ -117,7 +118,7 @@ def refusal_of(connection: socket.socket, peer: PeerProcess) -> Literal["uid", "
 
 
 def confinement_of(pid: int) -> tuple[str, ...] | None:
-    """What confines a process; None if that cannot be read. Raises: OSError, without a free descriptor."""
+    """Return what confines a process; None if that cannot be read. Raises: OSError, without a free descriptor."""
     try:
         with open(f"/proc/{pid}/status", "rb") as status:
             fields = [line.decode("ascii", "replace").strip() for line in status if line.startswith(_FIELDS)]
@@ -129,18 +130,18 @@ def confinement_of(pid: int) -> tuple[str, ...] | None:
 
 
 def is_exhaustion(fault: OSError) -> bool:
-    """Whether this process, or the whole system, has no free descriptor or memory."""
+    """Return whether this process, or the whole system, has no free descriptor or memory."""
     return fault.errno in {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 
 def _is_alive(connection: socket.socket) -> bool:
-    """Whether the connected process still exists, so that its pid was not another's when it was looked up."""
+    """Return whether the connected process still exists, so that its pid cannot have been another's when looked up."""
     try:
         option = connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD, struct.calcsize("i"))
     except OSError as fault:
         if fault.errno != errno.ENOPROTOOPT:
             raise
-        return True  # an older kernel; then the pid is trusted
+        return True  # an older kernel: the pid is trusted
     (pidfd,) = struct.unpack("i", option)
     try:
         poll = select.poll()

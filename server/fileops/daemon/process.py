@@ -27,9 +27,9 @@ _PAUSE_S = 0.02
 
 
 class DaemonOptions(Struct, frozen=True, kw_only=True):
-    """What the command line says.
+    """The options on the command line.
 
-    socket: None for the default place. log_file: what `status` names. is_detached: a client started the daemon.
+    socket: None for the default place. log_file: shown by `status`. is_detached: a client started the daemon.
     """
 
     socket: str | None
@@ -39,12 +39,12 @@ class DaemonOptions(Struct, frozen=True, kw_only=True):
 
 
 def serve_daemon(options: DaemonOptions, make_service: Callable[[str], SharedService]) -> int:
-    """Serve until no client needs the daemon; returns the exit status.
+    """Serve until no client needs the daemon; return the exit status.
 
     Args: make_service: called on the event loop, with the path of the socket.
     """
     listening = inherited_socket()
-    is_ours = listening is None or options.is_detached  # otherwise it is systemd's, which continues to listen
+    is_ours = listening is None or options.is_detached  # otherwise systemd's, which keeps listening
     try:
         if listening is None:
             listening = _bound_socket(find_address(options.socket, os.environ))
@@ -75,7 +75,7 @@ async def _serve(
     log.info("ended")
     if listener.is_stuck:
         log.error("the disk does not answer: some requests are abandoned")
-        os._exit(0)  # a thread that is stuck in the kernel would keep the process for ever
+        os._exit(0)  # a thread stuck in the kernel would keep the process alive
     return 0
 
 
@@ -83,18 +83,18 @@ async def _serve(
 
 
 def inherited_socket() -> socket.socket | None:
-    """Return the socket that the starter or systemd handed over; None without one. See sd_listen_fds(3)."""
+    """Return the socket from the starter or systemd; None without one. See sd_listen_fds(3)."""
     n_sockets, pid = os.environ.pop("LISTEN_FDS", ""), os.environ.pop("LISTEN_PID", "")
     if n_sockets != "1" or pid != str(os.getpid()):
         return None
     os.set_inheritable(LISTENING, False)
     inherited = socket.socket(fileno=LISTENING)
-    inherited.listen(BACKLOG)  # again: from here on the kernel names this process as the one that listens
+    inherited.listen(BACKLOG)  # again, so that the kernel names this process as listening
     return inherited
 
 
 def _bound_socket(address: Address) -> socket.socket:
-    """Raises: AttachRefused, also if a daemon runs already."""
+    """Raises: AttachRefused, also if a daemon already runs."""
     require_private_folder(address.folder, create=True)
     deadline = time.monotonic() + LOCK_S
     while time.monotonic() < deadline:
@@ -108,7 +108,7 @@ def _bound_socket(address: Address) -> socket.socket:
 
 
 def _release(listener: Listener, address: Address, *, is_ours: bool) -> None:
-    """Remove the socket and the record unless they are another daemon's by now. Blocks."""
+    """Remove the socket and the record, unless they belong to another daemon by now. Blocks."""
     deadline = time.monotonic() + LOCK_S
     while time.monotonic() < deadline:
         with suppress(AttachRefused), try_lock(address) as is_locked:
@@ -130,7 +130,7 @@ def _remove(path: str) -> None:
 
 
 def _write_record(address: Address) -> None:
-    """Write what `status` can say of a daemon that does not answer."""
+    """Write what `status` can show for a daemon that does not answer."""
     record = {"pid": os.getpid(), "start_time": time.time(), "version": __version__, "attach": ATTACH}
     draft = f"{address.record}.{os.getpid()}"
     try:

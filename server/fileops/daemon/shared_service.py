@@ -11,11 +11,11 @@ class SharedService(Protocol):
     """What the clients share. Belongs to the event loop, except `close`."""
 
     def open_session(self, attachment: Attachment, name: str, for_reading: int, for_writing: int) -> ServedSession:
-        """Make what serves one client over these descriptors. Raises: BadRequest, if its options cannot be served."""
+        """Create what serves one client over these descriptors. Raises: BadRequest, if its options cannot be served."""
         ...
 
     def leave(self, name: str) -> None:
-        """Forget a client, the session of which has ended."""
+        """Forget a client whose session has ended."""
         ...
 
     def describe(self) -> Sequence[Mapping[str, object]]:
@@ -23,7 +23,7 @@ class SharedService(Protocol):
         ...
 
     def waiting_reviews(self) -> Sequence[Mapping[str, object]]:
-        """Describe the reviews that wait, the oldest first, as `status --json` prints them: without texts."""
+        """Describe the waiting reviews, oldest first, as `status --json` prints them: without texts."""
         ...
 
     async def language_servers(self) -> Sequence[Mapping[str, object]]:
@@ -31,11 +31,11 @@ class SharedService(Protocol):
         ...
 
     async def notices(self, hook: Hook) -> Sequence[str]:
-        """Take what is to be reported to a hook's session now; empty if it is not known."""
+        """Take what should be reported to a hook's session now; empty if the session is unknown."""
         ...
 
     async def note_views(self, hook: Hook, file_paths: Sequence[str], output: str) -> None:
-        """Count what the output of a shell command has shown of these files to a hook's session as read."""
+        """Count what a shell command's output has shown of these files as read by a hook's session."""
         ...
 
     async def reset(self, hook: Hook) -> None:
@@ -43,9 +43,9 @@ class SharedService(Protocol):
         ...
 
     async def record(self, hook: Hook, report: Mapping[str, object]) -> None:
-        """Note that a turn or a command of a hook's session begins or ends. Raises: BadRequest."""
+        """Record that a turn or a command of a hook's session begins or ends. Raises: BadRequest."""
         ...
 
     def close(self) -> None:
-        """Finish what is being committed. Blocks."""
+        """Finish the commits in progress. Blocks."""
         ...
