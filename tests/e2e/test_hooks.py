@@ -123,7 +123,7 @@ def test_hook_reports_once_what_an_edit_broke_if_that_was_known_after_its_answer
         client.begin(host="claude-code")
         client.tool("Read", file_path=str(file))
         edited = client.tool("Edit", file_path=str(file), old_string="two", new_string="BAD")
-        assert any("is not known yet; scripted still checks." in text for text in texts_of(edited))
+        assert any("are not known yet (scripted)" in text for text in texts_of(edited))
         said = context(report(here, BASH))
         assert said.startswith("Your edit of f.txt, checked now, introduced 1 problem (scripted):")
         assert "f.txt:2:1: error B1: a bad word" in said

@@ -1,1 +1,1 @@
-"""File systems: the disk, remote hosts, editors' open documents, and memory."""
+"""Filesystems: the disk, remote hosts, editors' open documents, and memory."""

@@ -1,6 +1,6 @@
 """A FileSystem in memory: for tests, and as the shortest statement of what the port requires.
 
-Beside the port it offers what other processes do: `put`, `delete`, `make_folder`, `link`, `chmod`; and `names` lists a
+Beyond the port it offers what other processes do: `put`, `delete`, `make_folder`, `link`, `chmod`; and `names` lists a
 folder.
 """
 
@@ -31,7 +31,7 @@ _DEV = 1
 
 
 class MemoryFileSystem:
-    """Files in memory. `clock_ns` is the wall clock; the times of files never repeat even if it does."""
+    """Files in memory. `clock_ns` is the wall clock; files' times never repeat, even if the clock does."""
 
     def __init__(self, clock_ns: Callable[[], int] = time.time_ns) -> None:
         self._clock_ns = clock_ns
@@ -46,7 +46,7 @@ class MemoryFileSystem:
     # --- what other processes do ------------------------------------------------------------------------------
 
     def put(self, path: str, data: bytes) -> None:
-        """Write as an editor that writes in place: the inode stays. Missing folders are made."""
+        """Write in place, as some editors do: the inode stays. Missing folders are created."""
         with self._guard:
             self.make_folder(folder_of(path))
             present = self._files.get(path)
@@ -179,7 +179,7 @@ class MemoryFileSystem:
     # --- helpers ----------------------------------------------------------------------------------------------
 
     def _committing(self, snapshot: Snapshot, hooks: CommitHooks, change: Callable[[], Committed]) -> Committed:
-        """Compare before and after the hook that may wait, then change."""
+        """Compare before and after the hook, which may wait, and then change."""
         with self.lock(snapshot.path):
             with self._guard:
                 self._require_same(snapshot)

@@ -1,6 +1,6 @@
 """Names that a file can have, on Linux and on the hosts of mapped folders.
 
-It is one module because remote folders and the memory check them, which do not import each other.
+A separate module, because remote folders and the memory filesystem check names, and do not import each other.
 """
 
 import os

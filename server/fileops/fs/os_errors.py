@@ -1,4 +1,4 @@
-"""Translation of OSErrors to our failures. It knows the error numbers and advice for each."""
+"""Translates OSErrors to our failures, with advice for each error number."""
 
 import errno
 import os
@@ -19,13 +19,13 @@ from fileops.model.internal_errors import PathMoved
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _MISSING = {errno.ENOENT, errno.ENOTDIR}
-_MOVED = {errno.ELOOP, errno.EMLINK}  # O_NOFOLLOW met a link; FreeBSD says EMLINK
+_MOVED = {errno.ELOOP, errno.EMLINK}  # O_NOFOLLOW met a link; FreeBSD returns EMLINK
 _HINTS = {  # full sentences, appended to the system's reason
     errno.ENOSPC: "Free some space on the file's disk, then try again.",
-    errno.EDQUOT: "Free some of this user's space, or have the quota raised, then try again.",
+    errno.EDQUOT: "Free some of this user's space, or raise the quota, then try again.",
     errno.EACCES: "Give this user permission to the file and its folder, or choose another place.",
-    errno.EPERM: "The owner or a flag of the file or folder forbids it; have that changed, or choose another place.",
-    errno.EROFS: "The filesystem is read-only; have it mounted writable, or choose another place.",
+    errno.EPERM: "The owner or a flag of the file or folder forbids it; change that, or choose another place.",
+    errno.EROFS: "The filesystem is read-only; mount it writable, or choose another place.",
     errno.EINTR: "The call was interrupted; try again.",
     errno.ENOENT: "The folder was removed or renamed in the meantime; find out where it is, then try again.",
     errno.ESTALE: "The server of this filesystem forgot the file; try again.",
@@ -44,7 +44,7 @@ _HINTS = {  # full sentences, appended to the system's reason
 def translate(error: OSError, path: str, *, is_creating: bool = False) -> FileOpsError | PathMoved:
     """Return the failure for an OSError of an operation on `path`.
 
-    is_creating: a missing folder or an over-long name is then an IoFailure instead of a missing file.
+    is_creating: makes a missing folder or an overlong name an IoFailure instead of a missing file.
     """
     number = error.errno or 0
     reason = os.strerror(number) if number else str(error)
@@ -76,7 +76,7 @@ def translating(path: str, *, is_creating: bool = False) -> Generator[None]:
 
 @contextmanager
 def at_path(path: str) -> Generator[None]:
-    """Translate the OSErrors of the body, which concerns one of several files, and name that file in its failures."""
+    """Translate the OSErrors of the body, which works on one of several files, and name that file in its failures."""
     try:
         with translating(path):
             yield

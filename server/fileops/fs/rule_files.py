@@ -7,18 +7,18 @@ from fileops.model.files import Stamp
 from fileops.model.internal_errors import PathMoved
 from fileops.ports import Clock, FileSystem, RuleFiles
 
-KEPT_NS = 5_000_000_000  # on a mapped host, where tracked files are checked as often (docs/PROTOCOL.md, R-MOUNT-4)
+KEPT_NS = 5_000_000_000  # as often as tracked files on mapped hosts are checked (docs/PROTOCOL.md, R-MOUNT-4)
 
 
 class StatRuleFiles:
-    """See ports.RuleFiles. name: of the rule files. kept_ns: for how long an answer counts."""
+    """See ports.RuleFiles. name: of the rule files. kept_ns: for how long an answer is valid."""
 
     def __init__(self, fs: FileSystem, name: str, clock: Clock, *, kept_ns: int = 0) -> None:
         self._fs = fs
         self._name = name
         self._clock = clock
         self._kept_ns = kept_ns
-        self._known: dict[str, tuple[int, bool]] = {}  # path -> when it was looked up, and whether it exists
+        self._known: dict[str, tuple[int, bool]] = {}  # path -> when it was checked, and whether it exists
 
     def above(self, folder: str, *, waits: bool = True) -> tuple[str, ...] | None:
         if not waits:
@@ -38,8 +38,8 @@ class StatRuleFiles:
         except ConnectionFailed:
             raise
         except (FileOpsError, PathMoved):
-            # It is no regular file, or cannot be reached, or a folder above it is being replaced. Reading it shows
-            # which. This is not kept: it may be over at the next request, which would still be refused.
+            # It is not a regular file, or cannot be reached, or a folder above it is being replaced. Reading it shows
+            # which. This is not cached: it may be over at the next request, which would still be refused.
             return True
         if self._kept_ns:
             self._known[path] = now, is_there
@@ -50,13 +50,13 @@ class StatRuleFiles:
         return 0 <= self._clock.time_ns() - since_ns < self._kept_ns
 
     def names_of(self, stamp: Stamp, folder: str) -> Iterator[str]:
-        """None: such filesystems have no hard links that could be found."""
+        """Return None: such filesystems have no hard links that could be found."""
         del stamp, folder
         return iter(())
 
 
 class RoutedRuleFiles:
-    """See ports.RuleFiles: of the local disk, and of the mapped folders in it."""
+    """See ports.RuleFiles: for the local disk and the folders mapped into it."""
 
     def __init__(self, disk: RuleFiles, mapped: StatRuleFiles, is_mapped: Callable[[str], bool], name: str) -> None:
         self._disk = disk

@@ -1,8 +1,8 @@
-"""Commits the files that no change set can have together with one: all of them, or none, while the process lives.
+"""Commits files that cannot be part of a change set together with one: all or none, while the process lives.
 
-Hard links, files with an ACL and files of mapped hosts can only be written one by one. They are rehearsed first,
-written right before the first name of the set changes, and restored if anything fails after that. If the process is
-killed in between, those that it had written stay so (GUARANTEES.md, "Not promised").
+Files with hard links or ACLs, and files on mapped hosts, can only be written one by one. They are rehearsed first,
+written right before the first name of the set changes, and restored if anything fails afterwards. If the process is
+killed in between, those already written stay written (GUARANTEES.md, "Not promised").
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +31,7 @@ def commit_with_singles(
 ) -> tuple[Committed, ...]:
     """See `replace_set` of ports.FileSystem, with `is_strict=False`.
 
-    Args: fs: writes single files. singles: canonical paths of files that no set can have, as far as that is known.
+    Args: fs: writes single files. singles: canonical paths of files that cannot be in a set, as far as known.
     commit_set: commits the others.
     """
     known, begun = set(singles), _BegunOnce(hooks)
@@ -41,7 +41,7 @@ def commit_with_singles(
         except SetUnsupported as refusal:
             if refusal.failed_path is None or refusal.failed_path in known:
                 raise
-            # After the begin the filesystem has refused to change a name, as it would for all others.
+            # After the start, the filesystem refused to change a name, as it would for all others.
             known |= {file.snapshot.path for file in files} if begun.has_begun else {refusal.failed_path}
 
 
@@ -125,7 +125,7 @@ def _is_restored(fs: FileSystem, set_id: str, file: PlannedFile, committed: Comm
 
 
 class _BegunOnce:
-    """The caller's hooks; `before` is passed on once, although several ways to commit may be tried."""
+    """The caller's hooks. `before` is called once, even if several ways to commit are tried."""
 
     def __init__(self, hooks: SetHooks) -> None:
         self._hooks = hooks
@@ -139,7 +139,7 @@ class _BegunOnce:
 
 
 class _WithSingles:
-    """The hooks of a set, together with which single files are written."""
+    """The hooks of a set together with which single files are written."""
 
     def __init__(
         self, before: Callable[[], None], after: Callable[[tuple[Committed, ...]], None], hooks: SetHooks
@@ -149,7 +149,7 @@ class _WithSingles:
 
 
 class _NoHooks:
-    """CommitHooks of a file that is written with a set, whose hooks count for all of its files."""
+    """CommitHooks of a file that is written with a set, whose hooks cover all of its files."""
 
     def prepare(self) -> None: ...
 
@@ -173,7 +173,7 @@ class _Rehearsal(Struct, frozen=True):
         raise _RehearsedError
 
     def on_cancel(self, withdraw: Callable[[], None]) -> None:
-        """Nothing to withdraw: no commit follows."""
+        """Do nothing: no commit follows."""
 
     def after(self, committed: Committed) -> None:
         """Reached only if there was nothing to write."""

@@ -1,11 +1,12 @@
-"""How folders spell a path that names an existing file, on filesystems for which several spellings are one name.
+"""How folders spell a path that names an existing file, on filesystems where several spellings are one name.
 
 macOS, and volumes of macOS and Windows elsewhere, find `Read.me` as `READ.ME`; macOS also finds `é` as `e` with a
-combining accent. The path that is checked, locked, tracked and compared with others must be one, so `resolve` takes
-the spelling of the folders.
+combining accent. The path that is checked, locked, tracked and compared must always be the same, so `resolve` returns
+the folders' spelling.
 
-On macOS the kernel says it. On Linux a filesystem is asked once in a while whether it ignores case; then the folders
-are listed. Folders of ext4, f2fs or tmpfs that ignore case (chattr +F) are not noticed: their filesystems do not.
+On macOS the kernel knows it. On Linux the code tests now and then whether a filesystem ignores case, and then lists the
+folders. Single folders of ext4, f2fs or tmpfs that ignore case (chattr +F) are not noticed, since their filesystems as
+a whole do not.
 """
 
 import fcntl
@@ -16,13 +17,13 @@ import time
 from fileops.core.globs import folded
 from fileops.platform import descriptors, syscalls
 
-_ASKED_AGAIN_AFTER_S = 60.0  # the number of a device may be another filesystem's after a mount
+_ASKED_AGAIN_AFTER_S = 60.0  # a device number may be reused after a mount
 _MAX_PATH_BYTES = 1024  # MAXPATHLEN of macOS, which F_GETPATH needs
 _OTHER_CASE = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-# By device: whether it ignores case, and until when that counts (monotonic). Threads may ask twice; both are right.
+# By device: whether it ignores case, and until when that is valid (monotonic). Threads may ask twice; both are right.
 _ignores_case: dict[int, tuple[bool, float]] = {}
 
 
@@ -33,7 +34,7 @@ def spelled(path: str, fd: int) -> str:
     """
     if sys.platform == "darwin":
         found = os.fsdecode(fcntl.fcntl(fd, fcntl.F_GETPATH, bytes(_MAX_PATH_BYTES)).rstrip(b"\0"))
-        # Of a file with several hard links the kernel says any name.
+        # For a file with several hard links the kernel returns any of its names.
         return found if folded(found) == folded(path) else _as_listed(path, os.fstat(fd).st_dev)
     device = os.fstat(fd).st_dev
     known = _ignores_case.get(device)
@@ -43,7 +44,7 @@ def spelled(path: str, fd: int) -> str:
 
 
 def real_path(path: str) -> str:
-    """Return the path without links, as its folders spell it; as far as it exists, and can be opened."""
+    """Return the path without links, as its folders spell it, as far as it exists and can be opened."""
     path = os.path.realpath(path)
     try:
         fd = os.open(path, getattr(os, "O_PATH", os.O_NONBLOCK) | os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -56,7 +57,7 @@ def real_path(path: str) -> str:
 
 
 def _asked(path: str, fd: int, device: int) -> tuple[bool, float]:
-    """Find out whether a filesystem ignores case: whether a name on the path is found in the other case."""
+    """Find out whether a filesystem ignores case: whether a name on the path is also found in the other case."""
     answer = False if syscalls.kind_of_filesystem(fd) != "other" else _finds_other_case(path, device)
     known = answer is True, time.monotonic() + _ASKED_AGAIN_AFTER_S
     if answer is not None:
@@ -65,7 +66,7 @@ def _asked(path: str, fd: int, device: int) -> tuple[bool, float]:
 
 
 def _finds_other_case(path: str, device: int) -> bool | None:
-    """Return None if that cannot be said: no name on the path has a letter of ASCII."""
+    """Return None if that is unknown: no name on the path has an ASCII letter."""
     for folder, name in reversed(_names_on(path, device)):
         other = name.translate(_OTHER_CASE)
         if other == name:
@@ -82,7 +83,7 @@ def _finds_other_case(path: str, device: int) -> bool | None:
 
 
 def _names_on(path: str, device: int) -> list[tuple[str, str]]:
-    """Return the folder ("" for the root) and the name of each step of the path that is in a folder of the device."""
+    """Return the folder ("" for the root) and the name of each step of the path that is on the device."""
     steps: list[tuple[str, str]] = []
     while path:
         folder, _, name = path.rpartition("/")
@@ -97,7 +98,7 @@ def _names_on(path: str, device: int) -> list[tuple[str, str]]:
 
 
 def _as_listed(path: str, device: int) -> str:
-    """Return the path with the names as the folders list them. A name that no folder lists stays as it is."""
+    """Return the path with its names as the folders list them. A name that no folder lists stays as it is."""
     steps = _names_on(path, device)
     if not steps:
         return path
@@ -114,9 +115,9 @@ def _listed_name(folder: str, name: str) -> str:
         if name in inodes:
             return name
         inode = os.lstat(f"{folder}/{name}").st_ino
-    except OSError:  # it may not be listed, or was removed
+    except OSError:  # it must not be listed, or was removed
         return name
     alike = [listed for listed in inodes if folded(listed) == folded(name)]
-    # A short name, as of FAT, is listed under the long one only.
+    # A short name, as on FAT, is only listed under the long one.
     found = alike or [listed for listed, listed_inode in inodes.items() if listed_inode == inode]
     return found[0] if len(found) == 1 else name

@@ -1,6 +1,6 @@
 """A content stream over bytes in memory.
 
-It is one module because the disk, the overlay and the memory return it, which do not import each other.
+A separate module, because the disk, the overlay and the memory filesystem return it, and do not import each other.
 """
 
 from io import BytesIO

@@ -1,1 +1,1 @@
-"""The LSP side: pygls and lsprotocol stop here."""
+"""The LSP side: only this package knows pygls and lsprotocol."""

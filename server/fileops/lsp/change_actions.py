@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 KEEP, UNDO = "fileops.keep", "fileops.undo"
 ACTION_KIND = "refactor.fileops"
 KEEP_KIND, UNDO_KIND = f"{ACTION_KIND}.keep", f"{ACTION_KIND}.undo"
-REFRESH_S = 10.0  # for the answer to a refresh, which contains nothing
+REFRESH_S = 10.0  # for the empty answer to a refresh
 
 
 class ChangeActions:
@@ -95,13 +95,13 @@ class ChangeActions:
         ]
 
     async def _commands(self, uri: str, first: int, last: int) -> list[types.Command]:
-        """What can be done with the changes of agents in these lines. Args: first, last: 0-based."""
+        """Return the commands for agents' changes in these lines. Args: first, last: 0-based."""
         path = path_of(uri)
         if path is None:
             return []
         try:
             files = (await self._service.rewinds.unkept(path, None, None)).files
-        except NotRecorded:  # without a record nothing is known of what was kept, but edits can be undone
+        except NotRecorded:  # without a record nothing can be kept, but edits can be undone
             return await self._undos_of_edits(uri, first, last)
         except FileOpsError:
             return []
@@ -135,8 +135,8 @@ class LensRefresh:
     """Asks the editor to fetch the code lenses again after an edit or an undo has changed them.
 
     Editors fetch lenses when the text changes. That may be before the edit is in the history, and never happens for a
-    document that is not open. Belongs to the event loop; one request is open at a time, and edits that happen before
-    its answer cause one more.
+    document that is not open. Belongs to the event loop. Only one request is open at a time; edits before its answer
+    cause one more.
     """
 
     def __init__(self, client: Client) -> None:
@@ -163,7 +163,7 @@ class LensRefresh:
 
 
 def _wants(only: Iterable[str] | None, own: str) -> bool:
-    """Whether these kinds include one of ours. Kinds are hierarchical: `refactor` includes it."""
+    """Return whether these kinds include one of ours. Kinds are hierarchical: `refactor` includes it."""
     return only is None or any(kind in {"", own} or own.startswith(f"{kind}.") for kind in only)
 
 
@@ -172,13 +172,13 @@ def _kind_of(command: types.Command) -> str:
 
 
 def _meets(change: UnkeptChange, first: int, last: int) -> bool:
-    """Whether a change is in these lines (0-based). One that only removed lines is where they were."""
+    """Return whether a change is in these lines (0-based). One that only removed lines is where they were."""
     begins, ends = change.start_line - 1, max(change.end_line, change.start_line) - 1
     return begins <= last and first <= ends
 
 
 def _change_command(verb: str, command: str, changes: "list[UnkeptChange]") -> types.Command:
-    """Do it with all of these changes: of several agents' adjacent ones perhaps more than one is meant."""
+    """Return a command for all of these changes, since several agents' adjacent changes may be meant."""
     labels = ", ".join(dict.fromkeys(change.label for change in changes))
     what = labels if len(changes) == 1 else f"{len(changes)} changes: {labels}"
     return _command(f"{verb} ({what})", command, {"change_ids": [change.change_id for change in changes]})

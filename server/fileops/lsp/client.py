@@ -1,4 +1,4 @@
-"""The client as the rest of `lsp/` sees it: its capabilities, requests to it and notifications."""
+"""The client as the rest of `lsp/` sees it: its capabilities, requests to it, and notifications."""
 
 import asyncio
 from typing import Any, cast
@@ -28,14 +28,14 @@ class Client:
         self._looked_up.clear()
 
     def capability(self, dotted: str) -> object:
-        """Return a value of the client's capabilities as sent ("workspace.applyEdit"), None if it is absent."""
+        """Return a value of the client's capabilities as sent ("workspace.applyEdit"); None if absent."""
         if dotted not in self._looked_up:  # each edit asks for some
             self._looked_up[dotted] = value_at(self.capabilities, dotted)
         return self._looked_up[dotted]
 
     @property
     def lags(self) -> bool:
-        """Whether messages wait because the client does not read them."""
+        """Return whether messages wait because the client does not read them."""
         sink = self._connection.sink
         return sink is not None and sink.n_pending_bytes > 0
 
@@ -49,8 +49,8 @@ class Client:
     ) -> object:
         """Send a request and return its result as plain JSON, unchecked. A timeout or a cancel withdraws the request.
 
-        Args: params: as for `notify`; None for none. withdrawal: see OutgoingRequests.ask.
-        Raises: TimeoutError, ClientGone, ClientRefused.
+        Args: params: as for `notify`; None for none. withdrawal: see OutgoingRequests.ask. Raises: TimeoutError,
+        ClientGone, ClientRefused.
         """
         task, plain = asyncio.current_task(), to_json(params)
         if task is None:
@@ -62,11 +62,11 @@ class Client:
             self._asking.discard(task)
 
     def is_asking(self, task: "asyncio.Task[object]") -> bool:
-        """Whether the task waits for an answer of the client."""
+        """Return whether the task waits for an answer from the client."""
         return task in self._asking
 
     def notify(self, method: str, params: Any) -> None:
-        """Args: params: JSON types, a msgspec Struct, or a value of lsprotocol."""
+        """Send a notification. Args: params: JSON types, a msgspec Struct, or a value of lsprotocol."""
         self._connection.notify(method, to_json(params))
 
     def warn(self, sentence: str) -> None:
@@ -76,7 +76,7 @@ class Client:
 
 
 def value_at(capabilities: object, dotted: str) -> object:
-    """Return the value at a place as "workspace.applyEdit" of a client's capabilities, None if it is absent."""
+    """Return the value at a place such as "workspace.applyEdit" in a client's capabilities; None if absent."""
     for key in dotted.split("."):
         capabilities = cast("dict[str, object]", capabilities).get(key) if isinstance(capabilities, dict) else None
     return capabilities

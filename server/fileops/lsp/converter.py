@@ -1,6 +1,6 @@
-"""lsprotocol's converter, without one costly part that is not needed, and LSP's values as JSON.
+"""lsprotocol's converter without a costly part that is not needed, and LSP's values as JSON.
 
-A separate module, because it reaches into lsprotocol, whose next version may change that.
+A separate module, because it relies on internals of lsprotocol that its next version may change.
 """
 
 from functools import cache
@@ -13,7 +13,7 @@ from pygls.protocol import default_converter
 
 @cache
 def converter() -> Converter:
-    """One for all clients: it keeps the code that it generates for each type."""
+    """Return one converter for all clients, which caches the code that it generates for each type."""
     made = default_converter()
     made.register_structure_hook(types.ClientCapabilities, _client_capabilities)
     return made
@@ -27,9 +27,9 @@ def to_json(value: Any) -> Any:
 
 
 def _client_capabilities(value: Any, _type: Any) -> types.ClientCapabilities:
-    """Structure only what pygls reads: generating hooks for all capabilities takes 45 ms of every start.
+    """Structure only what pygls reads: generating hooks for all capabilities would take 45 ms of every start.
 
-    Client.capability returns any of them, as JSON.
+    Client.capability returns any of them as JSON.
     """
     general = _object(_object(value).get("general"))
     encodings = general.get("positionEncodings")

@@ -1,4 +1,4 @@
-"""Corrector that asks the client's own model, by `fileops/correctEdit`. A malformed answer is no proposal."""
+"""The Corrector that asks the client's own model, by `fileops/correctEdit`. A malformed answer counts as none."""
 
 import logging
 from typing import cast
@@ -40,7 +40,7 @@ class LspCorrector:
 
 
 def correction_of(answer: object) -> CorrectedStrings | None:
-    """Decode a proposal of two strings, the first of which is not empty. Any other answer is None."""
+    """Decode a proposal of two strings, the first not empty. Any other answer is None."""
     if not isinstance(answer, dict):
         return None
     proposal = cast("JsonObject", answer)

@@ -1,4 +1,4 @@
-"""Asks an editor which problems it shows in a document, by `fileops/diagnostics`. A malformed answer is none."""
+"""Asks an editor which problems it shows in a document, by `fileops/diagnostics`. A malformed answer counts as none."""
 
 import logging
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from fileops.service.diagnosis import EditorAnswer, EditorDiagnostic
 log = logging.getLogger(__name__)
 
 DIAGNOSTICS = "fileops/diagnostics"
-ANSWER_S = 1.0  # for the way of an answer, beside what the editor may wait
+ANSWER_S = 1.0  # for the transport of an answer, beyond the editor's own wait
 Natural = Annotated[int, Meta(ge=0)]
 
 

@@ -1,6 +1,6 @@
-"""The lifecycle of an LSP connection as a table: which message is allowed in which state, and what it leads to.
+"""The lifecycle of an LSP connection as a table: which message is allowed in which state, and the state after it.
 
-This module knows states and kinds of messages only: no params, no handlers, no transport. Source: LSP 3.17, "Server
+This module knows only states and kinds of messages: no params, no handlers, no transport. Source: LSP 3.17, "Server
 lifecycle".
 """
 
@@ -30,7 +30,7 @@ _NOT_INITIALIZED = errors.not_initialized()
 _INITIALIZED = errors.invalid_request("already initialized")
 _SHUT_DOWN = errors.invalid_request("shut down; only exit can follow")
 
-# The state that a message leads to, or the error that refuses it. A notification is refused by ignoring it.
+# The state after a message, or the error that refuses it. A refused notification is ignored.
 TRANSITIONS: dict[tuple[State, Kind], State | RpcError] = {
     (State.UNINITIALIZED, Kind.INITIALIZE): State.RUNNING,
     (State.UNINITIALIZED, Kind.SHUTDOWN): _NOT_INITIALIZED,
@@ -54,7 +54,7 @@ class Lifecycle:
         self.state = State.UNINITIALIZED
 
     def refusal(self, method: str) -> RpcError | None:
-        """Why a request is not allowed in this state; None if it is."""
+        """Return why a request is not allowed in this state; None if it is."""
         target = TRANSITIONS[self.state, _KINDS.get(method, Kind.REQUEST)]
         return target if isinstance(target, RpcError) else None
 
@@ -62,12 +62,12 @@ class Lifecycle:
         return isinstance(TRANSITIONS[self.state, Kind.NOTIFICATION], State)
 
     def advance(self, method: str) -> None:
-        """Enter the state that a request leads to. A failed `initialize` leads nowhere and must not be advanced."""
+        """Enter the state after a request. A failed `initialize` changes nothing and must not be passed here."""
         target = TRANSITIONS[self.state, _KINDS.get(method, Kind.REQUEST)]
         if isinstance(target, State):
             self.state = target
 
     @property
     def exit_status(self) -> int:
-        """The status that `exit` ends the process with: 0 only after `shutdown`."""
+        """Return the status with which `exit` ends the process: 0 only after `shutdown`."""
         return 0 if self.state is State.SHUT_DOWN else 1

@@ -1,7 +1,7 @@
 """Queue of notifications: published on any thread, sent on the event loop in the order of publication.
 
-A notification that a request causes is sent after the answer to that request. One that is published when the answer was
-handed over already, as an effect of its delivery (concurrency/delivery.py), waits for nothing.
+A notification that a request causes is sent after the answer to that request. One that is published after the answer
+has been handed over, as an effect of its delivery (concurrency/delivery.py), need not wait.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ class _Published:
 
 
 class NotificationQueue:
-    """See ports.EventSink. Create it on the loop's thread; call `flush` before the connection is closed."""
+    """See ports.EventSink. Create it on the loop's thread, and call `flush` before the connection is closed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, send: Callable[[Iterable[Event]], None]) -> None:
         self._loop = loop
         self._loop_thread = threading.get_ident()
         self._send = send
-        self._held: list[_Published] = []  # published on the loop: they, and all after them, wait for the answer
+        self._held: list[_Published] = []  # published on the loop: they and all later ones wait for the answer
         self._due: deque[_Published] = deque()
 
     def publish(self, event: Event) -> None:
@@ -40,8 +40,8 @@ class NotificationQueue:
                 self._due.append(_Published(event, is_released=True))
                 self._loop.call_soon_threadsafe(self._send_due)
             elif (delivery := present_delivery()) is not None and delivery.is_settled:
-                # In the next turn, so that the other effects of the delivery come first. If others wait before it, the
-                # first of them has had the turn scheduled in which it is sent, too.
+                # Sent in the next turn, so that the delivery's other effects come first. If others wait before it, the
+                # first of them has scheduled the turn in which this one is sent as well.
                 if not self._due:
                     self._loop.call_soon(self._send_due)
                 self._due.append(_Published(event, is_released=True))
@@ -55,12 +55,12 @@ class NotificationQueue:
             self._due.clear()
 
     def flush(self) -> None:
-        """Send what is still waiting."""
+        """Send what still waits."""
         self._release_held()
         self._send_due()
 
     def _release(self) -> None:
-        """Called one turn of the loop after the publication, in which an answer is sent at the latest."""
+        """Called one turn of the loop after the publication; an answer is sent within that turn at the latest."""
         are_answered = all(held.delivery is not None and held.delivery.is_settled for held in self._held)
         self._release_held()
         if are_answered:

@@ -1,7 +1,7 @@
-"""What is checked of the params of standard messages, before lsprotocol's types are made of them.
+"""Checks of the params of standard messages, before lsprotocol's types are made of them.
 
-Its converter coerces (null becomes "None", "3" becomes 3), so the parts that the server relies on are checked first.
-Other keys are ignored, as LSP requires of a server.
+lsprotocol's converter coerces (null becomes "None", "3" becomes 3), so the parts that the server relies on are checked
+first. Other keys are ignored, as LSP requires of a server.
 """
 
 from typing import Any, Literal, cast
@@ -61,7 +61,7 @@ class InitializeParams(_Lsp, frozen=True, kw_only=True):
     """Accepted, and ignored."""
 
     def standard(self) -> types.InitializeParams:
-        """Return lsprotocol's value, with that part of the capabilities which pygls reads."""
+        """Return lsprotocol's value, with the part of the capabilities that pygls reads."""
         folders, info = self.workspace_folders, self.client_info
         return types.InitializeParams(
             capabilities=converter().structure(self.capabilities, types.ClientCapabilities),
@@ -254,16 +254,18 @@ STANDARD_PARAMS: dict[str, type[msgspec.Struct]] = {
 def standard_params(method: str, params: object) -> Any:
     """Check params, and return lsprotocol's value of them. Raises: InvalidParams.
 
-    lsprotocol itself refuses few: numbers that are no `uinteger` of LSP.
+    lsprotocol itself refuses little: numbers that are not an LSP `uinteger`.
     """
     given: Any = {} if params is None else params
     if method == types.INITIALIZE:
         return decode(given, InitializeParams)
-    if (shape := STANDARD_PARAMS.get(method)) is None:  # of `initialized`, `shutdown` and `exit` nothing is used
+    if (
+        shape := STANDARD_PARAMS.get(method)
+    ) is None:  # the params of `initialized`, `shutdown` and `exit` are not used
         return given
     checked: dict[str, Any] = msgspec.to_builtins(decode(given, shape))
     if method == types.TEXT_DOCUMENT_CODE_ACTION:
-        checked["context"]["diagnostics"] = []  # required by LSP; not looked at
+        checked["context"]["diagnostics"] = []  # required by LSP, but unused
     value: Any = types.METHOD_TO_TYPES[method][2]
     try:
         return cast("object", converter().structure(checked, value))

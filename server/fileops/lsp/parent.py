@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 POLL_S = 1.0  # if the system has no pidfd
-LAST_WORDS_S = 1.0  # for what the process wrote before it ended: a pump may still have it. Mostly its output ends first
+LAST_WORDS_S = 1.0  # for its last output, which a pump may still hold; usually the output ends first
 
 
 class ParentWatch:
@@ -17,7 +17,7 @@ class ParentWatch:
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self, pid: int) -> None:
-        """Call `on_gone` soon after the process has ended, or after now if it has ended already."""
+        """Call `on_gone` soon after the process ends, or soon after now if it has already ended."""
         self.close()
         if sys.platform != "linux":
             self._poll(pid)

@@ -1,9 +1,9 @@
-"""Reports `$/progress` of a slow request: under the token that it carries, or under a token that the server creates.
+"""Reports `$/progress` of a slow request, under the request's own token or one that the server creates.
 
-A client with `window.workDoneProgress` is sent a new token for slow reads, writes and commands, except while its user
-is asked something: then the client does not wait for the server.
+For slow reads, writes and commands a client with `window.workDoneProgress` is sent a new token, except while its user
+is being asked: then the client does not wait for the server.
 
-While a client does not read, the reports of a token are joined and cut to their end, so pending output stays bounded.
+While a client does not read, a token's reports are joined and cut to their end, so pending output stays limited.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from lsprotocol import types
 
 from fileops.lsp.client import Client, ClientGone, ClientRefused
 
-QUICK_S = 1.0  # docs/PROTOCOL.md: work expected to take over a second reports
+QUICK_S = 1.0  # docs/PROTOCOL.md: work of more than a second reports
 LAG_S = 0.1  # between two checks whether the client has caught up
 MAX_REPORT_CHARS = 32 * 1024  # of joined reports
 CREATE_S = 10.0  # a client that does not answer gets no progress
@@ -27,7 +27,7 @@ TITLES = {
     "fileops/undo": "Undoing edits",
     types.WORKSPACE_EXECUTE_COMMAND: "Undoing edits",
     "fileops/bash": "Running a command",
-}  # of the requests for which the server creates a token
+}  # requests for which the server creates a token
 
 Token = str | int
 
@@ -41,9 +41,9 @@ class ProgressTokens:
 
     @contextmanager
     def reporting(self, token: Token | None, method: str) -> Generator[Callable[[str], None] | None]:
-        """Report the progress of the work inside the context.
+        """Report the progress of the body.
 
-        Yields what sends a message under the request's token, or None if the request has none.
+        Yields a function that sends a message under the request's token, or None without a token.
         """
         if token is None and not self._creates_token(method):
             yield None
@@ -70,7 +70,7 @@ class ProgressTokens:
 
 
 class _Report:
-    """Sends `begin` when the work has taken QUICK_S, then reports, then `end`."""
+    """Sends `begin` after QUICK_S, then reports, then `end`."""
 
     def __init__(self, client: Client, token: Token, title: str, task: "asyncio.Task[object]", *, is_own: bool) -> None:
         self._client = client
@@ -87,7 +87,7 @@ class _Report:
         self._lag_timer: asyncio.TimerHandle | None = None
 
     def say(self, message: str) -> None:
-        """Send a message now, however short the work was so far; later, and cut, if the client lags."""
+        """Send a message now, however short the work has been; if the client lags, send it later and cut it."""
         self._begin()
         self._unsent += message
         self._n_dropped += max(0, len(self._unsent) - MAX_REPORT_CHARS)
@@ -123,7 +123,7 @@ class _Report:
         if not self._is_own:
             self._begin()
         elif (is_asking := self._client.is_asking(self._task)) or self._was_asking:
-            # The work after a question has to take a moment of its own: it may end in the next question.
+            # Work after a question must take some time before it is reported: it may end in the next question.
             self._was_asking = is_asking
             self._timer = asyncio.get_running_loop().call_later(QUICK_S, self._due)
         else:

@@ -1,7 +1,7 @@
-"""Asks the user of an LSP client for decisions: by a `fileops/*` request, or by a message if the client knows only LSP.
+"""Asks an LSP client's user for decisions: by a `fileops/*` request, or by a message if the client knows only LSP.
 
-Only an explicit answer is a decision. An error response, a lost client, a dismissed message and an answer of an unknown
-shape are none.
+Only an explicit answer is a decision: not an error response, a lost client, a dismissed message, or an answer of an
+unknown shape.
 """
 
 import logging
@@ -39,7 +39,7 @@ CONFIRM_COMMAND = "fileops/confirmCommand"
 log = logging.getLogger(__name__)
 
 APPLY, RUN, ALWAYS, REJECT = "Apply", "Run", "Always", "Reject"
-MAX_MESSAGE_DIFF_LINES = 20  # of a diff in a message, which editors show in a small box
+MAX_MESSAGE_DIFF_LINES = 20  # of a diff in a message box
 MAX_MESSAGE_DIFF_CHARS = 4000
 
 Decode = Callable[[object], Decision | None]
@@ -62,11 +62,11 @@ class UserPrompt:
 
     @property
     def confirms(self) -> bool:
-        """Whether the client handles the `fileops/*` request."""
+        """Return whether the client handles the `fileops/*` request."""
         return self._client.capability(self._capability) is True
 
     async def ask(self, method: str, params: object, decode: Decode, timeout_s: float | None) -> Decision | None:
-        """Send a request; None if the answer is no decision, or none comes. Raises: TimeoutError."""
+        """Send a request; return None if no answer comes or the answer is not a decision. Raises: TimeoutError."""
         try:
             answer = await self._client.ask(method, params, timeout_s=timeout_s)
         except ClientGone:
@@ -76,7 +76,7 @@ class UserPrompt:
             return None
         decision = decode(answer)
         if decision is None:
-            log.warning("a client's answer to %s is no decision", method)
+            log.warning("a client's answer to %s is not a decision", method)
         return decision
 
     async def ask_by_message(self, message: str, yes: str, timeout_s: float | None) -> Decision | None:
@@ -105,11 +105,11 @@ class EditPrompt:
 
     @property
     def confirms(self) -> bool:
-        """Whether the client handles `fileops/confirmEdit`."""
+        """Return whether the client handles `fileops/confirmEdit`."""
         return self._prompt.confirms
 
     async def ask(self, review: WaitingReview) -> Decision | None:
-        """The user's decision; None if there is none. Cancelling the call withdraws the question."""
+        """Return the user's decision; None if there is none. Cancelling the call withdraws the question."""
         question, session = self._names.shown_question(review.asked), review.session
         is_own = self._names.is_own(session.session_id)
         if not self._prompt.confirms:
@@ -137,7 +137,7 @@ def _message(review: WaitingReview, *, is_own: bool) -> str:
 async def decide_each(
     question: ApprovalRequest, ask: Callable[[ApprovalRequest], Awaitable[Decision | None]]
 ) -> Decision | None:
-    """Ask about each file of a change set, for clients that know no sets. One rejection rejects the set."""
+    """Ask about each file of a change set, for clients that do not know sets. One rejection rejects the set."""
     files: list[FileDecision] = []
     always: Always | None = None
     for file in question.files:
@@ -147,7 +147,7 @@ async def decide_each(
                 pass
             case Always():
                 always = decision
-            case SomeChanges(change_ids, always_too):  # of an approver that is embedded
+            case SomeChanges(change_ids, always_too):  # from an embedded approver
                 always = always_too or always
                 files.append(FileDecision(file_path=file.file_path, change_ids=change_ids))
             case Modify(modified_text):
@@ -160,7 +160,7 @@ async def decide_each(
 
 
 def edit_decision_of(answer: object, question: ApprovalRequest) -> Decision | None:
-    """Decode an answer to confirmEdit, see docs/PROTOCOL.md, "Approval"; None if it is no decision."""
+    """Decode an answer to confirmEdit, see docs/PROTOCOL.md, "Approval"; return None if it is not a decision."""
     if not isinstance(answer, dict):
         return None
     fields = cast("dict[str, object]", answer)
@@ -192,7 +192,7 @@ def _simple_decision(outcome: object) -> Decision | None:
 
 
 class LspCommandApprover:
-    """See ports.CommandApprover. A command runs only if the user says so, but only the user's no is a rejection."""
+    """See ports.CommandApprover. A command runs only with the user's yes; only the user's no counts as a rejection."""
 
     def __init__(self, client: Client, names: SessionNames, *, timeout_s: float, use_message_fallback: bool) -> None:
         self._prompt = UserPrompt(client, "confirm_command", use_message_fallback=use_message_fallback)

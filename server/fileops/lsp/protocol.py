@@ -1,9 +1,9 @@
-"""pygls' protocol over `rpc.connection`: the lifecycle, strict params, and exactly one answer to every request.
+"""pygls' protocol on top of `rpc.connection`: the lifecycle, strict params, and exactly one answer to each request.
 
-pygls finds the feature of each message, runs its own ones (`initialize` among them), and computes the capabilities.
-The transport, the envelope and the requests to the client are those of `rpc`. What pygls does otherwise and why it is
-replaced is in docs/internals/adr/0031-pygls-serves-every-message.md; tests/unit/lsp/test_pygls_seam.py checks the
-private parts of pygls 2.1 that are used here.
+pygls finds the feature of each message, runs its own features (such as `initialize`), and computes the capabilities.
+The transport, the envelope and the requests to the client are those of `rpc`. What replaces pygls' behaviour, and why,
+is in docs/internals/adr/0031-pygls-serves-every-message.md; tests/unit/lsp/test_pygls_seam.py checks the private parts
+of pygls 2.1 that are used here.
 """
 
 import asyncio
@@ -48,13 +48,13 @@ _MIRRORED = (
 
 
 class Host(typing.Protocol):
-    """What the protocol asks of its server."""
+    """What the protocol needs from its server."""
 
     @property
     def client(self) -> "Client": ...
 
     def fileops_capabilities(self) -> "FileopsCapabilities":
-        """What is announced as `capabilities.experimental.fileops`."""
+        """Return what is announced as `capabilities.experimental.fileops`."""
         ...
 
     def progress_of(
@@ -65,7 +65,7 @@ class Host(typing.Protocol):
 
 
 def withdrawal(msg_id: str) -> dict[str, object]:
-    """The message that withdraws a request of the server."""
+    """Return the message that withdraws one of the server's requests."""
     return {"jsonrpc": "2.0", "method": types.CANCEL_REQUEST, "params": {"id": msg_id}}
 
 
@@ -73,10 +73,10 @@ class Protocol(LanguageServerProtocol):
     """See rpc.connection.Dialect. Belongs to the event loop.
 
     own_params: the types of the params of `fileops/*` requests. on_lost: called with the params of a notification that
-    could not be handled, and the reason. on_exit: gets the exit status when the client sends `exit`.
+    could not be handled, and the reason. on_exit: called with the exit status when the client sends `exit`.
     """
 
-    progress: Progress  # of pygls, which would import it with its first server; the server's own is in progress.py
+    progress: Progress  # pygls', which would be imported with its first server; ours is in progress.py
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         self._host = cast("Host", server)
@@ -118,7 +118,7 @@ class Protocol(LanguageServerProtocol):
         return self.connection.serve(msg_id, partial(_as_json, handler), decoded)
 
     def handle_notification(self, method: str, params: object) -> None:
-        """Serve those with a feature, and ignore others."""
+        """Serve notifications with a feature, and ignore others."""
         if method == types.CANCEL_REQUEST and self.lifecycle.allows_notifications():
             self._cancel(params)
         elif method == types.EXIT or self.lifecycle.allows_notifications():
@@ -139,7 +139,7 @@ class Protocol(LanguageServerProtocol):
             self._execute_handler("", handler, partial(self._notified, method_name, params), (decoded,))
 
     def _notified(self, method: str, params: object, future: "Future[Any]") -> None:
-        """The boundary to handlers of notifications: the next message is served."""
+        """Run a handler. This is the boundary to notification handlers: after an error the next message is served."""
         if (fault := future.exception()) is not None:
             log.error("notification %.100s could not be handled", method, exc_info=fault)
             self._lose(method, params, type(fault).__name__)
@@ -151,7 +151,7 @@ class Protocol(LanguageServerProtocol):
     def _standard_handler(self, method: str, params: object, *, is_request: bool) -> tuple[Callable[[Any], Any], Any]:
         """Return the handler of a standard message, and lsprotocol's value of its params.
 
-        Raises: JsonRpcMethodNotFound, also for a request sent as a notification, or the reverse; InvalidParams.
+        Raises: JsonRpcMethodNotFound, also for a request sent as a notification or the reverse; InvalidParams.
         """
         result = types.METHOD_TO_TYPES.get(method, (None, None))[1]
         if is_request != (result is not None) or method in self.own_params:
@@ -173,7 +173,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: Any) -> Generator[Any, Any, types.InitializeResult]:
-        """Get ready to serve. If the feature of `initialize` fails, nothing has begun, and it may come again."""
+        """Get ready to serve. If the feature of `initialize` fails, nothing has begun, and the client may try again."""
         checked = cast("InitializeParams", params)
         self._host.client.begin(checked.capabilities)
         result = yield from super().lsp_initialize(checked.standard())
@@ -186,7 +186,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     async def lsp_shutdown(self, *_args: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Cancel everything else that is in flight; it is answered before this request is."""
+        """Cancel everything else in flight; those requests are answered before this one."""
         self.lifecycle.advance(types.SHUTDOWN)
         this = asyncio.current_task()
         others = [future for future in self.connection.in_flight() if future is not this]
@@ -202,7 +202,7 @@ class Protocol(LanguageServerProtocol):
     async def lsp_workspace__execute_command(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, params: types.ExecuteCommandParams
     ) -> Any:
-        """Run a command that is registered with `@server.command`: each takes one argument."""
+        """Run a command that is registered with `@server.command`; each takes one argument."""
         _, commands, _ = self.registered
         command: Callable[[object], Any] | None = commands.get(params.command)
         if command is None:
@@ -236,11 +236,11 @@ class Protocol(LanguageServerProtocol):
         self, msg_id: MessageId, handler: Any, callback: Any, args: Any = None, kwargs: Any = None
     ) -> None:
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
-        self._request_futures.pop(msg_id, None)  # pygls keeps those of notifications; none of these steps waits
+        self._request_futures.pop(msg_id, None)  # pygls keeps a notification's; none of these steps waits
 
     @property
     def registered(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """The features, the commands and the options of features."""
+        """Return the features, the commands and the options of features."""
         manager = cast("Any", self.fm)
         return manager.features, manager.commands, manager.feature_options
 
@@ -250,7 +250,7 @@ class Protocol(LanguageServerProtocol):
 
 
 async def _as_json(handler: Callable[[Any], Any], params: object) -> object:
-    """Handle a standard request, whose result may have lsprotocol's types."""
+    """Handle a standard request, whose result may contain lsprotocol's types."""
     try:
         return to_json(await handler(params))
     except JsonRpcException as fault:

@@ -1,4 +1,4 @@
-"""An LSP client as a view of the reviews: it keeps a list of them itself, or it is asked about each."""
+"""An LSP client as a view of the reviews: it either keeps a list of them, or is asked about each."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ReviewingClient:
-    """What a client can show its user. own_approver: asks about its own edits in place of the client."""
+    """What a client can show its user. own_approver: asks about the client's own edits instead of the client."""
 
     def __init__(
         self, client: Client, settings: "Settings", names: SessionNames, own_approver: Approver | None
@@ -31,11 +31,11 @@ class ReviewingClient:
         self._fallback = settings.approval_fallback
 
     def is_own(self, review: WaitingReview) -> bool:
-        """Whether the review is about an edit of this client."""
+        """Return whether the review is about one of this client's edits."""
         return self._names.is_own(review.session.session_id)
 
     def can_ask(self, *, is_own: bool) -> bool:
-        """Whether the user can be asked about edits of this client, or about those of others."""
+        """Return whether the user can be asked about this client's edits, or about those of others."""
         if is_own and self._own_approver is not None:
             return self._own_approver.can_ask
         if self._keeps_list or self._prompt.confirms:
@@ -43,7 +43,7 @@ class ReviewingClient:
         return self._fallback == "message" if is_own else self._fallback != "none"
 
     def view(self, queue: ReviewQueue, name: str, reviews: PersonReviews, grace_s: float) -> ReviewView:
-        """The view of this client. Args: name: of its connection."""
+        """Return the view of this client. Args: name: of its connection."""
         if self._keeps_list and self._own_approver is None:
             return ListView(reviews.person, grace_s, reviews.concerns, self._send)
         return AskingView(queue, name, reviews, grace_s, self._ask)

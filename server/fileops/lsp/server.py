@@ -1,8 +1,8 @@
-"""LspServer: a language server of pygls for one client, with a feature for each message that it serves.
+"""LspServer: a pygls language server for one client, with a feature for each message that it serves.
 
 The features of `fileops/*` requests come from the table in `api/requests.py`; those of standard messages are here, in
 `text_sync.py` and in `change_actions.py`. Handlers translate and delegate; they decide nothing. This module knows no
-adapters: `build`, from the composition root, builds the service when `initialize` has brought the client's options.
+adapters: `build`, from the composition root, builds the service once `initialize` has brought the client's options.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ _ELSEWHERE = "Do it in an editor, or in a terminal that no agent has started."
 
 
 class ClientContext(Struct, frozen=True, kw_only=True):
-    """What the composition root needs of this connection to build the service."""
+    """What the composition root needs from this connection to build the service."""
 
     settings: Settings
     folders: tuple[str, ...]  # absolute paths of the workspace folders
@@ -83,7 +83,7 @@ class LspServer(LanguageServer):
     protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]  # see protocol_cls
 
     def __init__(self, build: Build, notice: str | None = None) -> None:
-        """Take what builds the service. Args: notice: a sentence that the client's user is shown at `initialize`."""
+        """Take what builds the service. Args: notice: a sentence that is shown to the client's user at `initialize`."""
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
             "fileops-server",
             __version__,
@@ -114,7 +114,7 @@ class LspServer(LanguageServer):
         return self.protocol.connection
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Write the error to the log only; pygls shows every error to the user."""
+        """Only log the error; pygls would show every error to the user."""
         log.error("%s: %s", getattr(source, "__name__", source), error)
 
     # --- features ------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class LspServer(LanguageServer):
     async def _serve(self, request: Request[Any], params: Params) -> object:
         service = self._ready()
         if request.is_persons(params) and (program := service.agent_above()) is not None:
-            sentence = f"{program} has started this command, and only a person may do that. {_ELSEWHERE}"
+            sentence = f"{program} has started this command, but only a person may do that. {_ELSEWHERE}"
             raise RequestRefused(RpcError(REQUEST_FAILED, sentence))
         with (
             service.calls.measured(request.method, _session_of(params, service), InvalidParams),
@@ -157,7 +157,7 @@ class LspServer(LanguageServer):
             requests = tuple(self.requests)
             try:
                 self._begin(params)
-            except BaseException:  # it may come again
+            except BaseException:  # the client may try again
                 for table, earlier in zip(self.protocol.registered, before, strict=True):
                     table.clear()
                     table.update(earlier)
@@ -184,7 +184,7 @@ class LspServer(LanguageServer):
     # --- lifecycle ---------------------------------------------------------------------------------------------
 
     def _begin(self, params: types.InitializeParams) -> None:
-        """Build the service. Raises: InvalidParams; then nothing has begun."""
+        """Build the service. Raises: InvalidParams; nothing has begun then."""
         decoded = decode_options(params.initialization_options)
         if params.process_id is not None and params.process_id < 1:
             raise InvalidParams("must be a process id", ".processId")
@@ -223,7 +223,7 @@ class LspServer(LanguageServer):
         )
 
     def fileops_capabilities(self) -> "FileopsCapabilities":
-        """What is announced as `capabilities.experimental.fileops`."""
+        """Return what is announced as `capabilities.experimental.fileops`."""
         return {
             "protocol_version": PROTOCOL_VERSION,
             "requests": self.requests,
@@ -258,7 +258,7 @@ class LspServer(LanguageServer):
             self.client.notify(DID_CHANGE_SESSIONS, sessions_result(self.service))
 
     def notify_ask(self) -> None:
-        """Tell an editor of a shared daemon what the switch "ask before each edit" is now."""
+        """Notify an editor of a shared daemon of the switch "ask before each edit"."""
         if self.service is not None:
             self.client.notify(DID_CHANGE_ASK, ask_result(self.service))
 
@@ -267,16 +267,16 @@ class LspServer(LanguageServer):
         self.client.notify(DID_RECORD, did_record(entries, n_more))
 
     def notify_unkept(self, file_path: str | None) -> None:
-        """Notify an editor that what is not kept of a file (None: of many) may be different."""
+        """Notify an editor that a file's unkept changes (None: many files') may have changed."""
         self.client.notify(DID_CHANGE_UNKEPT, DidChangeUnkeptParams(file_path=file_path))
 
     @property
     def n_waiting_for_others(self) -> int:
-        """Requests in progress that wait for an editor, a mapped host or a plugin, and not for the disk."""
+        """Return how many requests wait for an editor, a mapped host or a plugin, and not for the disk."""
         return 0 if self.service is None else self.service.n_waiting_for_others
 
     def flush(self) -> None:
-        """Send the notifications that are still waiting."""
+        """Send the notifications that still wait."""
         if self._events is not None:
             self._events.flush()
 
@@ -309,6 +309,6 @@ class LspServer(LanguageServer):
 
 
 def _session_of(params: Params, service: "FileOps") -> SessionName:
-    """The session in whose statistics a request counts."""
+    """Return the session whose statistics include a request."""
     given: str | None = getattr(params, "session_id", None)
     return service.names.full(given)

@@ -21,7 +21,7 @@ class LspSession(StreamSession):
         watch_parent: bool = True,
         max_unread_bytes: int | None = None,
     ) -> None:
-        is_terminal = os.isatty(for_reading)  # there a person ends it, with Ctrl-D
+        is_terminal = os.isatty(for_reading)  # a person ends it with Ctrl-D
         super().__init__(
             server,
             for_reading,

@@ -1,6 +1,6 @@
 """LSP's text document synchronisation, translated for a DocumentSink. Documents that are not files are ignored.
 
-A message that cannot be decoded is reported, too: from then on the editor shows a text that the daemon does not know.
+A message that cannot be decoded is reported as well: from then on the daemon does not know the text in the editor.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CLASSIFY_EVERY_S = 0.1  # reads the file, so not for every key that a user types
+CLASSIFY_EVERY_S = 0.1  # reads the file, so not after every keystroke
 
 
 class DocumentSync:
-    """Belongs to the event loop. on_opened: called after documents were opened, found on the disk, or closed."""
+    """Belongs to the event loop. on_opened: called after documents were opened, found on disk, or closed."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class DocumentSync:
     # --- what could not be decoded -----------------------------------------------------------------------------
 
     def lose_open(self, raw: object, reason: str) -> None:
-        """Without a readable URI nothing is known of the document."""
+        """Take note of a lost `didOpen`. Without a readable URI nothing is known about the document."""
         uri = _uri_in(raw)
         path = None if uri is None else path_of(uri)
         if uri is not None and path is not None:
@@ -95,13 +95,13 @@ class DocumentSync:
             )
 
     def lose_change(self, raw: object, reason: str) -> None:
-        """A change without a readable URI may belong to any document."""
+        """Take note of a lost change. Without a readable URI it may belong to any document."""
         self._documents.mark_unknown(_uri_in(raw), f"the editor reported a change that cannot be read ({reason})")
 
     # --- classification ---------------------------------------------------------------------------------------
 
     def _classify_soon(self) -> None:
-        """Classify in the background, unless a request does it first: now, and then at most every so often."""
+        """Classify in the background, unless a request does so first: now, and then at most every CLASSIFY_EVERY_S."""
         if self._is_classifying or not self._documents.has_unclassified:
             return
         self._is_classifying = True
@@ -130,7 +130,7 @@ class DocumentSync:
 
 
 def ignore_documents(server: "LspServer") -> None:
-    """Take no documents of an agent, and warn of the first: its text would count as a person's unsaved text."""
+    """Ignore an agent's documents, with one warning: their text would count as a person's unsaved text."""
     is_first = True
 
     def ignored(_params: object, _reason: str) -> None:

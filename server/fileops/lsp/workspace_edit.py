@@ -1,4 +1,4 @@
-"""LspEditor: has the editor make edits of its documents, by `workspace/applyEdit`. Called in worker threads."""
+"""LspEditor: makes edits in the editor's documents, by `workspace/applyEdit`. Called in worker threads."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ class LspEditor:
 
     @property
     def checks_version(self) -> bool:
-        """Without `documentChanges` an edit does not carry the version that it is made for."""
+        """Without `documentChanges` an edit does not contain the version for which it was made."""
         return self._client.capability("workspace.workspaceEdit.documentChanges") is True
 
     def apply(
@@ -53,7 +53,7 @@ class LspEditor:
     async def _ask(
         self, edits: "Sequence[BufferEdit]", is_current: Callable[[], bool], withdrawal: "asyncio.Future[None]"
     ) -> None:
-        if not is_current():  # on the loop, all that the editor has sent is handled
+        if not is_current():  # on the loop, everything that the editor has sent is handled
             raise ApplyRefused(reason="the document has changed")
         params = types.ApplyWorkspaceEditParams(label=LABEL, edit=self._workspace_edit(edits))
         try:

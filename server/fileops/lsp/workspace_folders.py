@@ -1,4 +1,4 @@
-"""Workspace folders as a client names them: URIs, and the paths that they lead to."""
+"""Workspace folders as a client names them: URIs, and the paths to which they lead."""
 
 from lsprotocol import types
 
@@ -22,7 +22,7 @@ class ClientFolders:
         self._by_uri = _folders_of(params)
 
     def change(self, params: types.DidChangeWorkspaceFoldersParams) -> list[str]:
-        """Remove and add folders. Returns why some were not added."""
+        """Remove and add folders. Return why some were not added."""
         refusals: list[str] = []
         for folder in params.event.removed:
             self._by_uri.pop(folder.uri, None)
@@ -38,7 +38,7 @@ class ClientFolders:
 
 
 def _folders_of(params: types.InitializeParams) -> dict[str, str]:
-    """Map the URIs of the local folders to paths. LSP's older root keys count if there is no folder list.
+    """Map the URIs of local folders to paths. LSP's older root keys count if there is no folder list.
 
     Raises: InvalidParams, for a local folder without a usable path: without any folder nothing would be confined.
     """

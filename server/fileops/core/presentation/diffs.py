@@ -1,4 +1,4 @@
-"""Unified diffs as they are put before a model or a person: cut to whole lines."""
+"""Unified diffs for a model or a person, cut to whole lines."""
 
 from collections.abc import Callable, Iterable
 
@@ -16,7 +16,7 @@ def hunks_of(unified: str) -> str:
 def changed_lines(hunks: Iterable[Hunk]) -> str:
     """Return the removed and added lines, without context and without a final newline.
 
-    Each run of neighbouring ones begins with `@@ line N`, N being its first line in the new text.
+    Each run of adjacent lines begins with `@@ line N`, N being its first line in the new text.
     """
     lines: list[str] = []
     for hunk in hunks:
@@ -35,7 +35,7 @@ def changed_lines(hunks: Iterable[Hunk]) -> str:
 
 
 def first_lines(diff: str, *, max_lines: int, max_chars: int) -> tuple[str, int]:
-    """Return the first lines of a diff, without a final newline, and the number of lines that are left out."""
+    """Return the first lines of a diff, without a final newline, and the number of lines left out."""
     lines = diff.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -53,6 +53,6 @@ def n_more_lines(n: int) -> str:
 
 
 def cut_diff(diff: str, *, max_lines: int, max_chars: int, cut_line: Callable[[int], str] = n_more_lines) -> str:
-    """Return the first lines of a diff. cut_line: makes the last line, from the number of lines that are left out."""
+    """Return the first lines of a diff. cut_line: makes the last line, given the number of lines left out."""
     kept, n_more = first_lines(diff, max_lines=max_lines, max_chars=max_chars)
     return "\n".join(filter(None, (kept, cut_line(n_more)))) if n_more else kept

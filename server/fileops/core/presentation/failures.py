@@ -1,6 +1,6 @@
-"""Sentences of failures: for the model the text of the failed tool, for the user a message.
+"""The sentences about failures: for the model the text of the failed tool, for the user a message.
 
-The texts of the tools for the model are specified character for character and never localised.
+The tools' texts for the model are specified character for character and never localised.
 """
 
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ _USE_NOTEBOOK_EDIT = "Use NotebookEdit tool instead."
 SPECIFIED = Texts()
 _MAX_LINES_NAMED = 20
 
-# Advice for a failure of the operating system without a hint.
-_ASK_FOR_PERMISSION = "Have permission given to this user, or choose another place."
+# Advice for a failure of the operating system that has no hint.
+_ASK_FOR_PERMISSION = "Give this user permission, or choose another place."
 _FREE_SPACE = "Free some space, then try again."
 _CONSENT = (
     "The user can open the file's folder in an editor with fileops, run `fileops-server review` in a terminal, or "
@@ -95,7 +95,7 @@ def error_text(error: FileOpsError, tool: Tool, path: str, texts: Texts = SPECIF
 
 
 def _advice(error: FileOpsError) -> str:
-    """Return what the model should do next, if the failure's own sentence does not say it."""
+    """Return what the model should do next, unless the failure's own sentence says so."""
     match error:
         case errors.NotPermitted(fault=fault) if fault:
             return "Ask the user to correct it."
@@ -235,7 +235,7 @@ def failure_message(error: FileOpsError) -> str:
         case errors.NotEncodable(fault="state", encoding=encoding):
             return f"The codec {encoding} cannot write this change without changing other bytes."
         case errors.NotEncodable(fault="binary", line=line, column=column):
-            return f"A NUL character in line {line}, column {column} would make a binary file of it."
+            return f"A NUL character in line {line}, column {column} would make the file binary."
         case errors.NotEncodable(encoding=encoding, characters=characters):
             return f"The file's encoding {encoding} cannot hold {characters!a}."
         case errors.InvalidPattern(reason=reason):
@@ -285,8 +285,8 @@ def failure_message(error: FileOpsError) -> str:
         case errors.PlanChanged():
             return "The rewind would not do what its preview showed, because files have changed. Look at it again."
         case errors.TooManyFiles(n_files=n_files, max_files=max_files):
-            limit = f"{n_files} files would be changed, and {max_files} are the most at once."
-            return f"{limit} Go on in parts: name some of the folders, a turn or a command."
+            limit = f"{n_files} files would be changed, but at most {max_files} at once."
+            return f"{limit} Continue in parts: name a folder, a turn or a command."
         case errors.NotRecorded(path=path):
             return f"Changes are not recorded{'' if path is None else f' in {path}'}."
         case errors.DiskFull(reason=reason, hint=hint):

@@ -1,4 +1,4 @@
-"""Sentences for a model about what others changed in files that it has read, with a diff of bounded length."""
+"""Sentences for a model about what others changed in files that it has read, with a diff of limited length."""
 
 from fileops.core.presentation.diffs import first_lines, hunks_of
 from fileops.core.presentation.phrases import counted
@@ -36,7 +36,7 @@ def notice_of(change: ForeignChange) -> Notice:
 
 
 def notice_text(notice: Notice) -> str:
-    """Return the sentence about a changed file."""
+    """Return the text about a changed file."""
     path = notice.file_path
     match notice.kind:
         case "gone":
@@ -51,7 +51,7 @@ def notice_text(notice: Notice) -> str:
 
 
 def rebased_text(notice: Notice) -> str:
-    """Return the sentence about a changed file to which its edit was applied."""
+    """Return the text about a changed file to which its edit was applied."""
     return (
         f"Other lines of {notice.file_path} changed since you last read it; your edit was applied to the file as it is "
         f"now. {_shown('What else changed:', notice)}"

@@ -1,7 +1,7 @@
-"""Sentences for the model and for the user: the output of each tool, and the questions about edits and undos.
+"""Sentences for the model and the user: the output of each tool, and the questions about edits and undos.
 
-The texts of the tools for the model are specified character for character and never localised.
-`path` is always the path as the caller gave it.
+The tools' texts for the model are specified character for character and never localised. `path` is always the path as
+the caller gave it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -73,7 +73,7 @@ def multi_edited_text(path: str, edits: Sequence[Edit]) -> str:
 
 
 def written_text(path: str, *, has_effect: bool) -> str:
-    """Return the output of a write to a file that existed before."""
+    """Return the output of a write to a file that already existed."""
     return f"The file {path} has been updated." if has_effect else f"The file {path} has this content already."
 
 
@@ -89,12 +89,12 @@ def with_corrections(output: str, matches: Sequence[str]) -> str:
 
 
 def with_dry_run(output: str) -> str:
-    """Return `output`, which describes the change as if it was made, after the statement that it was not."""
+    """Return `output`, which describes the change as if it had been made, after a note that it was not."""
     return f"Dry run: nothing was written.\n{output}"
 
 
 def with_processing(output: str, processed_by: Sequence[str], unified_diff: str) -> str:
-    """Return `output` and the diff of the text as processors changed it."""
+    """Return `output` and the diff of what processors made of the text."""
     named = f"The processor{'s' if len(processed_by) > 1 else ''} {' and '.join(processed_by)}"
     return f"{output}\n{named} changed the text. The whole change:\n{unified_diff}"
 
@@ -108,7 +108,7 @@ def with_merge(output: str) -> str:
 
 
 def with_unsaved(output: str, paths: Iterable[str]) -> str:
-    """Return `output` and a note on each file that has the change in an editor only. Commands still read the old text.
+    """Return `output` and a note for each file that has the change only in an editor. Commands still read the old text.
 
     paths: of the files that are open with unsaved changes.
     """
@@ -119,12 +119,12 @@ def with_unsaved(output: str, paths: Iterable[str]) -> str:
 
 
 def with_user_change(output: str, unified_diff: str) -> str:
-    """Return `output` and the diff of the text as the user changed it. output: true of what was written."""
+    """Return `output` and the diff of the text as the user changed it. output: describes what was written."""
     return f"{output}\nUser modified the proposed change. What was written:\n{unified_diff}"
 
 
 def with_reason(output: str, reason: str) -> str:
-    """Return `output` and why the user did not approve all of the change, if they said it."""
+    """Return `output` and the user's reason for not approving all of the change, if there is one."""
     if not reason:
         return output
     newline = "" if output.endswith("\n") else "\n"
@@ -148,7 +148,7 @@ def command_text(shown: str, exit_code: int | None, error: FileOpsError | None, 
 def question_texts(path: str, plan: Plan, folders: Iterable[str]) -> tuple[str, str]:
     """Return the title and the description of an edit that the user has to approve.
 
-    The title has the path relative to the folders, as files of equal names would look alike.
+    The title has the path relative to the folders, since files of the same name would look alike.
     """
     change = plan.change
     name = relative(path, folders)
@@ -163,7 +163,7 @@ def question_texts(path: str, plan: Plan, folders: Iterable[str]) -> tuple[str, 
 
 
 def rebased_over(rebased: Rebased) -> str:
-    """Return over what an edit was rebased, for the user."""
+    """Return what an edit was rebased over, for the user."""
     names = {"external": "another program", "buffer": "the editor"}
     who = names.get(rebased.changed_by, rebased.changed_by.removeprefix("session:"))
     return f"rebased over {counted(len(rebased.ranges), 'change')} by {who}"
@@ -198,7 +198,7 @@ def undone_text(
 def set_question_texts(
     questions: Sequence[ApprovalRequest], description: str, *, verb: str = "Confirm"
 ) -> tuple[str, str]:
-    """Return the title and the description of a change set that the user has to approve. description: of the agent."""
+    """Return the title and the description of a change set that the user has to approve. description: the agent's."""
     names = ", ".join(question.file_path.rpartition("/")[2] for question in questions[:MAX_NAMED])
     more = f" and {len(questions) - MAX_NAMED} more" if len(questions) > MAX_NAMED else ""
     listed = "\n".join(_listed(question.change, question.file_path, question.new_path) for question in questions)
@@ -227,7 +227,7 @@ def _listed(change: Change, path: str, new_path: str | None, *, is_past: bool = 
 
 
 def with_mode(change: Change, *, is_executable: bool) -> Change:
-    """Return the change of a file that becomes executable, or ceases to be, with the lines of git that say so."""
+    """Return the change of a file that becomes or stops being executable, with git's lines that say so."""
     old, new = ("100644", "100755") if is_executable else ("100755", "100644")
     lines = f"new file mode {new}\n" if change.operation == "create" else f"old mode {old}\nnew mode {new}\n"
     return replace(change, unified=lines + change.unified, is_executable=is_executable)
@@ -255,7 +255,7 @@ def joined_change(first: Change, second: Change) -> Change:
 
 
 def changes_text(files: Sequence[ChangedFile], dropped: Sequence[str], *, is_dry: bool) -> str:
-    """Return the output of a change set. dropped: paths that the user has left out."""
+    """Return the output of a change set. dropped: paths that the user left out."""
     lines = [f"Applied {counted(len(files), 'change')} together:"]
     lines += [
         f"{index}. {_listed(file.change, file.file_path, file.new_path, is_past=True)}"
@@ -277,7 +277,7 @@ def changes_text(files: Sequence[ChangedFile], dropped: Sequence[str], *, is_dry
 
 
 def undone_set_text(files: Sequence[UndoneFile], dropped: Sequence[str]) -> str:
-    """Return the output of the undo of a change set. dropped: paths that the user has left out."""
+    """Return the output of the undo of a change set. dropped: paths that the user left out."""
     lines = [f"Undid {counted(len(files), 'change')} together:"]
     lines += [f"{index}. {_undone(file)}" for index, file in enumerate(files, 1)]
     output = "\n".join([*lines, *map(left_out_text, dropped)])
@@ -307,7 +307,7 @@ def changes_failure_text(
 ) -> str:
     """Return the output of a change set of which nothing was written. paths: of its changes, as given.
 
-    is_of_set: the failure is of no single change.
+    is_of_set: the failure belongs to no single change.
     """
     first = problems[0]
     output = failure_text(first.error, "edit", paths[first.change_index] if paths else "", texts)

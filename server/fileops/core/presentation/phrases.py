@@ -1,6 +1,6 @@
 """Parts of sentences that several texts use.
 
-A separate module, because a client of the wire (`terminal`) may import nothing else of the core.
+A separate module, because `terminal`, a client of the wire, may import nothing else from the core.
 """
 
 import unicodedata
@@ -11,7 +11,7 @@ MAX_REASON_CHARS = 1000
 
 
 class Lines(Protocol):
-    """Lines of a text, both ends included and 1-based: the server's `LineRange`, or a client's."""
+    """Lines of a text, 1-based and inclusive: the server's `LineRange`, or a client's."""
 
     @property
     def start_line(self) -> int: ...
@@ -21,12 +21,12 @@ class Lines(Protocol):
 
 
 def counted(n: int, noun: str) -> str:
-    """Return the number and the noun, with an `s` unless it is 1."""
+    """Return the number and the noun, with an `s` unless the number is 1."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def lines_named(ranges: Sequence[Lines]) -> str:
-    """Return them as a sentence names them: "line 3" or "lines 3-5, 9"."""
+    """Return lines as a sentence names them: "line 3" or "lines 3-5, 9"."""
     named = ", ".join(
         str(lines.start_line) if lines.start_line == lines.end_line else f"{lines.start_line}-{lines.end_line}"
         for lines in ranges
@@ -35,11 +35,11 @@ def lines_named(ranges: Sequence[Lines]) -> str:
 
 
 def cleaned_reason(reason: str | None) -> str:
-    """Return a person's reason as a model reads it: without control characters but newlines; "" if it is blank."""
+    """Return a person's reason as a model reads it: without control characters except newlines; "" if it is blank."""
     kept = "".join(char for char in reason or "" if char == "\n" or unicodedata.category(char) != "Cc")
     return kept[:MAX_REASON_CHARS] if kept.strip() else ""
 
 
 def one_line_reason(reason: str | None) -> str:
-    """Return the same in one line: every run of blanks and line breaks becomes a space."""
+    """Return the reason in one line: each run of spaces and line breaks becomes a space."""
     return cleaned_reason(" ".join((reason or "").split()))

@@ -11,13 +11,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def problems_text(report: DiagnosticsReport, *, is_late: bool = False) -> str:
-    """Return the text about a report. is_late: the edit was answered before, so the text names it."""
+    """Return the text about a report. is_late: the edit was answered earlier, so the text names it."""
     names = ", ".join(dict.fromkeys(_name_of(path) for path in report.file_paths))
     sources = ", ".join(report.sources)
     if report.state == "pending":
         return (
-            f"The edit was applied. Whether it introduced problems in {names} is not known yet; {sources} still "
-            "checks. A later result will say it."
+            f"The edit was applied. Its problems in {names} are not known yet ({sources}); a later result will "
+            "report them."
         )
     edits = f"Your edit of {names}"
     if len(report.edit_ids) > 1:
@@ -55,6 +55,6 @@ def _name_of(path: str) -> str:
 
 
 def one_line_message(message: str) -> str:
-    """Return a message in one line of 300 characters at most, without control characters."""
+    """Return a message in one line of at most 300 characters, without control characters."""
     line = " ".join(_CONTROL.sub(" ", message).split())
     return line if len(line) <= MAX_MESSAGE_CHARS else f"{line[: MAX_MESSAGE_CHARS - 1]}…"

@@ -1,31 +1,30 @@
-"""What the record keeps of a prompt and of a command line: a title, and a label. Nothing else of them is kept.
+"""What the record keeps of a prompt and of a command line: a title and a label, and nothing else.
 
-The hook makes them, so that nothing else reaches the daemon either; for that reason this module imports the standard
-library only.
+The hook makes them, so that nothing else reaches the daemon. This module therefore imports only the standard library.
 """
 
 import re
 
 MAX_TITLE_CHARS = 60
 MAX_LABEL_CHARS = 60
-_MAX_LINE_CHARS = 20_000  # of a command line that is looked at; one may carry a whole file
-# Builtins of the shell that prepare a command, and are not what it is known by.
+_MAX_LINE_CHARS = 20_000  # of a command line that is parsed; it may contain a whole file
+# Shell builtins that prepare a command and do not name it.
 _PREPARING = {"cd", "export", "set", "source", "echo"}
-# Programs whose first argument is a text, and no name.
+# Programs whose first argument is a text, not a name.
 _TAKES_TEXT = {"ag", "awk", "egrep", "fgrep", "grep", "jq", "perl", "printf", "rg", "sed"}
 _NAME = re.compile(r"[\w.+/@~-]{1,60}")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z0-9]{0,4}$")
-# The beginnings of well-known tokens, and long words of digits and letters.
+# Prefixes of well-known tokens, and long words of digits and letters.
 _RANDOM = re.compile(
     r"(?:sk-|pk-|gh[a-z]_|github_pat_|glpat-|hvs\.|xox|AKIA|ASIA|eyJ)|(?=\S*[0-9])(?=\S*[A-Za-z])[A-Za-z0-9_+=-]{16,}$"
 )
-# Base64 has slashes, as paths have: long, with letters of both cases and a digit, and nothing else that names have. A
-# path of so many characters nearly always has a dot, a hyphen or an underscore.
+# Base64 contains slashes, as paths do. It is long, has letters of both cases and a digit, and none of the other
+# characters of names. A path of that length almost always has a dot, a hyphen or an underscore.
 _BASE64 = re.compile(r"(?=\S*[0-9])(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9+/]{24,}={0,2}$")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#@]*@)?([A-Za-z0-9.-]+(?::[0-9]+)?)(?=[/?#]|$)")
 
-# A line of a shell, in the words of POSIX (XCU 2.3). Exactly one alternative fits at each place, by its first
-# characters, and a quote that is not closed is the last one's.
+# A shell line in the terms of POSIX (XCU 2.3). At each place exactly one alternative matches, decided by its first
+# characters; an unclosed quote matches the last.
 _TOKEN = re.compile(
     r"""(?P<space>(?:[ \t\r]|\\\n)+)
       | (?P<comment>\#[^\n]*)
@@ -40,16 +39,16 @@ _QUOTING = re.compile(r"\\(.)|['\"]", re.DOTALL)
 
 
 def title_of(prompt: str) -> str | None:
-    """The first line of a prompt, as far as a list of turns shows it; None if there is no text."""
+    """Return the first line of a prompt, as a list of turns shows it; None without text."""
     lines = prompt.strip().splitlines()
     return _shown(lines[0])[:MAX_TITLE_CHARS] if lines else None
 
 
 def command_of(line: str) -> str:
-    """What a command line is called: the program of its first part that does more than prepare, and its argument.
+    """Return a command line's label: the first program that does more than prepare, and its argument.
 
-    Without such a part it is the first program alone, and "" if there is none. An argument that may be a secret is left
-    out, see `_named_argument`.
+    Without such a program the label is the first program alone, and "" if there is none. An argument that may be a
+    secret is left out, see `_named_argument`.
     """
     first = ""
     for program, *arguments in _parts(line[:_MAX_LINE_CHARS]):
@@ -62,10 +61,10 @@ def command_of(line: str) -> str:
 
 
 def _named_argument(arguments: "list[str]") -> "str | None":
-    """The first argument that is no option, if it can only be a name: of a subcommand, a file, or a host.
+    """Return the first argument that is not an option, if it can only be a name: of a subcommand, a file, or a host.
 
     Passwords and tokens are values of options (`curl -u`), assignments, parts of URLs, or look like neither a word nor
-    a path. So a word after an option counts only with the ending of a file, and of a URL only its host is shown.
+    a path. So a word after an option counts only if it ends like a file name, and of a URL only the host is shown.
     """
     for at, argument in enumerate(arguments):
         if argument.startswith("-"):
@@ -79,20 +78,20 @@ def _named_argument(arguments: "list[str]") -> "str | None":
 
 
 def _is_secret(word: str) -> bool:
-    """Whether a word may be a token or a key: as a whole, or one of the names in it."""
+    """Return whether a word may be a token or a key, as a whole or in one of its parts."""
     return _BASE64.match(word) is not None or any(map(_RANDOM.match, (word, *word.split("/"))))
 
 
 def label_of(session_label: str, command: str) -> str:
-    """The label of a command of a session. Args: command: what it is called."""
+    """Return the label of a session's command. Args: command: the command line's label."""
     return (f"{session_label} · {command}" if command else session_label)[:MAX_LABEL_CHARS].rstrip()
 
 
 def _parts(line: str) -> "list[list[str]]":
-    """The words of each part between `&&`, `||`, `;`, `|` and line ends, from its program on. None is empty."""
+    """Return the words of each part between `&&`, `||`, `;`, `|` and line ends, from its program on. None is empty."""
     parts: list[list[str]] = [[]]
-    is_target = False  # the next word is the file of a redirection, and no argument
-    has_document = False  # the lines that follow are a text, and no commands (XCU 2.7.4)
+    is_target = False  # the next word is the target of a redirection, not an argument
+    has_document = False  # the next lines are a here-document (XCU 2.7.4)
     for token in _TOKEN.finditer(line):
         match token.lastgroup:
             case "end":
@@ -117,5 +116,5 @@ def _parts(line: str) -> "list[list[str]]":
 
 
 def _shown(text: str) -> str:
-    """One line without characters that steer a terminal."""
+    """Return one line without characters that control a terminal."""
     return "".join(character if character.isprintable() else " " for character in " ".join(text.split()))

@@ -1,6 +1,6 @@
 """View model of a call and its result: one line for the call, the first lines of the result, a diff as rows.
 
-Pure. A view is sent as it is. Its texts contain no colours or escapes; an editor adds them. Models never see them.
+Pure. A view is sent as it is. Its texts contain no colours or escapes; an editor adds them. Models never see it.
 """
 
 import re
@@ -22,7 +22,7 @@ _NAMES = {method: {"MultiEdit": "multi_edit"}.get(tool, tool.lower()) for tool, 
 
 
 class ShownResult(Struct, frozen=True, kw_only=True):
-    """The parts of a tool's result that are shown. `message` is a failure's; `hunks` is None if there is no change."""
+    """The parts of a tool's result that are shown. `message` is a failure's; `hunks` is None without a change."""
 
     is_error: bool
     output: str
@@ -107,7 +107,7 @@ def render(
 ) -> View:
     """Return the view of a call. `is_partial` says that the arguments or the result are incomplete.
 
-    Args: reminder: what follows the lines of a read, see Texts; it is not shown.
+    Args: reminder: the text after the lines of a read, see Texts; it is not shown.
     """
     method = METHODS.get(method, method)
     folders = tuple(folders)

@@ -29,13 +29,13 @@ def rewind_text(files: Sequence[RewoundFile], conflicts: Sequence[RewindConflict
 
 
 def rewound_text(n_changes: int, session: str, reason: str) -> str:
-    """Return the notice for a session whose changes a person has undone. reason: of that person, "" for none."""
+    """Return the notice for a session whose changes a person has undone. reason: the person's, "" for none."""
     sentence = f"A person took back {counted(n_changes, 'change')} of {session}."
     return f"{sentence} Their reason: {reason}" if reason else sentence
 
 
 def left_line(conflict: RewindConflict) -> str:
-    """Return what is left of a file, and why."""
+    """Return what is left in a file, and why."""
     where = f", {lines_named(conflict.ranges)}" if conflict.ranges else ""
     by = f" ({', '.join(by.label for by in conflict.by)})" if conflict.by else ""
     left = counted(len(conflict.entries), "change")

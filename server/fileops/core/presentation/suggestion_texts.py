@@ -1,4 +1,4 @@
-"""Sentences about a failed edit, so that the next one succeeds: for the model, beside the texts that were specified."""
+"""Sentences about a failed edit that help the next one succeed: for the model, beside the specified texts."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from fileops.model.errors import TooLarge
 from fileops.model.results import EditResult, ReadResult
 from fileops.model.suggestions import Advice, FailedStep, ShownLines, Suggestion, SyntaxReport
 
-MAX_CHARS = 6000  # of all that is added to one answer, with the notices
+MAX_CHARS = 6000  # of everything that is added to one answer, notices included
 _SEPARATOR = 2  # characters between two texts
 MAX_DIFF_LINES = 40
 MAX_DIFF_CHARS = 2000
@@ -48,7 +48,7 @@ def nearest_note(first: int, last: int, differs_in: Sequence[DiffersIn], *, is_e
 
 
 def already_there_note(first: int, last: int, own: tuple[str, str] | None) -> str:
-    """Return the sentence about a new text that is there already.
+    """Return the sentence about a new text that is already there.
 
     own: the id and the time of the session's own edit that wrote it.
     """
@@ -66,7 +66,7 @@ def _lines(first: int, last: int) -> str:
 
 
 def line_diff(old: str, there: str, first_line: int) -> str:
-    """Return the diff from the caller's text to that of the file, with the line numbers of the file in its headers."""
+    """Return the diff from the caller's text to the file's, with the file's line numbers in its headers."""
     rows = list(unified_diff(old.split("\n"), there.split("\n"), n=1, lineterm=""))[2:]
     diff = "\n".join(_HUNK.sub(lambda found: _header(found, first_line), row) for row in rows)
     return cut_diff(diff, max_lines=MAX_DIFF_LINES, max_chars=MAX_DIFF_CHARS)
@@ -84,7 +84,7 @@ def _header(found: "re.Match[str]", first_line: int) -> str:
 
 
 class Hints(Struct, frozen=True):
-    """The texts that are added to the result of an edit, the most important first."""
+    """The texts that are added to the result of an edit, most important first."""
 
     all_texts: tuple[str, ...] = ()
 
@@ -93,7 +93,7 @@ class Hints(Struct, frozen=True):
         return sum(len(text) + _SEPARATOR for text in self.texts())
 
     def texts(self, others: Sequence[str] = ()) -> list[str]:
-        """Return as many of them as MAX_CHARS allows beside the other texts that are added to the result."""
+        """Return as many of the texts as MAX_CHARS allows beside the other texts that are added to the result."""
         if not self.all_texts:
             return []
         room = MAX_CHARS - sum(len(text) + _SEPARATOR for text in others)
@@ -124,13 +124,13 @@ def hints_of(result: EditResult, file_path: str) -> Hints:
 
 
 def hints_of_read(result: ReadResult) -> Hints:
-    """Return what is added to a read that is refused because the file is too large."""
+    """Return what is added to a read that was refused because the file is too large."""
     error = result.error
     return Hints((to_read_text(error.to_read),)) if isinstance(error, TooLarge) and error.to_read else NO_HINTS
 
 
 def hints_of_set(result: ChangeSetResult) -> Hints:
-    """Return what is added to the result of a change set: of several failing changes each text names its own."""
+    """Return what is added to the result of a change set; if several changes fail, each text names its change."""
     texts: list[str] = []
     for problem in result.problems:
         found = [] if problem.advice is None else _step_texts(problem.advice, problem.n_edits)
@@ -140,7 +140,7 @@ def hints_of_set(result: ChangeSetResult) -> Hints:
 
 
 def _step_texts(advice: Advice, n_steps: int) -> list[str]:
-    """Return a text about each failing step."""
+    """Return a text for each failing step."""
     return [
         _step_text(failure, [each for each in advice.suggestions if each.edit_index == failure.edit_index], n_steps)
         for failure in advice.failures
@@ -148,7 +148,7 @@ def _step_texts(advice: Advice, n_steps: int) -> list[str]:
 
 
 def _step_text(failure: FailedStep, suggestions: Sequence[Suggestion], n_steps: int) -> str:
-    """Return the text about one failing step, "" if there is nothing to say that the output does not."""
+    """Return the text about one failing step; "" if the output already says everything."""
     parts: list[str] = []
     if n_steps > 1:
         parts.append(f"Edit {failure.edit_index + 1} of {n_steps} fails: {failure.message}")
@@ -169,7 +169,7 @@ def _places_text(failure: FailedStep) -> str:
 
 def _suggestion_text(suggestion: Suggestion) -> str:
     if (old := suggestion.old_string) is not None:
-        body = old.removesuffix("\n")  # a fence shows whole lines, so it cannot show whether the last one has an end
+        body = old.removesuffix("\n")  # a fence cannot show whether its last line has a line end
         end = "" if body == old else ", with a newline at its end"
         return f"{suggestion.note} Send this as old_string{end}:\n{fenced(body)}"
     if suggestion.diff:
@@ -185,7 +185,7 @@ def shown_text(shown: ShownLines) -> str:
 
 
 def to_read_text(lines: LineRange) -> str:
-    """Return the text about lines to read of a file that is too large to be read whole."""
+    """Return the text about lines to read of a file that is too large to be read as a whole."""
     n_lines = lines.end_line - lines.start_line + 1
     return (
         f"The file is too large to read whole. Use Read with offset {lines.start_line} and limit {n_lines}: "
@@ -201,6 +201,6 @@ def fenced(text: str) -> str:
 
 
 def syntax_text(name: str, report: SyntaxReport) -> str:
-    """Return the text about a file that an edit made unparsable. name: of the file."""
+    """Return the text about a file that an edit made unparsable. name: the file's."""
     faults = "; ".join(f"line {fault.line}: {fault.message}" for fault in report.errors)
     return f"{name} no longer parses: {faults}"

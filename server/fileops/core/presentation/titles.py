@@ -1,6 +1,6 @@
-"""One-line titles and locations of calls for the user, also while the arguments are still streaming in.
+"""One-line titles and locations of calls for the user, even while the arguments are still streaming in.
 
-Pure. The arguments are the JSON that a model has produced so far, so every key may be missing or have a wrong type.
+Pure. The arguments are the JSON that a model has produced so far, so any key may be missing or have a wrong type.
 """
 
 import posixpath
@@ -88,7 +88,7 @@ def _snippet(text: str) -> str:
 
 
 def subject_of(method: str, arguments: Arguments, folders: Iterable[str], max_chars: int = MAX_PATH_CHARS) -> str:
-    """Return the file of a call, else the session or edit that an undo names, else dots."""
+    """Return the file of a call, or the session or edit that an undo names, or dots."""
     if path := text_of(arguments, "file_path"):
         return shown_path(path, folders, max_chars)
     for kind in ("edit", "session") if method == "fileops/undo" else ():
@@ -115,7 +115,7 @@ def text_of(arguments: Arguments, key: str) -> str:
 
 
 def number_of(arguments: Arguments, key: str) -> int | None:
-    """Return the value if it is a whole number of at least 1."""
+    """Return the value if it is an integer of at least 1."""
     value = arguments.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1 or value < 1:
         return None
@@ -137,12 +137,15 @@ UNKNOWN = "..."
 
 
 def shown_path(path: str, folders: Iterable[str], max_chars: int = MAX_PATH_CHARS) -> str:
-    """Return the path, shortened and relative to the innermost folder that contains it; dots if it is not known."""
+    """Return the path, shortened and relative to the innermost folder that contains it; dots if it is unknown."""
     return shortened(relative(path, folders), max_chars) if path else UNKNOWN
 
 
 def relative(path: str, folders: Iterable[str]) -> str:
-    """Return the path relative to the innermost folder, compared literally. A path outside all folders is unchanged."""
+    """Return the path relative to the innermost folder, compared literally.
+
+    A path outside all folders stays as it is.
+    """
     if not path.startswith("/"):
         return path
     path = posixpath.normpath(path)
@@ -166,5 +169,5 @@ def shortened(path: str, max_chars: int = MAX_PATH_CHARS) -> str:
 
 
 def one_line(text: str) -> str:
-    """Replace control and other unprintable characters by U+FFFD."""
+    """Replace control characters and other unprintable ones with U+FFFD."""
     return "".join(char if char.isprintable() else "\ufffd" for char in text)

@@ -1,7 +1,7 @@
-"""Commits by a temp file and an atomic rename: replacement and creation; and deletion. `in_place` writes in place.
+"""Commits by a temp file and an atomic rename (replacement and creation), and deletions. See `in_place` for the rest.
 
-Every function works on names relative to an open directory (`dir_fd`). So a directory that is renamed, or replaced by
-a link, cannot redirect a commit. OSErrors leave this module untranslated. A failure before the commit is undone here.
+Every function works on names relative to an open directory (`dir_fd`). So a directory that is renamed or replaced by a
+link cannot redirect a commit. OSErrors leave this module untranslated. A failure before the commit is undone here.
 """
 
 import errno
@@ -28,12 +28,12 @@ from fileops.platform.locks import try_lock
 # A mount point, a file of another user in a sticky folder, an append-only folder.
 NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM}
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_MAX_COMPARED_AGAIN_BYTES = 4_000_000  # of larger files only time and size
-_MAX_EXCHANGES = 100  # each one more needs a foreign rename within microseconds
+_MAX_COMPARED_AGAIN_BYTES = 4_000_000  # larger files: only time and size
+_MAX_EXCHANGES = 100  # each further one needs a foreign rename within microseconds
 
 
 class CannotReplaceError(Exception):
-    """A rename would lose metadata or is impossible. Nothing changed. `args` has the reason."""
+    """A rename would lose metadata or is impossible. Nothing has changed. `args` contains the reason."""
 
 
 def replace_by_rename(
@@ -41,10 +41,11 @@ def replace_by_rename(
 ) -> Written:
     """Write a temp file and rename it over the target.
 
-    is_contested: another process is writing this file. Then the two files are exchanged and the old one is compared
+    is_contested: another process is writing this file. The two files are then exchanged and the old one is compared
     again, so that a write since the last compare is restored (see `_try_exchange`). A plain rename is clearer for
     watchers.
-    Raises: CannotReplaceError, Stale, OSError, and the errors of the checks; then nothing changed.
+
+    Raises: CannotReplaceError, Stale, OSError, and the errors of the checks; nothing has changed then.
     """
     if target.status.st_nlink > 1:
         raise CannotReplaceError("hard links")
@@ -81,7 +82,7 @@ def replace_by_rename(
 
 
 def fill_replacement(temp: "TempFile", target: WriteTarget, new: bytes, mode: int) -> tuple[os.stat_result, bool]:
-    """Make the temp file what the target is to become: its content and this mode, and the target's other metadata.
+    """Give the temp file what the target will become: its content, this mode, and the target's other metadata.
 
     Returns its status, and whether it was synced. Raises: CannotReplaceError, OSError.
     """
@@ -106,7 +107,10 @@ def _rename_over(target: WriteTarget, temp: "TempFile") -> None:
 
 
 def create(dir_fd: int, name: str, data: bytes, checks: CommitChecks) -> Written:
-    """Create a file exclusively. Raises: AlreadyExists, OSError, and the errors of the checks; then none was made."""
+    """Create a file exclusively.
+
+    Raises: AlreadyExists, OSError, and the errors of the checks; no file was created then.
+    """
     with make_temp(dir_fd, 0o666, checks) as temp:
         temp.fill(data)
         is_synced = temp.finish()
@@ -152,7 +156,7 @@ def _move_exclusively(source: str, name: str, dir_fd: int) -> None:
             os.unlink(name, dir_fd=dir_fd)
             raise
     else:
-        with suppress(OSError):  # the temp name is only a left-over
+        with suppress(OSError):  # only the temp name is left over
             os.unlink(source, dir_fd=dir_fd)
 
 
@@ -167,7 +171,7 @@ def exists(name: str, dir_fd: int) -> bool:
 def _status_by_name(name: str, dir_fd: int, data: bytes) -> os.stat_result | None:
     """Return the status of the file at the name if it has this content, else None.
 
-    It is for filesystems in user space, such as sshfs, on which a new link has a new inode: there our handle belongs to
+    This is for filesystems in user space, such as sshfs, where a new link has a new inode: there our handle belongs to
     a file that has lost its only name.
     """
     try:
@@ -184,7 +188,10 @@ def _status_by_name(name: str, dir_fd: int, data: bytes) -> os.stat_result | Non
 
 
 def _knows_links(target: WriteTarget) -> bool:
-    """Return whether the filesystem counts links. One in user space that does not reports 1 even for folders."""
+    """Return whether the filesystem counts links.
+
+    A filesystem in user space that does not reports 1 even for folders.
+    """
     is_counted = target.status.st_nlink != 1 or os.fstat(target.dir_fd).st_nlink != 1
     return is_counted or syscalls.kind_of_filesystem(target.fd) != "other"
 
@@ -226,14 +233,14 @@ def _report(method: Literal["swap", "create"], dir_fd: int, *, is_synced: bool) 
 
 
 def _try_exchange(target: WriteTarget, name: str, fd: int, old: bytes) -> bool:
-    """Put the new file (`name`, open as `fd`) in place; `name` then names the old one.
+    """Put the new file (`name`, open as `fd`) in place; `name` then is the old one.
 
-    Returns False if the filesystem cannot; then nothing happened. Raises: Stale, after a foreign write was restored;
-    OSError before the exchange, never after it.
+    Returns False if the filesystem cannot exchange; nothing has happened then. Raises: Stale, after a foreign write was
+    restored; OSError before the exchange, never after it.
     """
-    # inotify reports RENAME_EXCHANGE as two moves, the second onto the first argument. The file's own name is passed
-    # first, so that its last event is a `moved_to`. Otherwise watchers treat the file as deleted, and an editor does
-    # not reload it.
+    # inotify reports RENAME_EXCHANGE as two moves, the second to the first argument. The file's own name is passed
+    # first, so that its last event is a `moved_to`. Otherwise watchers treat the file as deleted, and editors do not
+    # reload it.
     if not syscalls.exchange(target.name, name, target.dir_fd):
         return False
     with suppress(OSError):
@@ -245,7 +252,7 @@ def _try_exchange(target: WriteTarget, name: str, fd: int, old: bytes) -> bool:
 def _verify_after_sync(target: WriteTarget, name: str, fd: int, old: bytes, new: bytes) -> None:
     """Restore the old file if a process that had it open wrote into it after the exchange. Raises: Stale.
 
-    If a process has also written into the new file, that write is the later one, and the new file stays.
+    If a process has also written into the new file, that write is later, and the new file stays.
     """
     with suppress(OSError):
         if not is_untouched(target, name, old) and sync.is_content(fd, new):
@@ -254,10 +261,10 @@ def _verify_after_sync(target: WriteTarget, name: str, fd: int, old: bytes, new:
 
 def _restore(target: WriteTarget, name: str, fd: int) -> None:
     """Exchange again, so that our file has the temporary name. Raises: Stale after that; OSError."""
-    # `put_in` is what the next exchange puts at the path, `expected` what it should take out: first our file. If it
-    # takes out another one, a third program has renamed that over ours in the meantime. Its file is the latest, so it
-    # has to be at the path, and what was just put there is what it has overwritten. So the two change roles, and the
-    # exchange is tried again. The loop ends with the latest file at the path and an overwritten one at our name.
+    # The next exchange puts `put_in` at the path and should take out `expected`, at first our file. If it takes out
+    # another file, a third program has renamed that over ours in the meantime. Its file is the latest, so it belongs at
+    # the path, and it has overwritten the file that was just put there. The two therefore change roles, and the
+    # exchange is tried again. The loop ends with the latest file at the path and an overwritten one under our name.
     expected = inode_of(os.fstat(fd))
     put_in = inode_of(os.stat(name, dir_fd=target.dir_fd, follow_symlinks=False))
     for _ in range(_MAX_EXCHANGES):
@@ -277,12 +284,12 @@ def is_untouched(target: WriteTarget, name: str, old: bytes, dir_fd: int | None 
     status = os.stat(name, dir_fd=target.dir_fd if dir_fd is None else dir_fd, follow_symlinks=False)
     if _facts(status) != _facts(target.status):
         return False
-    # A store through mmap need not change the time, so the content of a small file is compared too.
+    # A store through mmap need not change the time, so the content of a small file is compared as well.
     return len(old) > _MAX_COMPARED_AGAIN_BYTES or sync.is_content(target.fd, old)
 
 
 def _facts(status: os.stat_result) -> tuple[int, ...]:
-    """Return what an exchange leaves as it is: all but the change time."""
+    """Return what an exchange does not change: everything but the change time."""
     return (
         *inode_of(status),
         status.st_nlink,
@@ -298,9 +305,9 @@ def _facts(status: os.stat_result) -> tuple[int, ...]:
 
 
 class TempFile(Struct):
-    """A temp file. It is removed at the end of the `with` unless it was renamed to its place.
+    """A temp file. It is removed at the end of the `with` block unless it was renamed into place.
 
-    fd: for reading, and locked, which shows that the process that made the file is alive. Another descriptor is used
+    fd: for reading, and locked, which shows that the process that created the file is alive. Another descriptor is used
     for writing and closed before the rename, so that watchers of the folder see only one move.
     """
 
@@ -322,7 +329,7 @@ class TempFile(Struct):
         release(self.name)
 
     def drop(self) -> None:
-        """Remove the file, unless it is in place or was removed."""
+        """Remove the file, unless it is in place or already removed."""
         if self.is_in_place:
             return
         try:
@@ -330,7 +337,7 @@ class TempFile(Struct):
         except OSError:
             self.on_kept()
         else:
-            self.is_in_place = True  # it has none of our names any more
+            self.is_in_place = True  # it no longer has one of our names
 
     def fill(self, data: bytes) -> None:
         try:
@@ -353,7 +360,7 @@ class TempFile(Struct):
 
 
 def make_temp(dir_fd: int, mode: int, checks: CommitChecks) -> TempFile:
-    """Make an empty temp file in the folder. Raises: OSError, and the errors of `checks.prepare`."""
+    """Create an empty temp file in the folder. Raises: OSError, and the errors of `checks.prepare`."""
     require_room_for_temp(dir_fd)
     checks.prepare()
     name = new_name("tmp")

@@ -1,6 +1,6 @@
-"""What every kind of commit shares: the checks and the caller's hooks that run before it, and its outcome.
+"""What all kinds of commits share: the checks and the caller's hooks before a commit, and its outcome.
 
-`commit` and `in_place` have the kinds of commits.
+The kinds of commits are in `commit` and `in_place`.
 """
 
 import os
@@ -14,7 +14,7 @@ from fileops.model.files import CommitReport
 
 
 class Written(Struct, frozen=True):
-    """A finished commit. `status` is from a handle of the file that was written."""
+    """A finished commit. `status` is from a handle of the written file."""
 
     status: os.stat_result
     report: CommitReport
@@ -35,9 +35,9 @@ class CommitChecks(Struct, frozen=True):
 
 
 def own_status(fd: int, written: os.stat_result) -> os.stat_result:
-    """Return the status after the rename, which changes the ctime, or `written` if another process wrote since then.
+    """Return the status after the rename, which changes the ctime, or `written` if another process has written since.
 
-    Never fails, because the commit is already made.
+    Never fails, because the commit has already happened.
     """
     try:
         status = os.fstat(fd)
@@ -51,7 +51,7 @@ def own_status(fd: int, written: os.stat_result) -> os.stat_result:
 
 
 class CalledOnce:
-    """Calls the caller's hook only once, although several ways to commit may be tried."""
+    """Calls the caller's hook only once, even if several ways to commit are tried."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         self._call = call
@@ -68,7 +68,7 @@ class CalledOnce:
 
 
 class _HookError(Exception):
-    """Carries an OSError of a hook past the translation, because no file operation raised it."""
+    """Carries an OSError of a hook past the translation, since no file operation raised it."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__()

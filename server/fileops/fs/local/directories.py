@@ -13,7 +13,7 @@ from fileops.fs.local import nofollow
 from fileops.fs.local.nofollow import Opener
 from fileops.platform import descriptors, sync
 
-NO_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS}  # no file can be made in the folder
+NO_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS}  # no file can be created in the folder
 _FS_IOC_GETFLAGS = 0x80006601 | struct.calcsize("l") << 16  # ioctl_iflags(2): _IOR('f', 1, long)
 _FS_APPEND_FL = 0x20
 
@@ -48,9 +48,9 @@ def require_room_for_temp(dir_fd: int) -> None:
 
 @contextmanager
 def ensure_directory(folder: str, opener: Opener, prepare: Callable[[], None]) -> Generator[int]:
-    """Yield the open folder, made with its parents if missing. If the body fails, the folders made are removed.
+    """Yield the open folder, created with its parents if missing. If the body fails, created folders are removed.
 
-    prepare: called before each folder is made; it may raise. Raises: OSError.
+    prepare: called before each folder is created; it may raise. Raises: OSError.
     """
     with ExitStack() as stack:
         missing: list[str] = []

@@ -42,9 +42,9 @@ from fileops.platform.memory import give_back_soon
 from fileops.ports import CommitHooks, ContentStream, SetHooks
 
 _PARTED = "the file was separated from its other hard links before it was written"  # see AnotherFileError
-LARGE_BYTES = 1 << 20  # an edit of so much may need fifty times as much for a while
-_DESCRIPTORS_OF_A_FILE = 3  # in a change set: the file, the new one, and its folder if it has another one
-_MAX_TRIES = 8  # of steps that fail only if the file is replaced at that moment
+LARGE_BYTES = 1 << 20  # an edit of this size may need fifty times as much for a while
+_DESCRIPTORS_OF_A_FILE = 3  # in a change set: the old file, the new one, and perhaps its folder
+_MAX_TRIES = 8  # for steps that fail only if the file is replaced just then
 
 
 class LocalFileSystem:
@@ -97,7 +97,7 @@ class LocalFileSystem:
         return self._cached.load(path)
 
     def has_stamp_at_once(self, path: str, stamp: Stamp) -> bool:
-        """Return whether the file at a canonical path has this stamp; False too if the kernel would have to wait."""
+        """Return whether the file at a canonical path has this stamp; also False if the kernel would have to wait."""
         return self._cached.has_stamp(path, stamp)
 
     def read(self, path: str) -> Snapshot:
@@ -107,7 +107,7 @@ class LocalFileSystem:
         except FileMissing:
             return Snapshot(path=path, stamp=None, data=b"", taken_ns=time.time_ns())
         if len(data) >= LARGE_BYTES:
-            deferred.defer(give_back_soon)  # of what is made of it now
+            deferred.defer(give_back_soon)  # the memory for this content
         return Snapshot(path=path, stamp=nofollow.stamp_of(status), data=data, taken_ns=taken_ns)
 
     def _read_untorn(
@@ -124,12 +124,12 @@ class LocalFileSystem:
             finally:
                 descriptors.close(fd)
             n_tries += 1
-            if not is_torn or n_tries == _MAX_TRIES:  # the compare refuses a file that keeps changing
+            if not is_torn or n_tries == _MAX_TRIES:  # if it keeps changing, the compare refuses it
                 return data, status, taken_ns
             fd, status, taken_ns = self._open(path)
 
     def _open(self, path: str) -> tuple[int, os.stat_result, int]:
-        """Open a file, again if it was replaced in between. A link count of 0 shows that."""
+        """Open a file, and open it again if it was replaced in between, which a link count of 0 shows."""
         try:
             for i in range(_MAX_TRIES):
                 fd, named = nofollow.open_regular(path, self._opener)
@@ -137,7 +137,8 @@ class LocalFileSystem:
                     has_waited = _wait_for_writers(fd, named)
                     taken_ns, status = time.time_ns(), os.fstat(fd)
                     nofollow.require_regular(status, fd)
-                    # The opened file may be another than the path led to just before, or written since then.
+                    # The opened file may differ from the one to which the path led just before, or may have been
+                    # written since.
                     if not (has_waited and _is_same(named, status)) and _wait_for_writers(fd, status):
                         taken_ns, status = time.time_ns(), os.fstat(fd)
                 except BaseException:
@@ -157,14 +158,14 @@ class LocalFileSystem:
         is_creating = snapshot.stamp is None
         self._recovery.run_once(folder_of(path))
         if snapshot.stamp is not None and snapshot.stamp.n_links > 1:
-            # It is written in place, so another daemon may have died during that since this folder was first used.
+            # It is written in place, so another daemon may have died doing so since this folder was first used.
             self._recovery.run(folder_of(path))
         with committing(path, is_creating=is_creating):
             if is_creating:
                 return self._create(snapshot, splices, hooks)
             with suppress(AnotherFileError), self._targets.locked(path) as target:
                 return self._change(target, snapshot, splices, hooks)
-            # Its content decides whether it is still the same file.
+            # Only its content shows whether it is still the same file.
             with self._targets.locked(path) as target:
                 try:
                     return self._change(target, snapshot, splices, hooks)
@@ -210,7 +211,7 @@ class LocalFileSystem:
             ).run()
 
     def on_recovered(self, report: Callable[[DidRecover], None]) -> None:
-        """Report the change sets of dead processes that are undone from now on; on any thread."""
+        """Take what is called, on any thread, with the change sets of dead processes that are undone from now on."""
         self._recovery.on_recovered = report
 
     def lock_path(self, path: str) -> AbstractContextManager[object]:
@@ -272,7 +273,7 @@ class LocalFileSystem:
 
     def _checks(self, target: WriteTarget, data: bytes, hooks: CommitHooks, held: ExitStack) -> CommitChecks:
         def require_unchanged() -> None:
-            """Compare the content and not the stamp: a store through mmap need not change it, and a sync costs more."""
+            """Compare the content, not the stamp, which a store through mmap need not change; a sync costs more."""
             if self._targets.inode_at(target.path) != inode_of(target.status):
                 raise Stale(path=target.path)
             _require_content(target, data)
@@ -295,7 +296,7 @@ class LocalFileSystem:
         before = CalledOnce(hooks.before)
         with self._targets.hold_name(snapshot.path):
             for _ in range(_MAX_TRIES):
-                with suppress(FileNotFoundError):  # the folder was just removed; make it again
+                with suppress(FileNotFoundError):  # the folder was just removed; create it again
                     return self._create_once(snapshot.path, core_splices.apply(b"", splices), before, hooks)
             return self._create_once(snapshot.path, core_splices.apply(b"", splices), before, hooks)
 
@@ -322,7 +323,7 @@ class LocalFileSystem:
 
 
 def _committed(path: str, written: Written, data: bytes) -> Committed:
-    # The stamp may be as young as this moment, so this is the time to compare it with.
+    # The stamp may be as recent as this moment, so take the time to compare it with now.
     snapshot = Snapshot(path=path, stamp=nofollow.stamp_of(written.status), data=data, taken_ns=time.time_ns())
     return Committed(snapshot=snapshot, report=written.report)
 
@@ -336,12 +337,12 @@ def _wait_for_writers(fd: int, status: os.stat_result) -> bool:
 
 
 def _is_same(before: os.stat_result, after: os.stat_result) -> bool:
-    """Return whether it is the same file, with as many links: what a wait depends on."""
+    """Return whether it is the same file with the same number of links, which is what a wait depends on."""
     return inode_of(before) == inode_of(after) and before.st_nlink == after.st_nlink
 
 
 def _read_whole(fd: int, expected_bytes: int) -> bytes:
-    first = os.read(fd, expected_bytes + 1)  # one more, so a short read is the end
+    first = os.read(fd, expected_bytes + 1)  # one more byte, so a short read means the end
     if len(first) == expected_bytes:
         return first
     pieces = [first]

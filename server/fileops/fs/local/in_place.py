@@ -1,4 +1,4 @@
-"""Commit by a write in place, which keeps the inode. A journal makes it possible to undo an interrupted write."""
+"""Commits by a write in place, which keeps the inode. A journal makes it possible to undo an interrupted write."""
 
 import os
 import stat
@@ -73,7 +73,7 @@ def write_in_place(
 ) -> Written:
     """Overwrite the file, protected by a journal. The inode stays.
 
-    Raises: AnotherFileError, OSError, IoFailure, and the errors of the checks; then the file has its old bytes.
+    Raises: AnotherFileError, OSError, IoFailure, and the errors of the checks; the file has its old bytes then.
     """
     fd = os.open(target.name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=target.dir_fd)
     try:
@@ -82,9 +82,9 @@ def write_in_place(
         checks.prepare()
         with location.journal(target) as (journal, journal_target):
             # The journal is synced before the first byte changes, and removed after the last is synced. So a process
-            # that dies leaves either an untouched file, or a journal that says how to restore it (see journal.py). The
-            # compare follows the journal's sync, which may take long. Another program that writes after the compare is
-            # not noticed: a write in place has no moment at which the old file could be compared once more.
+            # that dies leaves either an untouched file or a journal that says how to restore it (see journal.py). The
+            # compare comes after the journal's sync, which may take long. A write by another program after the compare
+            # is not noticed: a write in place has no moment at which the old file could be compared once more.
             journal.write(journal_target, target.status, region, memoryview(old), memoryview(new))
             checks.require_unchanged()
             checks.before()
@@ -114,7 +114,7 @@ class _TornError(Exception):
 def _overwrite(
     fd: int, region: JournalRegion, old: bytes, new: bytes, status: os.stat_result
 ) -> tuple[os.stat_result, bool]:
-    """Write the region. Return the status directly after the write, and whether it was synced."""
+    """Overwrite the region. Return the status directly after the write, and whether it was synced."""
     try:
         sync.reserve(fd, region.size_old, region.size_new - region.size_old)
         sync.write_at(fd, memoryview(new)[region.start : region.end_new], region.start)

@@ -34,7 +34,7 @@ _MAX_NUMBER = (1 << 63) - 1  # of the system's sizes and times
 
 
 class JournalRegion(Struct, frozen=True):
-    """Bytes [start, end_old) of the old file that become [start, end_new) of the new one.
+    """Bytes [start, end_old) of the old file, which become [start, end_new) of the new one.
 
     Nothing else changes: the region extends to the end of the file unless both ends are equal.
     """
@@ -65,7 +65,7 @@ def default_state_folder() -> str:
 
 
 class Journal:
-    """An open journal. Its lock shows that the process that made it is alive."""
+    """An open journal. Its lock shows that the process that created it is alive."""
 
     def __init__(self, fd: int, dir_fd: int, name: str) -> None:
         self.fd = fd
@@ -74,7 +74,7 @@ class Journal:
 
     @classmethod
     def create(cls, dir_fd: int) -> "Journal":
-        """Create a journal. Raises: OSError, if no file can be made in the folder."""
+        """Create a journal. Raises: OSError, if no file can be created in the folder."""
         name = new_name("journal")
         try:
             fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
@@ -136,13 +136,13 @@ def restore(fd: int, region: JournalRegion, old: memoryview, mtime_ns: int) -> N
 
 
 def recover(leftover: OwnFile, dir_fd: int, open_target: Callable[[str, int], int]) -> bool:
-    """Recover a file by the journal of a dead process, or of an earlier failure of this one.
+    """Recover a file with the journal of a dead process, or of an earlier failure in this one.
 
-    Returns whether the journal was settled and removed. open_target: opens the header's target for reading and
-    writing, without following links.
+    Returns whether the journal was settled and removed. open_target: opens the header's target for reading and writing,
+    without following links.
     """
     try:
-        fd = open_private(leftover.name, dir_fd)  # a journal from an archive must not make us write
+        fd = open_private(leftover.name, dir_fd)  # a journal from an unpacked archive must not make us write
     except (OSError, NotPrivate):
         return False
     try:
@@ -160,7 +160,7 @@ def recover(leftover: OwnFile, dir_fd: int, open_target: Callable[[str, int], in
 
 
 def _parse(fd: int) -> tuple[_Header, bytes] | None:
-    """Return the header and both regions, None for a journal that was never complete."""
+    """Return the header and both regions; None for a journal that was never complete."""
     head = os.pread(fd, _MAX_HEADER_BYTES, 0)
     line, newline, _ = head.partition(b"\n")
     if not newline:
@@ -226,7 +226,7 @@ def _is_torn(fd: int, size: int, region: JournalRegion, old: memoryview, new: me
     now = sync.read_at(fd, region.start, end - region.start)
     if (size, now) in {(region.size_new, bytes(new)), (region.size_old, bytes(old))}:
         return False
-    first = -region.start % _SECTOR_BYTES  # sectors count from the file's start
+    first = -region.start % _SECTOR_BYTES  # sectors are counted from the file's start
     ends = [*range(first or _SECTOR_BYTES, len(now), _SECTOR_BYTES), len(now)]
     return all(
         _is_explained(now[at:end], bytes(old[at:end]), bytes(new[at:end]))
@@ -235,7 +235,7 @@ def _is_torn(fd: int, size: int, region: JournalRegion, old: memoryview, new: me
 
 
 def _is_explained(piece: bytes, old: bytes, new: bytes) -> bool:
-    """Return whether a piece is new up to some byte, and after that old, or zeros where space was reserved."""
+    """Return whether a piece is new up to some byte, and after it old, or zeros where space was reserved."""
     if piece == new:
         return True
     n_same = next((i for i, (ours, theirs) in enumerate(zip(piece, new, strict=False)) if ours != theirs), len(new))

@@ -6,7 +6,7 @@ import struct
 
 from fileops.platform import attributes
 
-# ioctl_iflags(2), ioctl_fsgetxattr(2): linux/fs.h, in the encoding that x86, Arm, RISC-V and s390 share. On other
+# ioctl_iflags(2), ioctl_fsgetxattr(2): linux/fs.h, in the encoding shared by x86, Arm, RISC-V and s390. On other
 # architectures the calls fail as unknown, and nothing is copied.
 _LONG = struct.calcsize("l") << 16
 _GET_FLAGS, _SET_FLAGS = 0x80006601 | _LONG, 0x40006602 | _LONG
@@ -70,7 +70,7 @@ def carry_flags(source_fd: int, fd: int) -> str | None:
 
 
 def _flags(fd: int) -> int | None:
-    """Return the inode flags, None if the filesystem has none."""
+    """Return the inode flags; None if the filesystem has none."""
     try:
         return int(_FLAGS.unpack(fcntl.ioctl(fd, _GET_FLAGS, bytes(_FLAGS.size)))[0])
     except OSError:
@@ -78,7 +78,7 @@ def _flags(fd: int) -> int | None:
 
 
 def _xattr(fd: int) -> tuple[int, ...] | None:
-    """Return struct fsxattr, None if the filesystem has none."""
+    """Return struct fsxattr; None if the filesystem has none."""
     try:
         return _XATTR.unpack(fcntl.ioctl(fd, _GET_XATTR, bytes(_XATTR.size)))
     except OSError:
@@ -92,7 +92,7 @@ def _carry_attributes(source_fd: int, fd: int) -> str | None:
         try:
             value = attributes.get(source_fd, name)
             if name in present and attributes.get(fd, name) == value:
-                continue  # a label that the folder's policy has set
+                continue  # a label from the folder's policy
             attributes.put(fd, name, value)
         except OSError as error:
             if error.errno not in attributes.IS_GONE:

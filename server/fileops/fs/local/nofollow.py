@@ -1,7 +1,7 @@
 """Opens files without following links. Only `resolve` follows them.
 
-There are three ways to open a canonical path, of which the best available is used: openat2, a walk with O_NOFOLLOW,
-and a plain open that is compared with the path afterwards. OSErrors leave this module untranslated.
+There are three ways to open a canonical path, of which the best available is used: openat2, a walk with O_NOFOLLOW, and
+a plain open that is compared with the path afterwards. OSErrors leave this module untranslated.
 """
 
 import errno
@@ -63,11 +63,14 @@ def _is_link(name: str, dir_fd: int) -> bool:
 
 
 def _open_and_compare(path: str, flags: int) -> int:
-    """Open on systems without openat. A link swapped in and out four times between these calls is not noticed."""
+    """Open on systems without openat.
+
+    A link that is swapped in and out four times between these calls goes unnoticed.
+    """
     while True:
         try:
             fd = os.open(path, flags | os.O_NOFOLLOW)
-        except NotADirectoryError as error:  # a link, if a folder was wanted
+        except NotADirectoryError as error:  # a link where a folder was expected
             if os.path.islink(path):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
             raise
@@ -100,7 +103,7 @@ OPENERS: dict[str, Opener] = {
 
 
 def resolve(path: str, opener: Opener) -> str:
-    """Return the canonical path: without links, `.` and `..`, and with the spelling of the folders (fs/spelling.py).
+    """Return the canonical path: without links, `.` and `..`, and as the folders spell it (fs/spelling.py).
 
     Components that do not exist are taken literally.
 
@@ -110,7 +113,7 @@ def resolve(path: str, opener: Opener) -> str:
         raise NotAbsolute(path=path)
     try:
         raw = os.fsencode(path)
-    except UnicodeEncodeError as error:  # surrogates that encode no byte
+    except UnicodeEncodeError as error:  # surrogates that do not encode a byte
         raise FileMissing from error
     if b"\0" in raw:
         raise FileMissing
@@ -145,7 +148,7 @@ def _spelled_as_far_as_it_exists(path: str, opener: Opener) -> str:
             path, _, name = path.rpartition("/")
             missing.append(name)
             path = path or "/"
-        except OSError:  # it may not be opened: what opens it says why
+        except OSError:  # it must not be opened: the opener will say why
             return "/".join([path.rstrip("/"), *reversed(missing)]) or "/"
 
 
@@ -180,7 +183,7 @@ def _resolve_by_steps(names: list[str]) -> str:
 def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
     """Open a regular file for reading and return the status that it had just before. FIFOs and devices are not opened.
 
-    The caller has to check that what was opened is a regular file too, since the path may lead to another one by then.
+    The caller has to check that the opened file is regular as well, since the path may lead to another one by then.
     Raises: OSError, IsDirectory, NotRegularFile, PathMoved.
     """
     named = None
@@ -195,7 +198,10 @@ def open_regular(path: str, opener: Opener) -> tuple[int, os.stat_result]:
 
 
 def open_regular_in(dir_fd: int, name: str, path: str) -> tuple[int, os.stat_result]:
-    """As `open_regular`, for a name in an open directory. `path` is the whole path, for errors."""
+    """Open a regular file by its name in an open directory, see `open_regular`.
+
+    `path` is the whole path, for errors.
+    """
     named = None
     try:
         named = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
@@ -218,7 +224,7 @@ def _opened(open_it: Callable[[], int], named: os.stat_result | None) -> tuple[i
 
 
 def _open_leased(open_it: Callable[[], int]) -> int:
-    """Open a file, and wait while it has a lease. EAGAIN means that its breaking has begun (fcntl(2), leases)."""
+    """Open a file, and wait while it has a lease. EAGAIN means that the lease is being broken (fcntl(2), leases)."""
     deadline = None
     while True:
         try:
@@ -234,7 +240,7 @@ def _open_leased(open_it: Callable[[], int]) -> int:
 def status_of(path: str, opener: Opener) -> os.stat_result:
     """Return the status of a file of any kind, without following links. Raises: OSError."""
     if not O_PATH and _is_special((status := os.lstat(path)).st_mode):
-        return status  # to open a device would act on it
+        return status  # opening a device would act on it
     fd = opener(path, PATH_ONLY)
     try:
         return os.fstat(fd)
@@ -243,7 +249,7 @@ def status_of(path: str, opener: Opener) -> os.stat_result:
 
 
 def require_not_special(path: str) -> None:
-    """Where nothing can be opened for its status alone, refuse a device, a FIFO or a socket before it is opened.
+    """Refuse a device, FIFO or socket before opening it, on systems without an open for the status alone.
 
     Raises: OSError, NotRegularFile.
     """

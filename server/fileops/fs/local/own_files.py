@@ -1,12 +1,12 @@
-"""Names of our temp files and journals in users' folders, and removal of those of dead processes.
+"""Names of our temp files and journals in users' folders, and the removal of those of dead processes.
 
 A name contains the process: `.fileops-PID-START-RANDOM.tmp` (or `.journal`, or `.set`), where START is the start time
 of the process as the kernel counts it, in base 36. That process holds flock(2) on the file while it uses it. So a file
-is left over if no process holds the lock and its maker is gone. The lock also covers makers in other containers, whose
-pids mean nothing here.
+is left over if no process holds the lock and its creator is gone. The lock also covers creators in other containers,
+whose pids mean nothing here.
 
-A `.set` file may be the only copy of what a change set has replaced. Nothing but the journal of that set says so, and
-it may be in a state folder that this process does not know. So such a file is never removed for its name alone.
+A `.set` file may be the only copy of what a change set has replaced. Only the journal of that set says so, and it may
+be in a state folder that this process does not know. So such a file is never removed because of its name alone.
 """
 
 import os
@@ -24,7 +24,7 @@ from fileops.platform.locks import try_lock
 
 _NAME = re.compile(r"\.fileops-(?P<pid>\d{1,10})-(?P<start>[0-9a-z]{1,16})-[0-9a-f]{12}\.(?P<kind>tmp|journal|set)")
 _PREFIX = ".fileops-"
-_ENDED = (b"Z", b"X")  # states of a process that its parent has not waited for
+_ENDED = (b"Z", b"X")  # states of a process whose parent has not waited for it
 
 
 class OwnFile(Struct, frozen=True):
@@ -37,18 +37,18 @@ class OwnFile(Struct, frozen=True):
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process made it."""
+        """Return whether this process created it."""
         return self.pid == os.getpid() and self.start == _own_start(self.pid)
 
     @property
     def is_in_use(self) -> bool:
-        """Whether its maker, by the name, still uses it. The lock decides in the end."""
+        """Return whether its creator, as named, still uses it. The lock decides in the end."""
         if self.is_ours:
             return self.name in _in_use
         return start_time(self.pid) == self.start
 
 
-_random = random.Random()  # seeded by the kernel once, and not asked for each edit
+_random = random.Random()  # seeded by the kernel once, not for each edit
 _in_use: set[str] = set()  # between `new_name` and `release`; some are not locked yet
 
 
@@ -71,7 +71,7 @@ def list_own_files(folder: "str | int") -> Iterator[OwnFile]:
 
 
 def is_set_file(name: str) -> bool:
-    """Whether this is the name of a file of a change set, which may be a backup."""
+    """Return whether this is the name of a file of a change set, which may be a backup."""
     match = _NAME.fullmatch(name)
     return match is not None and match["kind"] == "set"
 
@@ -82,7 +82,7 @@ def is_temp_file(name: str) -> bool:
 
 
 def remove_if_dead(leftover: OwnFile, dir_fd: int) -> bool:
-    """Remove a temp file of a dead process, and return whether that was done. Failures are ignored."""
+    """Remove a temp file of a dead process; return whether it was removed. Failures are ignored."""
     with suppress(OSError):
         fd = os.open(leftover.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
         try:
@@ -96,7 +96,7 @@ def remove_if_dead(leftover: OwnFile, dir_fd: int) -> bool:
 
 
 def start_time(pid: int) -> str | None:
-    """Return the start time of a process, None if it has ended, "0" if the system does not provide it."""
+    """Return the start time of a process; None if it has ended, "0" if the system does not provide it."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -121,13 +121,13 @@ def _start_without_proc(pid: int) -> str | None:
 
 @cache
 def _own_start(pid: int) -> str:
-    """Return our start time, by pid, because a forked child is another process."""
+    """Return our own start time, by pid, because a forked child is another process."""
     return start_time(pid) or "0"
 
 
 @cache
 def _own_process() -> str:
-    """Return how our names begin after the prefix; asked once, because each edit makes a name."""
+    """Return the start of our names after the prefix; computed once, because each edit makes a name."""
     pid = os.getpid()
     return f"{pid}-{_own_start(pid)}"
 

@@ -2,7 +2,7 @@
 
 They cover folders in which a worker thread has opened a file before (`note`), on a local filesystem whose calls return
 at once if the data is in memory. `load` returns None for a file that would have to wait or is unusual in any way; a
-worker thread then reads it. `has_stamp` looks at the status alone.
+worker thread then reads it. `has_stamp` only checks the status.
 """
 
 import os
@@ -24,14 +24,14 @@ _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
 
 
 class _Disk(Struct, frozen=True):
-    """The filesystem of a folder. `is_memory`: it is only in memory, so no read of it waits."""
+    """The filesystem of a folder. `is_memory`: it exists only in memory, so no read of it waits."""
 
     dev: int
     is_memory: bool
 
 
 class PageCacheReader:
-    """Reads small cached files. `may_be_written` returns whether a daemon may be writing a file, by status and time."""
+    """Reads small cached files. `may_be_written`: whether a daemon may be writing a file, by status and time."""
 
     def __init__(self, may_be_written: Callable[[os.stat_result, int], bool]) -> None:
         self._may_be_written = may_be_written
@@ -68,9 +68,9 @@ class PageCacheReader:
             return None
 
     def has_stamp(self, path: str, stamp: Stamp) -> bool:
-        """Return whether the file has this stamp. If not, or if that cannot be known at once, False.
+        """Return whether the file has this stamp; False also if that cannot be known at once.
 
-        As with `load`, True also says that the path is canonical.
+        As with `load`, True also means that the path is canonical.
         """
         if self._folders.get(path.rpartition("/")[0] or "/") is None:
             return False
@@ -86,7 +86,7 @@ class PageCacheReader:
             descriptors.close(fd)
 
     def _may_be_opened(self, raw_path: bytes, folder: str, disk: _Disk) -> bool:
-        """Check the file before it is opened, because opening may affect a device or wait for a mount on the folder."""
+        """Check the file before it is opened, because opening may act on a device or wait for a mount on the folder."""
         fd = syscalls.try_open_cached(raw_path, PATH_ONLY)
         try:
             status = os.fstat(fd)
@@ -107,7 +107,7 @@ class PageCacheReader:
             return None
         buffer = bytearray(status.st_size + 1)
         n_bytes = os.preadv(fd, [buffer], 0, 0 if disk.is_memory else _NOWAIT)
-        is_whole = n_bytes == status.st_size  # else partly uncached, or growing
+        is_whole = n_bytes == status.st_size  # otherwise partly uncached, or growing
         if not is_whole or not is_unwritten(status, os.fstat(fd)):
             return None
         del buffer[n_bytes:]

@@ -1,4 +1,4 @@
-"""The last writes of files, which show whether another process writes a file too, or may be writing it now."""
+"""The last writes of files: whether another process also writes a file, or may be writing it now."""
 
 import math
 import os
@@ -15,7 +15,7 @@ _MAX_WAITED_FOR_BYTES = 64_000_000  # reading more would block writers too long
 class RecentWrites:
     """The last writes of files, by this process and by others.
 
-    Bounded. Threads share it without a lock, because a lost entry costs only a needless exchange.
+    Limited in size. Threads share it without a lock, because a lost entry costs only a needless exchange.
     """
 
     def __init__(self) -> None:

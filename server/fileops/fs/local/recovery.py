@@ -15,7 +15,7 @@ from fileops.platform import descriptors
 
 log = logging.getLogger(__name__)
 
-STATE_S = 1.0  # for another thread's look at the journals of the state folder
+STATE_S = 1.0  # for another thread that handles the state folder's journals
 _MAX_FOLDERS_KNOWN = 65536
 # The folder is missing or cannot be listed (EBADF: opened with O_PATH). Other errors may not occur the next time.
 _UNAVAILABLE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EBADF}
@@ -44,7 +44,7 @@ class Recovery:
         self._opener = opener
         self._known: set[str] = set()
         self._n_forgotten = 0
-        self._turns: dict[str, _Turn] = {}  # of the folders that are being recovered; the mount of one may hang
+        self._turns: dict[str, _Turn] = {}  # of folders being recovered; a mount among them may hang
         self._guard = threading.Lock()  # of the three above
         self._state_running = threading.Lock()
 
@@ -63,8 +63,8 @@ class Recovery:
                     del self._turns[folder]
 
     def _run(self, folder: str) -> int:
-        # A commit may leave a file in the folder after it was listed here, and calls `forget`. Then the folder must not
-        # be remembered as done, so the number of such calls is compared: before the folder is listed, and at the end.
+        # A commit may leave a file in the folder after it was listed here, and then calls `forget`. The folder must not
+        # be remembered as done in that case, so the number of such calls is compared before the listing and at the end.
         n_forgotten = self._n_forgotten
         n_settled, is_done = self._settle(folder, _open_beside)
         n_more, is_also_done = self._settle_state()
@@ -79,7 +79,7 @@ class Recovery:
         self.on_recovered(recovered)
 
     def _settle_state(self) -> tuple[int, bool]:
-        """See `_settle`. Not done if another thread waits for the disk of a file that a journal names."""
+        """See `_settle`. Skipped if another thread waits for the disk of a file that a journal names."""
         if not os.path.isdir(self.state_folder):
             return 0, True
         if not self._state_running.acquire(timeout=STATE_S):
@@ -108,7 +108,7 @@ class Recovery:
             self._known.discard(folder)
 
     def _settle(self, folder: str, open_target: Callable[[str, int], int]) -> tuple[int, bool]:
-        """Return how many files were settled, and whether none of this process is left (a running edit may own it)."""
+        """Return how many files were settled, and whether none of this process is left (a running edit may own one)."""
         try:
             dir_fd = open_folder(folder, self._opener)
         except OSError as error:
@@ -119,7 +119,7 @@ class Recovery:
                 if leftover.kind == "journal":
                     is_settled = journal.recover(leftover, dir_fd, open_target)
                 elif leftover.kind == "set":
-                    continue  # its journal decides, also if that is unknown here
+                    continue  # its journal decides, even if it is unknown here
                 else:
                     is_settled = own_files.remove_if_dead(leftover, dir_fd)
                 n_settled += is_settled
@@ -130,7 +130,7 @@ class Recovery:
             descriptors.close(dir_fd)
         return n_settled, is_done
 
-    def _open_anywhere(self, target: str, dir_fd: int) -> int:  # here journals name whole paths
+    def _open_anywhere(self, target: str, dir_fd: int) -> int:  # journals here contain whole paths
         return self._opener(target, _TARGET)
 
 
@@ -140,7 +140,7 @@ def _log_recovered(recovered: DidRecover) -> None:
 
 
 def _open_beside(target: str, dir_fd: int) -> int:
-    """Open the target of a journal that is among a user's files. It may name only its neighbours."""
+    """Open the target of a journal that lies among a user's files. It may name only its neighbours."""
     if "/" in target:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
     return os.open(target, _TARGET, dir_fd=dir_fd)

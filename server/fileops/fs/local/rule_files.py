@@ -1,7 +1,7 @@
-"""Finds rule files on the local disk, and the names of a file that has several hard links.
+"""Finds rule files on the local disk, and the names of a file with several hard links.
 
-Every request of an agent asks for the rule files above its path, so that question costs one system call for each
-folder and nothing else.
+Each request of an agent asks for the rule files above its path, so that takes one system call per folder and nothing
+else.
 """
 
 import os
@@ -13,7 +13,7 @@ from fileops.model.files import Stamp
 from fileops.platform import descriptors, syscalls
 
 _MAX_FOLDERS = 65_536
-MAX_LOOKS = 100_000  # entries of folders, for the names of one file: about 0.2 s
+MAX_LOOKS = 100_000  # folder entries per search for a file's names: about 0.2 s
 
 
 class LocalRuleFiles:
@@ -21,7 +21,7 @@ class LocalRuleFiles:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._paths: dict[str, tuple[str, ...]] = {}  # by folder: where its rules can be
+        self._paths: dict[str, tuple[str, ...]] = {}  # by folder: where its rule files may be
         self._prompt: set[str] = set()  # folders that are, with all above them, on filesystems that answer at once
 
     def above(self, folder: str, *, waits: bool = True) -> tuple[str, ...] | None:
@@ -63,7 +63,7 @@ class LocalRuleFiles:
         return paths
 
     def _note(self, folder: str) -> None:
-        """Record whether no lookup in the folder and above it has to wait for another machine or program."""
+        """Record whether no lookup in the folder and above has to wait for another machine or program."""
         if len(self._prompt) >= _MAX_FOLDERS:
             self._prompt.clear()
         if all(_is_prompt(path.rpartition("/")[0] or "/") for path in self._paths_above(folder)):

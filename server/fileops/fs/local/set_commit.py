@@ -62,7 +62,7 @@ _NO_LINK = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EM
 
 
 class _Step(Struct, kw_only=True):
-    """A step of the set and what is open for it. data: the new content; target: the old file, None of a creation."""
+    """A step of the set and its open files. data: the new content; target: the old file, None for a creation."""
 
     file: PlannedFile
     record: SetStep
@@ -101,9 +101,11 @@ class SetCommit(Struct, kw_only=True):
     _made: list[str] = field(default_factory=list[str])
 
     def run(self) -> tuple[Committed, ...]:
-        """Raises: Stale, PathMoved, SetUnsupported, SetConflict, AlreadyExists, OSError, and what the hooks raise.
+        """Commit the set.
 
-        After an exception nothing has changed, but for SetConflict, which says what could not be brought back.
+        Raises: Stale, PathMoved, SetUnsupported, SetConflict, AlreadyExists, OSError, and what the hooks raise.
+
+        After an exception nothing has changed, except after SetConflict, which says what could not be restored.
         """
         with ExitStack() as held:
             self._lock(held)
@@ -111,7 +113,7 @@ class SetCommit(Struct, kw_only=True):
                 try:
                     self._prepare(held, journal)
                 except BaseException:
-                    self._drop_temps()  # before the folders, which else are not empty
+                    self._drop_temps()  # before the folders, which would not be empty
                     remove_folders(self._made, self.opener)
                     journal.remove()
                     raise
@@ -138,7 +140,7 @@ class SetCommit(Struct, kw_only=True):
                     raise SetUnsupported(reason="the files belong to different users")
 
     def _steps_of(self, file: PlannedFile, target: WriteTarget | None) -> list[_Step]:
-        """What a file needs: a rename with another text is a new file, and the old one goes."""
+        """Return the steps for a file: a rename with another text creates a new file and removes the old one."""
         path, new_path = file.snapshot.path, file.new_path
         if target is None:
             data = core_splices.apply(b"", file.splices)
@@ -167,7 +169,7 @@ class SetCommit(Struct, kw_only=True):
         if not file.removes:
             require_writable(target)
 
-    # --- S2, S3: everything that can be made before the first name changes -------------------------------------------
+    # --- S2, S3: everything that can be created before the first name changes ----------------------------------------
 
     def _prepare(self, held: ExitStack, journal: SetJournal) -> None:
         """Raises: as `run`."""
@@ -189,7 +191,7 @@ class SetCommit(Struct, kw_only=True):
             self._write_temp(held, step)
 
     def _make_folders(self, held: ExitStack, journal: SetJournal) -> None:
-        """Open the folders of new names, and make those that are missing."""
+        """Open the folders of new names, and create those that are missing."""
         wanted = {
             folder_of(step.path if step.record.kind == "make" else step.file.new_path or "")
             for step in self._steps
@@ -274,7 +276,7 @@ class SetCommit(Struct, kw_only=True):
 
     def _checks(self, step: _Step) -> CommitChecks:
         def nothing() -> None:
-            """The set compares, begins and locks for all of its files together."""
+            """Do nothing: the set compares, begins and locks for all of its files together."""
 
         return CommitChecks(
             require_unchanged=nothing,
@@ -316,12 +318,12 @@ class SetCommit(Struct, kw_only=True):
             raise
 
     def _distinct_folders(self) -> list[int]:
-        """A descriptor of each folder in which names have changed; the files of one folder have one each."""
+        """Return a descriptor of each folder in which names changed; the files of one folder have one each."""
         fds = {step.dir_fd for step in self._steps} | {step.new_dir_fd for step in self._steps} - {-1}
         return list({inode_of(os.fstat(fd)): fd for fd in fds}.values())
 
     def _require_unchanged(self, step: _Step) -> None:
-        """The last compare before the names change. Raises: Stale, PathMoved, OSError."""
+        """Compare for the last time before the names change. Raises: Stale, PathMoved, OSError."""
         target = step.target
         if target is not None:
             if self.targets.inode_at(target.path) != inode_of(target.status):
@@ -347,7 +349,7 @@ class SetCommit(Struct, kw_only=True):
                 case "move":
                     new_name = os.path.basename(step.file.new_path or "")
                     _name_exclusively(step.name, new_name, step.dir_fd, step.new_dir_fd)
-                    # It may be another file than the one that was compared: this is the one to put back.
+                    # It may be another file than the one that was compared; in that case this one has to be put back.
                     moved = os.stat(new_name, dir_fd=step.new_dir_fd, follow_symlinks=False)
                     step.record = with_changes(step.record, ino=moved.st_ino)
         except FileExistsError as error:
@@ -363,8 +365,8 @@ class SetCommit(Struct, kw_only=True):
     def _swap(self, step: _Step) -> None:
         """Put the new file in place, and keep the old one under one of our names.
 
-        Without an exchange the old file gets a second name first. What another program renames over it between the
-        last look and the rename is lost then, as it is by an edit of a single file on such a filesystem.
+        Without an exchange the old file gets a second name first. A file that another program renames over it between
+        the last check and the rename is lost then, as in an edit of a single file on such a filesystem.
         """
         if syscalls.exchange(step.name, step.record.temp, step.dir_fd):
             return
@@ -376,9 +378,9 @@ class SetCommit(Struct, kw_only=True):
         os.rename(step.record.temp, step.name, src_dir_fd=step.dir_fd, dst_dir_fd=step.dir_fd)
 
     def _require_untouched(self, step: _Step) -> None:
-        """Whether what was taken out of a name is what was compared before: see `commit`, "exchange and compare".
+        """Check that what was taken out of a name is what was compared before: see `commit`, "exchange and compare".
 
-        Raises: Stale, after which all is rolled back, so that a write by another program is restored.
+        Raises: Stale, after which everything is rolled back, so that a write by another program is restored.
         """
         target, record = step.target, step.record
         if target is None or record.kind == "make":
@@ -395,7 +397,7 @@ class SetCommit(Struct, kw_only=True):
         raise Stale(path=step.path)
 
     def _roll_back(self, journal: SetJournal, error: BaseException) -> None:
-        """Bring all files back. Raises: SetConflict, if some cannot be."""
+        """Bring all files back. Raises: SetConflict, if some cannot be restored."""
         record = new_record(self.set_id, tuple(step.record for step in self._steps))
         left: list[RecoveredFile] = []
         try:
@@ -423,7 +425,7 @@ class SetCommit(Struct, kw_only=True):
     # --- S6 ----------------------------------------------------------------------------------------------------------
 
     def _clear_up(self, journal: SetJournal) -> None:
-        """Remove backups and journal, before the locks go: who waits for an old file then sees that it is gone."""
+        """Remove backups and journal before the locks are released, so that waiters for an old file see it gone."""
         try:
             for step in self._steps:
                 if step.record.kind != "move":
@@ -434,7 +436,7 @@ class SetCommit(Struct, kw_only=True):
             journal.remove()
 
     def _committed(self) -> tuple[Committed, ...]:
-        """What became of each file, in the order of `files`."""
+        """Return what became of each file, in the order of `files`."""
         by_file: dict[int, Committed] = {}
         for step in self._steps:
             path, status, data = step.path, None, step.data
@@ -444,7 +446,7 @@ class SetCommit(Struct, kw_only=True):
             elif step.temp is not None:
                 status = own_status(step.temp.fd, step.new_status)
             elif step.file.new_path is not None:
-                continue  # the old name of a file whose new one is reported
+                continue  # the old name of a file that is reported under its new one
             if status is not None:
                 self.writes.note(path, status)
             stamp = None if status is None else nofollow.stamp_of(status)

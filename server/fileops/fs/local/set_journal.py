@@ -1,15 +1,15 @@
-"""Journal of a change set: which names it changes, and what was there before and is there after.
+"""Journal of a change set: which names it changes, and what they were before and will be after.
 
-A journal is a private file in the state folder, in `sets`, and its maker holds flock(2) on it. It is a
-sequence of records, each a line: a digest, a space, JSON, a line feed. What follows the first damaged record does not
-count. The records, in the order in which they are written:
+A journal is a private file in the state folder, in `sets`, and its creator holds flock(2) on it. It is a sequence of
+records, each a line: a digest, a space, JSON, a line feed. Anything from the first damaged record on is ignored. The
+records, in the order in which they are written:
 
-- `folders`: folders that the set has made for new files. Written and synced before they are made.
-- `steps`: all that recovery has to know. It is synced before the first name changes: the set is PREPARED.
-- `committed`: synced after all names have changed: the set is applied. Its room is reserved with the steps, so that a
-  full disk cannot fail it.
+- `folders`: folders that the set creates for new files. Written and synced before they are created.
+- `steps`: everything that recovery needs. It is synced before the first name changes: the set is PREPARED.
+- `committed`: synced after all names have changed: the set is applied. Its space is reserved with the steps, so that a
+  full disk cannot make it fail.
 
-`set_recovery.py` has what follows from a journal.
+`set_recovery.py` acts on a journal.
 """
 
 import json
@@ -26,7 +26,7 @@ from fileops.platform import descriptors, sync
 from fileops.platform.locks import try_lock
 
 _COMMITTED = {"committed": True}
-_MAX_JOURNAL_BYTES = 1 << 20  # 64 steps with two paths of 4 kB each, escaped, and some room
+_MAX_JOURNAL_BYTES = 1 << 20  # 64 steps with two escaped paths of 4 kB each, and a margin
 
 in_use: set[str] = set()  # names of the journals of sets that this process is committing
 
@@ -59,7 +59,7 @@ class SetStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return from_latin(self.path)
 
     def is_sane(self) -> bool:
-        """Whether a recovery may act on it: it names our own files only, beside the files that it is about."""
+        """Return whether a recovery may act on it: it names only files of our own, beside the files that it changes."""
         paths = [self.path, self.new_path] if self.kind == "move" else [self.path]
         wants = {"swap": (True, True, True), "make": (True, True, False), "drop": (False, False, True)}
         kept, temp, backup = wants.get(self.kind, (False, False, False))
@@ -81,7 +81,7 @@ class SetRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ReadJournal(Struct, frozen=True, kw_only=True):
-    """What a journal says. record: None if the set was never prepared."""
+    """The contents of a journal. record: None if the set was never prepared."""
 
     folders: tuple[str, ...] = ()
     record: SetRecord | None = None
@@ -115,7 +115,7 @@ class SetJournal:
         self._n_bytes = 0
 
     def note_folders(self, folders: tuple[str, ...]) -> None:
-        """Write and sync which folders are about to be made. Raises: OSError."""
+        """Write and sync which folders are about to be created. Raises: OSError."""
         self._append(_line({"folders": [to_latin(folder) for folder in folders]}))
         sync.sync(self._fd)
         sync.sync_folder(self._dir_fd)
@@ -128,22 +128,22 @@ class SetJournal:
         sync.sync_folder(self._dir_fd)
 
     def commit(self) -> None:
-        """Write and sync that the set is applied. Raises: OSError; then it counts as not applied."""
+        """Write and sync that the set is applied. Raises: OSError; the set then counts as not applied."""
         at = self._n_bytes
         try:
             self._append(_line(_COMMITTED))
             sync.sync(self._fd)
         except OSError:
             # The set is rolled back next. If this process dies during that, a record that has reached the disk after
-            # all would make a mixture count as applied. So it is withdrawn first. A disk that refuses this write too,
-            # and a death before the journal is removed, are the one case in which that does not help.
+            # all would make a mixture count as applied, so it is withdrawn first. That fails to help only if the disk
+            # refuses this write as well and the process dies before the journal is removed.
             os.ftruncate(self._fd, at)
             self._n_bytes = at
             sync.sync(self._fd)
             raise
 
     def remove(self) -> bool:
-        """Return False if that fails; the next recovery then finds the set settled."""
+        """Remove the journal. Return False if that fails; the next recovery then finds the set settled."""
         try:
             os.unlink(self._name, dir_fd=self._dir_fd)
         except OSError:
@@ -164,7 +164,7 @@ class SetJournal:
 
 
 def read_journal(fd: int) -> ReadJournal:
-    """Return what a journal says, as far as it is whole. Raises: OSError."""
+    """Return the intact part of a journal. Raises: OSError."""
     journal = ReadJournal()
     for line in sync.read_at(fd, 0, _MAX_JOURNAL_BYTES).splitlines():
         fields = _parse(line)

@@ -1,15 +1,15 @@
-"""Brings the files of a change set back, or clears up after it: after a failure, and after the death of a daemon.
+"""Restores the files of a change set, or clears up after it: after a failure, and after the death of a daemon.
 
-A set that was not committed goes back, never forward: no answer has said that it was applied. What is found at each
-name decides, so a recovery that is interrupted is simply done again. Of one file these are the cases:
+A set that was not committed goes back, never forward, since no answer has said that it was applied. What is found at
+each name decides, so an interrupted recovery is simply repeated. For one file these are the cases:
 
 - It is as the set left it (inode and content): the old file is put back in its place.
-- It is as it was before: nothing is to do but to remove our own files.
+- It is as it was before: only our own files have to be removed.
 - It is anything else, or gone: another program has written it since. It is left alone, and the old file is kept beside
   it under a name that people understand (`NAME.fileops-before-ID`).
 
-A recovery after a death trusts a backup only if its bytes, owner and mode are those of the journal, and if it has one
-of our names in the folder of its file. So a forged journal can at most put back a file that is there anyway.
+A recovery after a death trusts a backup only if its bytes, owner and mode are those in the journal, and if it has one
+of our names in the folder of its file. So a forged journal can at most restore a file that is there anyway.
 """
 
 import errno
@@ -32,8 +32,8 @@ from fileops.platform import descriptors, sync, syscalls
 from fileops.platform.locks import try_lock
 from fileops.platform.private_files import NotPrivate, open_private
 
-MAX_AGE_S = 24 * 3600.0  # old backups age worse than old files: then a recovery only reports
-_MAX_EXCHANGES = 100  # each one more needs a foreign rename within microseconds
+MAX_AGE_S = 24 * 3600.0  # older backups are kept and reported, not restored
+_MAX_EXCHANGES = 100  # each further one needs a foreign rename within microseconds
 _GONE = {errno.ENOENT, errno.ENOTDIR}
 
 
@@ -51,15 +51,18 @@ class _Found(Struct, frozen=True, kw_only=True):
         return (self.status.st_ino, self.digest) == (step.new_ino, step.new_digest)
 
     def is_old(self, step: SetStep) -> bool:
-        """The new file has the same content if the set changes the permission bits only, but another inode."""
+        """Return whether it is the old file.
+
+        If a set only changes permissions, the new file has equal content, but another inode.
+        """
         return self.digest == step.digest and self.status.st_ino != step.new_ino
 
 
 class RollBack:
-    """Takes the steps of one set back.
+    """Takes back the steps of one set.
 
-    is_own: this process has made them just now, so it holds the locks, and what it took out of a name is the file that
-    was there last, even if its bytes are others.
+    is_own: this process has just made them, so it holds the locks, and a file that it took out of a name was the last
+    one there, even if its bytes differ.
     """
 
     def __init__(self, record: SetRecord, opener: Opener, *, is_own: bool) -> None:
@@ -68,7 +71,7 @@ class RollBack:
         self._locked: list[int] = []
 
     def run(self) -> tuple[RecoveredFile, ...]:
-        """Return the files that could not be brought back, and those that were. Raises: BusyError, OSError."""
+        """Return the files that could not be restored, and those that were. Raises: BusyError, OSError."""
         try:
             if not self._is_own:
                 self._lock_all()
@@ -85,7 +88,7 @@ class RollBack:
                 try:
                     fd = self._opener(from_latin(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
                 except OSError:
-                    continue  # there is none, or it is not ours to look at
+                    continue  # there is none, or it is not ours
                 self._locked.append(fd)
                 if not try_lock(fd):
                     raise BusyError
@@ -126,7 +129,7 @@ class RollBack:
         present = _find(name, dir_fd)
         ours = [_find(own_name, dir_fd) for own_name in (step.kept, step.temp)]
         is_waiting = any(found is not None and found.status.st_ino == step.new_ino for found in ours)
-        if is_waiting or (present is not None and present.is_old(step)):  # the new file has not got the name
+        if is_waiting or (present is not None and present.is_old(step)):  # the new file does not have the name
             clear(step, dir_fd)
             return "unchanged", None
         old_name = self._old_name(step, dir_fd)
@@ -149,7 +152,7 @@ class RollBack:
             return "unchanged"
         if not present.is_new(step):
             return "unchanged" if had_temp else "left"
-        # It is renamed before it is removed: what another program puts there in this moment is seen, and put back.
+        # It is renamed before it is removed: what another program puts there in this moment is noticed and put back.
         if not syscalls.rename_exclusive(name, step.temp, dir_fd):
             os.unlink(name, dir_fd=dir_fd)
             return "restored"
@@ -216,7 +219,7 @@ class RollBack:
         return found.is_old(step) and (status.st_uid, stat.S_IMODE(status.st_mode)) == (step.uid, step.mode)
 
     def _old_name(self, step: SetStep, dir_fd: int) -> str | None:
-        """Our name that the old file has now, None if it has none."""
+        """Return our name that the old file has now; None if it has none."""
         for name in filter(None, (step.backup, step.temp)):
             found = _find(name, dir_fd) if is_set_file(name) else None
             if found is not None and found.status.st_ino != step.new_ino and self._is_trusted(found, step):
@@ -224,7 +227,7 @@ class RollBack:
         return None
 
     def _keep(self, step: SetStep, name: str, dir_fd: int) -> str | None:
-        """Keep the old file beside what is there now. Returns its name; None if there is no old file to keep."""
+        """Keep the old file beside what is there now. Return its name; None if there is no old file to keep."""
         old_name = self._old_name(step, dir_fd)
         if old_name is None:
             return None
@@ -239,16 +242,16 @@ class RollBack:
 
 
 def clear(step: SetStep, dir_fd: int) -> None:
-    """Remove our own files of a step that is settled: its file is whole under its own name."""
+    """Remove our own files of a settled step: its file is intact under its own name."""
     for name in {step.kept, step.temp, step.backup} - {""}:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=dir_fd)
 
 
 def recover_all(sets_folder: str, opener: Opener, on_recovered: Callable[[DidRecover], None]) -> tuple[int, bool]:
-    """Settle the sets of dead processes. Returns how many, and whether none is left for later. Never fails.
+    """Settle the sets of dead processes. Return how many, and whether none is left for later. Never fails.
 
-    on_recovered: takes what was done, unless nothing of it concerns a person.
+    on_recovered: called with what was done, unless none of it concerns a person.
     """
     try:
         dir_fd = os.open(sets_folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -271,7 +274,7 @@ def recover_all(sets_folder: str, opener: Opener, on_recovered: Callable[[DidRec
 
 
 def _recover(name: str, dir_fd: int, opener: Opener, on_recovered: Callable[[DidRecover], None]) -> bool:
-    """Whether the journal was settled and removed."""
+    """Return whether the journal was settled and removed."""
     try:
         fd = open_private(name, dir_fd)
     except FileNotFoundError:
@@ -280,7 +283,7 @@ def _recover(name: str, dir_fd: int, opener: Opener, on_recovered: Callable[[Did
         return False
     try:
         if not try_lock(fd) or os.fstat(fd).st_nlink == 0:
-            return False  # its maker lives, or another process has just settled it
+            return False  # its creator lives, or another process has just settled it
         files = _settled(read_journal(fd), opener)
         os.unlink(name, dir_fd=dir_fd)
     except (OSError, BusyError):
@@ -307,7 +310,7 @@ def _settled(journal: ReadJournal, opener: Opener) -> tuple[RecoveredFile, ...]:
 
 
 def finish(steps: Sequence[SetStep], opener: Opener) -> None:
-    """Remove the backups of a set that is applied. Raises: OSError."""
+    """Remove the backups of an applied set. Raises: OSError."""
     for step in steps:
         if step.kind == "move":
             continue
@@ -337,7 +340,7 @@ def _clear_folders(folders: Sequence[str], opener: Opener) -> None:
 
 
 def remove_folders(folders: Sequence[str], opener: Opener) -> None:
-    """Remove folders that the set has made, as far as nothing is in them."""
+    """Remove the folders that the set created, if they are empty."""
     for folder in reversed(folders):
         with suppress(OSError):
             dir_fd = open_folder(folder_of(folder), opener)
@@ -348,7 +351,7 @@ def remove_folders(folders: Sequence[str], opener: Opener) -> None:
 
 
 def _find(name: str, dir_fd: int) -> _Found | None:
-    """The regular file at a name; None if there is nothing. What is no regular file equals nothing that we know."""
+    """Return the regular file at a name, or None. Anything else equals no file that we know."""
     try:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
     except FileNotFoundError:
@@ -367,7 +370,7 @@ def _find(name: str, dir_fd: int) -> _Found | None:
 
 
 def _remove_if(name: str, dir_fd: int, is_ours: Callable[[_Found], bool]) -> bool:
-    """Return whether there was such a file, and it was removed."""
+    """Remove a file if it is this one; return whether it was removed."""
     found = _find(name, dir_fd)
     if found is None or not is_ours(found):
         return False
@@ -383,10 +386,10 @@ def _rename_exclusively(source: str, target: str, dir_fd: int, target_dir_fd: in
 
 
 def _exchange_back(name: str, old_name: str, dir_fd: int, new_ino: int) -> bool:
-    """Exchange the old file into its place. Returns False if the filesystem cannot. Raises: OSError.
+    """Exchange the old file into its place. Return False if the filesystem cannot. Raises: OSError.
 
-    If the file that comes out is not ours, another program has put it there in this moment. It is the latest, so the
-    two change roles and are exchanged again; see `commit._restore`, which has the same loop for one file.
+    If the file that comes out is not ours, another program has just put it there. It is the latest, so the two change
+    roles and are exchanged again; see `commit._restore`, which has the same loop for one file.
     """
     expected = new_ino
     for _ in range(_MAX_EXCHANGES):

@@ -1,4 +1,4 @@
-"""LocalStream: an open file of the local disk, read front to back."""
+"""LocalStream: an open file of the local disk, read from start to end."""
 
 import os
 

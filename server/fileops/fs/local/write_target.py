@@ -46,7 +46,7 @@ def require_writable(target: WriteTarget) -> None:
     ):
         return
     flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptors.close(os.open(target.name, flags, dir_fd=target.dir_fd))  # raises the reason
+    descriptors.close(os.open(target.name, flags, dir_fd=target.dir_fd))  # raises with the reason
 
 
 # The order of locks is: path, inode of the file, flock of the file, inode of the file that replaces it. Each covers a
@@ -115,7 +115,7 @@ class WriteTargets:
                 with self._locks.of(inode, waits=waits) as has_inode:
                     if not has_inode:
                         break
-                    if self._inode_if_any(path) == inode:  # else it was replaced while we waited
+                    if self._inode_if_any(path) == inode:  # otherwise it was replaced while we waited
                         yield True
                         return
             yield False
@@ -157,7 +157,7 @@ class WriteTargets:
 
     @contextmanager
     def locked_all(self, paths: Sequence[str], free_paths: Sequence[str]) -> Generator[dict[str, WriteTarget]]:
-        """Yield the files at the paths, all locked; `free_paths`, at which there is to be none, are locked too.
+        """Yield the files at the paths, all locked. `free_paths`, at which no file should exist, are locked too.
 
         Raises: as `locked`.
         """

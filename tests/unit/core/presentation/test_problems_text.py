@@ -58,8 +58,8 @@ TEXTS: list[tuple[dict[str, object], str, str | None]] = [
     ),
     (
         {"state": "pending"},
-        "The edit was applied. Whether it introduced problems in a.py is not known yet; ruff still checks. "
-        "A later result will say it.",
+        "The edit was applied. Its problems in a.py are not known yet (ruff); a later result will "
+        "report them.",
         None,
     ),
 ]
