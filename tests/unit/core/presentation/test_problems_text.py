@@ -58,8 +58,7 @@ TEXTS: list[tuple[dict[str, object], str, str | None]] = [
     ),
     (
         {"state": "pending"},
-        "The edit was applied. Its problems in a.py are not known yet (ruff); a later result will "
-        "report them.",
+        "The edit was applied. Its problems in a.py are not known yet (ruff); a later result will report them.",
         None,
     ),
 ]
