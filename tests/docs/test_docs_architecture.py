@@ -40,6 +40,17 @@ def test_table_of_threads_matches_the_code() -> None:
     assert {name for name in described if not name.startswith("fileops-worker")} == named - {"fileops-worker"}
 
 
+def test_table_of_locks_names_every_owner() -> None:
+    section = PAGE.split("## Locks")[1].split("\n## ")[0]
+    lock = re.compile(r"threading\.(?:R?Lock|Condition)(?:\(|\b.*default_factory)")
+    owners = {
+        path.relative_to(SERVER).as_posix()
+        for path in SERVER.rglob("*.py")
+        if lock.search(path.read_text(encoding="utf-8"))
+    }
+    assert owners - set(re.findall(r"`(\w[\w/]*\.py)`", section)) == set()
+
+
 def test_every_room_is_described() -> None:
     section = PAGE.split("## Rooms from the bottom up")[1].split("\n## ")[0]
     described = set(re.findall(r"^\*\*`(\w+)`\*\*", section, re.MULTILINE))
