@@ -1,9 +1,9 @@
-"""The delivery of an answer, and what depends on it.
+"""The delivery of an answer, and the effects that depend on it.
 
-A read counts, and a base moves, only by an answer that was sent. A `Delivery` makes that so by construction: the
-connection opens one for each request, before the handler's first step, and settles it once, when it has handed the
-answer over for sending or has found that it cannot. All that an answer would make count is registered here, at any
-depth of the handler, and is applied by nothing else. Everything belongs to the event loop.
+A read counts, and a base moves, only through an answer that was sent. A `Delivery` guarantees that by construction: the
+connection opens one for each request before the handler's first step, and settles it once, when it has handed the
+answer over for sending or knows that it cannot. All effects of an answer are registered here, at any depth of the
+handler, and nothing else applies them. Everything belongs to the event loop.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ def nothing() -> None: ...
 
 
 class Delivery:
-    """The delivery of one answer. As a context manager: the one that `when_delivered` finds inside.
+    """The delivery of one answer. Inside it as a context manager, `when_delivered` finds it.
 
-    An error that is sent in place of the result does not deliver it. is_settled: the answer was sent or dropped.
+    An error that is sent instead of the result does not deliver it. is_settled: the answer was sent or dropped.
     """
 
     __slots__ = ("_changed", "_effects", "_token", "is_settled")
@@ -42,13 +42,13 @@ class Delivery:
             _present.reset(self._token)
 
     def add(self, on_sent: Effect, on_dropped: Effect) -> None:
-        if self.is_settled:  # it is not in the answer
+        if self.is_settled:  # it cannot be in the answer
             on_dropped()
         else:
             self._effects.append((on_sent, on_dropped))
 
     def settle(self, *, is_sent: bool) -> None:
-        """Apply the effects in the order of their registration. The first call counts."""
+        """Apply the effects in the order of their registration. Only the first call counts."""
         if self.is_settled:
             return
         self.is_settled = True
@@ -62,7 +62,7 @@ class Delivery:
             self._changed.set()
 
     async def settled(self) -> None:
-        """Wait until the answer was sent or dropped, and its effects were applied."""
+        """Wait until the answer has been sent or dropped, and its effects have been applied."""
         if not self.is_settled:
             if self._changed is None:
                 self._changed = asyncio.Event()
@@ -73,14 +73,14 @@ _present: ContextVar[Delivery | None] = ContextVar("delivery", default=None)
 
 
 def present_delivery() -> Delivery | None:
-    """Return the delivery of the request that the present task works for; None outside of a request."""
+    """Return the delivery of the request for which the current task works; None outside a request."""
     return _present.get()
 
 
 def when_delivered(on_sent: Effect, on_dropped: Effect = nothing) -> None:
-    """Have one of the two called, when the answer to the present request was sent or dropped.
+    """Register what to call when the answer to the current request has been sent, or dropped.
 
-    Outside of a request, where the caller has the result already, `on_sent` is called at once.
+    Outside a request, where the caller already has the result, `on_sent` is called at once.
     """
     delivery = _present.get()
     if delivery is None:

@@ -1,7 +1,7 @@
 """Fair read/write locks by path: requests for one path are served in the order of their arrival.
 
-Reads of one path run in parallel, edits alone. A lock is held during disk work, never during an approval. It orders
-the requests of this process; the compare-and-swap of the filesystem is what protects a file. Belongs to the event loop.
+Reads of one path run in parallel, edits alone. A lock is held during disk work, never during an approval. It orders the
+requests of this process; what protects a file is the filesystem's compare-and-swap. Belongs to the event loop.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class PathLocks:
         self._locks: dict[str, _FairLock] = {}
 
     def is_free(self, key: str) -> bool:
-        """Whether a shared lock is available without a wait."""
+        """Return whether a shared lock is available without a wait."""
         lock = self._locks.get(key)
         return lock is None or (not lock.waiting and lock.is_free(shared=True))
 
@@ -59,7 +59,7 @@ class PathLocks:
 
     @asynccontextmanager
     async def acquire(self, key: str, *, shared: bool) -> AsyncGenerator[None]:
-        """Hold the lock of `key`, after all earlier requests for it; neighbouring `shared` ones hold it together."""
+        """Hold the lock of `key`, after all earlier requests for it; consecutive `shared` ones hold it together."""
         lock = self._locks.get(key)
         if lock is None:
             lock = self._locks[key] = _FairLock()

@@ -1,8 +1,8 @@
-"""Shares of worker threads: a thread may wait for the disk, and for an editor, host or plugin only in its own share.
+"""Shares of worker threads: any thread may wait for the disk, but for an editor, host or plugin only in its share.
 
 An editor that does not answer, a host that hangs and a plugin that blocks each keep threads busy. They must not block
-work on local files. So code that is about to wait for one of them calls `require`, before it has any effect: in a
-thread of another share this raises `NeedsShare`, and the work starts again in the right share (workers.py).
+work on local files. So code that is about to wait for one of them calls `require` before it has any effect: in a thread
+of another share this raises `NeedsShare`, and the work starts again in the right share (workers.py).
 """
 
 import threading
@@ -14,23 +14,23 @@ from fileops.model.errors import FileOpsError
 EDITOR, PLUGIN = "editor", "plugin"
 
 Share = str
-LOCAL: frozenset[Share] = frozenset()  # of work that waits for the disk only
+LOCAL: frozenset[Share] = frozenset()  # of work that waits only for the disk
 
 
 def of_editor(name: str) -> Share:
-    """The share of one of several editors; "" if there is only one."""
+    """Return the share of one of several editors; "" if there is only one."""
     return f"{EDITOR} {name}" if name else EDITOR
 
 
 def mapped(prefix: str) -> Share:
-    """The share of the filesystem that is mapped to this prefix."""
+    """Return the share of the filesystem that is mapped to this prefix."""
     return f"mapped {prefix}"
 
 
 class NeedsShare(BaseException):
     """The work cannot continue in this thread. It has had no effect yet.
 
-    Not an Exception: handlers around the code of other packages must not catch it.
+    Not an Exception, because handlers around other packages' code must not catch it.
     """
 
     def __init__(self, share: Share) -> None:
@@ -47,9 +47,9 @@ _here = _Here()
 
 
 def require(share: Share, refusal: Callable[[], FileOpsError]) -> None:
-    """Call before a wait, and before the first step that must not be repeated.
+    """Call this before a wait, and before the first step that must not be repeated.
 
-    Raises: NeedsShare; `refusal()` if too many calls wait in that share already.
+    Raises: NeedsShare; `refusal()` if too many calls already wait in that share.
     """
     if _here.allowed is None or share in _here.allowed:
         return
@@ -59,18 +59,18 @@ def require(share: Share, refusal: Callable[[], FileOpsError]) -> None:
 
 
 def enter(allowed: frozenset[Share] | None) -> None:
-    """Make this thread one of these shares together."""
+    """Let this thread belong to all of these shares."""
     _here.allowed = allowed
 
 
 def allowed_here() -> frozenset[Share] | None:
-    """The shares of this thread, for `enter` in a thread that works for it."""
+    """Return the shares of this thread, for `enter` in a thread that works for it."""
     return _here.allowed
 
 
 @contextmanager
 def waiting_for_disk_only() -> Generator[None]:
-    """Wait for the disk only inside the block, in a thread that may otherwise wait for anything (the event loop's)."""
+    """Wait only for the disk inside the block, in a thread that may otherwise wait for anything (the event loop's)."""
     _here.allowed = LOCAL
     try:
         yield
@@ -80,7 +80,7 @@ def waiting_for_disk_only() -> Generator[None]:
 
 @contextmanager
 def refusing(full: frozenset[Share]) -> Generator[None]:
-    """Inside, a `require` of one of these shares fails."""
+    """Make each `require` of one of these shares fail inside the block."""
     _here.full = full
     try:
         yield

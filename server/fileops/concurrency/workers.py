@@ -1,7 +1,7 @@
-"""Worker threads for disk work, and further ones for work that waits for an editor, a host or a plugin.
+"""Worker threads for disk work, and others for work that waits for an editor, a host or a plugin.
 
-Faster than an executor of asyncio, whose futures take three iterations of the loop for one result: a small read takes
-less time than that. Threads start when they are needed and remain.
+Faster than an asyncio executor, whose futures take three iterations of the loop for one result: a small read takes less
+time than that. Threads start when they are needed, and stay.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ from fileops.model.internal_errors import Cancelled
 T = TypeVar("T")
 Turns = asyncio.Semaphore  # of one client: how many of its jobs may have or await a thread
 
-N_SHARED = 40  # of a daemon with many clients: ten that wait for hung mounts leave none
-N_OF_A_CLIENT = 4  # in such a daemon, so that a mount of one that hangs does not stop the others
+N_SHARED = 40  # in a daemon with many clients; ten with hung mounts use them up
+N_OF_A_CLIENT = 4  # in such a daemon, so that one client's hung mount does not stop others
 N_LOCAL = 16  # disk waits, not computation: enough for parallel calls of one agent, few enough for 2 cores
 N_OF_A_SHARE = 8  # an editor, a mapped host, an undo: more at once would not be served faster
 N_FOR_PLUGINS = 4  # each may keep a process
 MAX_QUEUED = 256  # of one share; further ones fail at once
-CLEAR_UP_S = 4.0  # for what a cancelled job has made: many syncs of a busy disk; less than the end of a daemon waits
+CLEAR_UP_S = 4.0  # to remove what a cancelled job has made; a daemon's end waits longer
 
 
 class _Job(Generic[T]):
@@ -69,7 +69,7 @@ class _Job(Generic[T]):
             self._waiter.set_result(None)
 
     async def wait(self) -> None:
-        """A cancel of the wait does not affect the job; it can be waited for again."""
+        """Wait for the job. A cancel of the wait does not affect the job, which can be waited for again."""
         if not self._is_done:
             self._waiter = self._loop.create_future()
             await self._waiter
@@ -102,7 +102,7 @@ class WorkerPool:
         self.is_closed = False
 
     async def run(self, token: CancelToken, work: Callable[[], T], turns: Turns | None = None) -> T:
-        """The result of `work` from a worker thread. A cancel either prevents its commit or is too late for it.
+        """Return the result of `work` from a worker thread. A cancel either prevents its commit or comes too late.
 
         If it prevents the commit, temp files are removed before this returns, unless that takes longer than CLEAR_UP_S.
         Raises: CancelledError, and what `work` raises.
@@ -131,7 +131,7 @@ class WorkerPool:
 
     @property
     def n_queued(self) -> int:
-        """Jobs that wait for a thread, about."""
+        """The approximate number of jobs that wait for a thread."""
         return self._jobs.qsize()
 
     def close(self) -> None:
@@ -185,7 +185,7 @@ class WorkerPool:
 
 
 class SharedWorkers:
-    """Worker threads by share: for work that waits for the disk only, for an editor, a mapped host, a plugin.
+    """Worker threads by share: for work that waits only for the disk, for an editor, a mapped host, or a plugin.
 
     Work starts in a thread for the disk. If it needs another share (`shares.require`), it starts again in a thread of
     that share; if it needs two, in one of both. Belongs to the event loop. on_hand_over: called when work has left the
@@ -198,7 +198,7 @@ class SharedWorkers:
         self._has_many_clients = has_many_clients
         self._turns: Turns | None = None
         self._place = ""
-        # Turns of clients that have left, by place, as long as a thread still works for one of them:
+        # Turns of clients that have left, by place, while a thread still works for one of them:
         self._left: WeakValueDictionary[str, Turns] = WeakValueDictionary()
         self._handed_over: Counter[str] = Counter()
         self.on_hand_over: set[Callable[[], None]] = set()
@@ -213,10 +213,10 @@ class SharedWorkers:
             return await self._run_for_share(first, token, work)
 
     def of_client(self, place: str = "") -> "SharedWorkers":
-        """The same threads as one of many clients may use them: for local disk work N_OF_A_CLIENT at once.
+        """Return the same threads as one of many clients may use them: N_OF_A_CLIENT at once for local disk work.
 
-        place: what a client keeps when it connects again, "" if nothing. The threads that still wait for a mount
-        on behalf of one that has left are then counted with its own.
+        place: what a client keeps when it connects again, "" if nothing. Threads that still wait for a mount on behalf
+        of a client that has left then count as the new one's.
         """
         if not self._has_many_clients:
             return self

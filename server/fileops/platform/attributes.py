@@ -1,14 +1,14 @@
 """Extended attributes of open files: by Python's own calls on Linux, by the C library's on macOS.
 
-Other systems have none here. Names are those of the system: with the prefix `user.` on Linux, without one on macOS. On
-Linux an ACL is an attribute too; on macOS it is copied by `copy_acl`.
+Other systems have none here. Names are the system's: with the prefix `user.` on Linux, without one on macOS. On Linux
+an ACL is an attribute as well; on macOS `copy_acl` copies it.
 """
 
 import errno
 import os
 import sys
 
-IS_GONE = {errno.ENODATA}  # no attribute of this name, or not any more
+IS_GONE = {errno.ENODATA}  # no attribute of this name (any more)
 if sys.platform == "darwin":
     IS_GONE.add(93)  # ENOATTR of <sys/errno.h>, which Python has no name for
 HAS_NONE = {errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}  # the filesystem has no attributes
@@ -37,7 +37,7 @@ if sys.platform == "linux":
 elif sys.platform == "darwin":
     import ctypes
 
-    # getxattr(2) of macOS: the calls for descriptors have a position (of a resource fork) and options besides.
+    # getxattr(2) of macOS: the calls for descriptors also have a position (of a resource fork) and options.
     _libc = ctypes.CDLL(None, use_errno=True)
     for _call in (_libc.flistxattr, _libc.fgetxattr):
         _call.restype = ctypes.c_ssize_t
@@ -53,7 +53,7 @@ elif sys.platform == "darwin":
     _libc.fremovexattr.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int)
     _libc.fcopyfile.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32)
     _COPYFILE_ACL = 1  # <copyfile.h>
-    # The system gives these to files itself, and no program can set or remove them.
+    # The system sets these itself, and no program can set or remove them.
     _OF_THE_SYSTEM = frozenset({"com.apple.provenance", "com.apple.macl"})
 
     def list_names(fd: int) -> list[str]:
@@ -92,7 +92,7 @@ elif sys.platform == "darwin":
 else:
 
     def list_names(fd: int) -> list[str]:
-        """Return none: attributes are not carried on this system."""
+        """Return none: attributes are not copied on this system."""
         return []
 
     def get(fd: int, name: str) -> bytes:
@@ -108,4 +108,4 @@ else:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
     def copy_acl(source_fd: int, fd: int) -> None:
-        """Do nothing: ACLs are not carried on this system."""
+        """Do nothing: ACLs are not copied on this system."""

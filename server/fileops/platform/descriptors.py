@@ -1,4 +1,4 @@
-"""Closing of file descriptors, and room for many.
+"""Closes file descriptors, and makes room for many.
 
 A separate module, because every module that opens a file needs it.
 """
@@ -17,7 +17,7 @@ def close(fd: int) -> None:
     """Close a descriptor. Never fails.
 
     close(2) reports errors of earlier writes. Those were synced, or their failure was reported. The descriptor is
-    closed in any case.
+    closed either way.
     """
     try:
         os.close(fd)
@@ -39,10 +39,10 @@ def unlock_and_close_later(fd: int) -> None:
 
 
 def make_room(n_wanted: int) -> None:
-    """Raise this process's limit so that it may open `n_wanted` more files, if the system allows it. Never fails.
+    """Raise this process's limit so that it may open `n_wanted` more files, if the system allows that. Never fails.
 
     The usual limit of 1,024 is kept until a change set needs more: child processes inherit it, and some programs close
-    all descriptors up to it at their start, or use select(2), which knows no more.
+    all descriptors up to it when they start, or use select(2), which cannot handle more.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = n_wanted + _OTHERS

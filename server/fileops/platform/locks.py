@@ -1,8 +1,8 @@
 """Locks for writing files: per path and per inode in this process, and flock(2) between processes.
 
-The lock of the inode covers aliases (hard links, bind mounts). A rename puts a new inode in place; its lock is taken
-before the rename, so that writers that resolve the new inode wait too. The lock of the path covers files that do not
-exist. The order is always path, old inode, new inode. No other thread knows the new inode yet, so there is no deadlock
+The inode's lock covers aliases (hard links, bind mounts). A rename puts a new inode in place; its lock is taken before
+the rename, so that writers that resolve the new inode wait too. The path's lock covers files that do not exist. The
+order is always path, old inode, new inode. No other thread knows the new inode yet, so there is no deadlock
 (`fs/local/write_target.py` has the whole argument).
 
 flock is on the file itself: no lock file can be left behind, and the kernel releases it when a process dies.
@@ -39,11 +39,14 @@ class LockTable:
         self._locks: dict[Hashable, _Counted] = {}
 
     def of(self, key: Hashable, *, waits: bool = True) -> "Held":
-        """Context manager for the lock of a key; its value is False if `waits` is and another thread holds the lock."""
+        """Return a context manager for a key's lock.
+
+        Its value is False if `waits` is False and another thread holds the lock.
+        """
         return Held(self, key, waits)
 
     def enter(self, key: Hashable, *, waits: bool = True) -> bool:
-        """Return whether the lock was taken. Then call `leave`."""
+        """Return whether the lock was taken; if so, call `leave` later."""
         with self._guard:
             counted = self._locks.get(key)
             if counted is None:
@@ -115,7 +118,7 @@ def lock_between_processes(fd: int, wait_s: float = LOCK_WAIT_S) -> None:
 def wait_for_writers(fd: int, *, is_kept: bool, wait_s: float = READ_WAIT_S) -> None:
     """Wait until no daemon is committing the file. `is_kept` keeps the shared lock until `fd` is closed.
 
-    The wait is bounded: a longer lock belongs to a foreign program, and its file is read nevertheless.
+    The wait is limited: a lock that is held longer belongs to a foreign program, and its file is read all the same.
     """
     deadline = time.monotonic() + wait_s
     while True:
@@ -133,7 +136,7 @@ def wait_for_writers(fd: int, *, is_kept: bool, wait_s: float = READ_WAIT_S) -> 
 
 
 def try_share(fd: int) -> bool:
-    """Try to take the shared lock, which keeps writers out until `fd` is closed. True if there are no locks."""
+    """Try to take the shared lock, which keeps writers out until `fd` is closed. True if locks are not supported."""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
@@ -142,7 +145,7 @@ def try_share(fd: int) -> bool:
 
 
 def try_lock(fd: int) -> bool:
-    """Try to take the exclusive lock until `fd` is closed. False if it is held; True if there are no locks."""
+    """Try to take the exclusive lock until `fd` is closed. False if it is held; True if locks are not supported."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Private files of the daemon: opened without waiting, and trusted only if no other user can have written them.
+"""The daemon's private files: opened without waiting, and trusted only if no other user can have written them.
 
 Opening a FIFO would block for ever, a link may lead elsewhere, and a file that others can write has untrusted content.
 """
@@ -47,7 +47,7 @@ def require_private(status: os.stat_result) -> None:
 
 
 def require_private_folder(folder: str) -> None:
-    """Require a folder of this user in which no other user can put files. Raises: OSError."""
+    """Require a folder of this user in which no other user can create files. Raises: OSError."""
     status = os.stat(folder)
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))

@@ -1,15 +1,15 @@
-"""Finds programs on the PATH, and never in a folder that is only worked in."""
+"""Finds programs on the PATH, but never in a project's folder."""
 
 import os
 from collections.abc import Iterable
 
 
 def find_program(name: str, *, outside: Iterable[str] = ()) -> str | None:
-    """The absolute path of a program on the PATH; None if there is none.
+    """Return the absolute path of a program on the PATH; None if there is none.
 
-    Entries of the PATH that are relative, such as `.` or an empty one, mean the current folder, which may be any
-    project: they are passed over, and so are those inside one of the folders `outside`. A link is judged by where it
-    leads. A folder that contains the user's home is no project.
+    Relative entries of the PATH, such as `.` or an empty one, mean the current folder, which may be any project: they
+    are skipped, and so are entries inside one of the folders `outside`. A link is judged by its target. A folder that
+    contains the user's home is no project.
     """
     home = os.path.realpath(os.path.expanduser("~"))
     folders = [real for folder in outside if not _is_inside(real := os.path.realpath(folder), home)]

@@ -1,17 +1,17 @@
-"""Reads a file that another program may have made: a bounded number of bytes, of a regular file, without waiting."""
+"""Reads a file that another program may have created: a limited number of bytes, of a regular file, without waiting."""
 
 import os
 import stat
 
 
 class NotReadable(Exception):
-    """There is something at the path, and it is no regular file of at most so many bytes. The message says what."""
+    """What is at the path is not a regular file of at most so many bytes. The message says what it is."""
 
 
 def read_regular(path: str, max_bytes: int, *, follows_links: bool = True) -> bytes:
-    """The bytes of a regular file, all of them or an error.
+    """Return all bytes of a regular file, or raise.
 
-    A FIFO, a device or a socket is opened without waiting for its other end, and not read. Raises: NotReadable,
+    A FIFO, a device or a socket is opened without waiting for its other end, and is not read. Raises: NotReadable,
     OSError.
     """
     data = read_start(path, max_bytes + 1, follows_links=follows_links)

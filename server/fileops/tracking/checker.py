@@ -1,8 +1,8 @@
 """Checks one file and updates the record of every session that has read it.
 
-A check is one pass over the records of all sessions: observe the file, judge each record by that (`core/tracker.py`),
-and publish the verdicts through the registry. Verdicts depend on the disk and on content only. Watch events only start
-a check.
+A check goes once through the records of all sessions: observe the file, judge each record by the observation
+(`core/tracker.py`), and publish the verdicts through the registry. Verdicts depend only on the disk and on content.
+Watch events only start a check.
 """
 
 import os
@@ -31,7 +31,7 @@ from fileops.tracking.content_cache import is_same_text
 from fileops.tracking.monitor import Checked
 from fileops.tracking.registry import TrackerRegistry, Verdicts
 
-MAX_RACY_BYTES = 4_000_000  # of a file with an equal but too young stamp that a check reads; an edit reads any size
+MAX_RACY_BYTES = 4_000_000  # of files with an equal but too recent stamp that a check reads
 MAX_RESOLVED_PER_SWEEP = 100  # some 15 us each: half a percent of a core
 MAX_LINKS_PER_SWEEP = 2000
 
@@ -43,8 +43,8 @@ _NO_FILE = (IsDirectory, NotRegularFile, PathMoved)  # something else is at the 
 class FreshnessChecker:
     """Compares files with what sessions have read of them.
 
-    is_open: whether a canonical path is open as a document; then content decides, not time or inode. before_stale: is
-    called with a canonical path before sessions become stale there, outside the lock of the registry.
+    is_open: whether a canonical path is open as a document; content then decides, not time or inode. before_stale:
+    called with a canonical path before sessions become stale there, outside the registry's lock.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class FreshnessChecker:
     # --- one check -------------------------------------------------------------------------------------------
 
     def check(self, path: str) -> Checked:
-        """Compare the present file with what every session has read of it.
+        """Compare the current file with what every session has read of it.
 
         If another thread holds the file's lock, the check is due again. That thread may wait for an editor or a host,
         so this never waits for it.
@@ -92,7 +92,7 @@ class FreshnessChecker:
         return self._is_open(path) or any(record.source == "buffer" for record in records.values())
 
     def _publish(self, path: str, records: dict[SessionName, ReadRecord], observation: FileObservation) -> Checked:
-        """Judge the records by what was observed, and enter the verdicts."""
+        """Judge the records by the observation, and enter the verdicts."""
         snapshot = observation.snapshot
         source = "buffer" if snapshot is not None and snapshot.is_typed else "external"
         verdicts: Verdicts = {
@@ -105,7 +105,7 @@ class FreshnessChecker:
         return Checked(is_observed=True, stamp=stamp, is_due_again=is_overtaken)
 
     def _fault(self, record: ReadRecord, observation: FileObservation) -> StaleReason | None:
-        """Why the record is stale; None if it is fresh."""
+        """Return why the record is stale; None if it is fresh."""
         if observation.snapshot is None:
             return fault_of(record, observation, self._mode)
         return None if self.matches(record, observation.snapshot) else reason_of(record, observation.stamp)
@@ -113,7 +113,7 @@ class FreshnessChecker:
     # --- observing -------------------------------------------------------------------------------------------
 
     def _observe(self, path: str, records: dict[SessionName, ReadRecord]) -> FileObservation | None:
-        """What is at the path now, with as much of it as the records need; None if the system does not let us see."""
+        """Return what is at the path now, as far as the records need it; None if the system does not let us see it."""
         if self._is_by_content(path, records):
             return self._observe_content(path)
         observation = self._observe_stamp(path)
@@ -153,14 +153,14 @@ class FreshnessChecker:
         return FileObservation(stamp=snapshot.stamp, taken_ns=snapshot.taken_ns, snapshot=snapshot)
 
     def _observe_absence(self, path: str) -> FileObservation | None:
-        """After a failed read: an observation if there is no file, None if there is one."""
+        """After a failed read: return an observation if there is no file, None if there is one."""
         observation = self._observe_stamp(path)
         return observation if observation is not None and observation.stamp is None else None
 
     # --- a comparison with a whole content --------------------------------------------------------------------
 
     def matches(self, record: ReadRecord, snapshot: Snapshot) -> bool:
-        """Whether the snapshot is what was read: by its stamp, and byte for byte if all of it was read."""
+        """Return whether the snapshot is what was read: by its stamp, and byte for byte if all of it was read."""
         if not snapshot.exists:
             return False
         if record.digest is None and snapshot.source == "buffer":  # a clean document has the stamp of its file
@@ -178,7 +178,7 @@ class FreshnessChecker:
         return base is not None and is_same_text(base, snapshot.data)
 
     def is_outdated(self, record: ReadRecord, snapshot: Snapshot) -> bool:
-        """Whether the snapshot is older than the present file, which may well be what was read."""
+        """Return whether the snapshot is older than the current file, which may well be what was read."""
         if snapshot.source == "buffer":
             return False
         stamp = self._fs.stat(snapshot.path)
@@ -188,7 +188,7 @@ class FreshnessChecker:
 
 
 class LinkChecker:
-    """Marks files stale for sessions that read them through a link which has another target now.
+    """Marks files stale for sessions that read them through a link whose target has changed.
 
     belongs: whether a canonical path is on the filesystem whose links this checks.
     """
@@ -200,7 +200,7 @@ class LinkChecker:
         self._next = 0
 
     def check(self) -> None:
-        """Check some of the links, in turn; links in one folder cost one resolution of that folder."""
+        """Check some of the links, in turn; the links in one folder cost one resolution of that folder."""
         first = self._next
         links = self._registry.links(first, MAX_LINKS_PER_SWEEP)
         if not links and first:
@@ -240,7 +240,7 @@ class LinkChecker:
 
 
 def changed_by_stat(fs: FileSystem, files: Iterable[tuple[str, Stamp | None]]) -> list[str]:
-    """Those whose stamp has changed; for filesystems that know nothing cheaper than a stat of each file."""
+    """Return those whose stamp has changed; for filesystems that know nothing cheaper than a stat of each file."""
     changed: list[str] = []
     for path, stamp in files:
         try:

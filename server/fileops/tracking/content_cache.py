@@ -1,7 +1,7 @@
 """Cache of the contents that sessions have read recently, by digest.
 
-A refused edit shows what has changed since. With `keep_bases` the contents also are the bases from which an edit of a
-changed file is rebased; one that is not kept any more has to be read again.
+A refused edit shows what has changed since. With `keep_bases` the contents are also the bases from which an edit of a
+changed file is rebased; if a base is no longer in the cache, the file has to be read again.
 """
 
 from fileops.core import text
@@ -10,12 +10,12 @@ from fileops.model.bounded import LruDict
 from fileops.model.edits import Splice
 from fileops.model.settings import Limits
 
-MAX_CONTENT_BYTES = 256 * 1024  # as large as a file may be that is read whole by default
+MAX_CONTENT_BYTES = 256 * 1024  # the largest file that is read as a whole by default
 MAX_ALL_BYTES = 8 * 1024 * 1024
 MAX_BASE_BYTES = 1 << 20  # as `MAX_BYTES` of core/merge/relevance.py, which compares them
 MAX_ALL_BASES_BYTES = 64 << 20
 ENTRY_BYTES = 250  # of an entry besides its content
-MAX_DIFF_BYTES = 100_000  # of a longer diff the file is better read again
+MAX_DIFF_BYTES = 100_000  # beyond this, reading the file again is better than a diff
 
 
 class ContentCache:
@@ -26,7 +26,7 @@ class ContentCache:
         self._contents: LruDict[bytes, bytes] = LruDict(MAX_ALL_BYTES, lambda content: len(content) + ENTRY_BYTES)
 
     def keep_bases(self) -> None:
-        """From now on keep larger contents, and more of them."""
+        """Keep larger contents from now on, and more of them."""
         self._max_bytes = MAX_BASE_BYTES
         self._contents.max_cost = MAX_ALL_BASES_BYTES
 
@@ -44,7 +44,7 @@ class ContentCache:
 
 
 def diff_between(old: bytes, new: bytes, file_path: str) -> str | None:
-    """Unified diff; None if it is too expensive or too long, or if one of both is not text."""
+    """Return a unified diff; None if it is too expensive or too long, or if one of the two is not text."""
     fmt = text.detect_format(old)
     if len(new) > 2 * MAX_CONTENT_BYTES or fmt != text.detect_format(new):
         return None
@@ -58,6 +58,6 @@ def diff_between(old: bytes, new: bytes, file_path: str) -> str | None:
 
 
 def is_same_text(one: bytes, other: bytes) -> bool:
-    """Equal apart from BOM, encoding and line ends, in which an editor's buffer may differ from the file."""
+    """Return whether the texts are equal apart from BOM, encoding and line ends, which an editor may not keep."""
     one_text, other_text = (text.to_lf(text.decode(data, text.detect_format(data))) for data in (one, other))
     return one_text == other_text

@@ -1,7 +1,7 @@
-"""Monitors the tracked files of several filesystems, each by its own FileMonitor and thread.
+"""Monitors the tracked files of several filesystems, each with its own FileMonitor and thread.
 
-So a mount that hangs delays the checks of the files there only. A file belongs to the filesystem that it was on when it
-was tracked last. The monitors share nothing but the health that they report, which is that of the worst.
+So a mount that hangs delays only the checks of its own files. A file belongs to the filesystem on which it was when it
+was last tracked. The monitors share only the health that they report, which is that of the worst.
 """
 
 import threading
@@ -12,8 +12,8 @@ from fileops.model.events import WatcherHealth
 from fileops.model.files import Stamp
 from fileops.tracking.monitor import FileMonitor
 
-MAX_MONITORS = 32  # threads, and inotify instances; files of further filesystems are checked with those of the first
-END_S = 5.0  # for the threads to end; one that waits for a mount does not
+MAX_MONITORS = 32  # threads and inotify instances; other filesystems share the first
+END_S = 5.0  # for the threads to end; one that waits for a mount will not
 
 OnHealth = Callable[[WatcherHealth], None]
 Device = int  # st_dev
@@ -25,7 +25,8 @@ _OK = WatcherHealth(state="ok", reason="")
 class FilesystemMonitors:
     """Finds the monitor of each path. Any thread.
 
-    make: a monitor for one filesystem, given what to call with its health. Called under a lock, so it touches no file.
+    make: creates a monitor for one filesystem, given what to call with its health. Called under a lock, so it must not
+    touch any file.
     """
 
     def __init__(self, make: MonitorMaker, on_health: OnHealth) -> None:
@@ -40,7 +41,7 @@ class FilesystemMonitors:
         self._published = _OK
 
     def has(self, device: Device, path: str) -> bool:
-        """Whether the path is one of this filesystem's. Touches no file."""
+        """Return whether the path is on this filesystem. Touches no file."""
         return self._of(path) is self._monitors.get(device)
 
     def track(self, path: str, stamp: Stamp) -> Stamp | None:
@@ -52,7 +53,7 @@ class FilesystemMonitors:
             else:
                 self._mounted[path] = monitor
         if before is not None and before is not monitor:
-            before.untrack(path)  # something was mounted there, or is no more
+            before.untrack(path)  # something was mounted or unmounted there
         return monitor.track(path, stamp)
 
     def untrack(self, path: str) -> None:

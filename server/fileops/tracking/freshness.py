@@ -1,7 +1,7 @@
-"""Freshness: whether the content that a session last read is still the present content of the file.
+"""Freshness: whether the content that a session last read is still the current content of the file.
 
-Thread-safe. Called in worker threads; `note_write` is called inside a file's lock. The file's lock is taken before
-that of the registry, and no file is touched under the latter.
+Thread-safe. Called in worker threads; `note_write` is called inside a file's lock. A file's lock is taken before the
+registry's, and no file is touched under the latter.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from fileops.tracking.reports import ForeignChanges, IsHidden, Refusals, conflic
 from fileops.tracking.schedule import DEBOUNCE_S, SWEEP_S
 from fileops.tracking.watches import FolderWatchMaker
 
-MAX_AT_ONCE = 16  # files that the event loop looks at, some microseconds each: less than a hop to a thread and back
+MAX_AT_ONCE = 16  # files that the event loop stats itself, which is cheaper than a thread
 
 
 class Freshness:
@@ -45,11 +45,11 @@ class Freshness:
         debounce_s: float = DEBOUNCE_S,
         sweep_s: float = SWEEP_S,
     ) -> None:
-        """Nothing is started before the first file is tracked.
+        """Nothing starts before the first file is tracked.
 
-        open_watch: None for no watcher (the sweep alone). changed_paths: a cheap way to find which of many files have
+        open_watch: None for no watcher (only the sweep). changed_paths: a cheap way to find which of many files have
         changed, by default one `fs.stat` each. has_stamp_at_once: whether a file is known, without waiting, to have a
-        stamp. is_open: whether a canonical path is open as a document; then content decides. before_stale: see
+        stamp. is_open: whether a canonical path is open as a document; content then decides. before_stale: see
         FreshnessChecker.
         """
         self._fs = fs
@@ -62,9 +62,9 @@ class Freshness:
         self.is_open = is_open
         checked: FreshnessMode = "mtime" if mode == "mtime" else "content"
         self._same_bytes_suffice: Callable[[str], bool] = is_open if checked == "mtime" else lambda path: True
-        # A read is entered in the registry, which has the monitors track the file. A monitor then has the checker
-        # observe the file and judge the records; the checker publishes the verdicts through the registry. The monitors
-        # are made by the first read that needs them, so they are the ones that find the others here.
+        # A read is entered in the registry, which makes the monitors track the file. A monitor then makes the checker
+        # observe the file and judge the records; the checker publishes the verdicts through the registry. The first
+        # read that needs the monitors creates them, so they are what connects the others.
         self._monitors = FilesystemMonitors(self._monitor_for, events.publish)
         self._registry = TrackerRegistry(self._monitors, events, clock)
         self._checker = FreshnessChecker(
@@ -88,15 +88,17 @@ class Freshness:
         )
 
     def keep_bases(self) -> None:
-        """From now on keep what sessions read, so that their edits can be rebased: for `base_of`."""
+        """Keep what sessions read from now on, so that their edits can be rebased: for `base_of`."""
         self._registry.keep_bases()
 
     # --- what sessions read and write ------------------------------------------------------------------------
 
     def note_read(self, read_proof: ReadProof, *, checks_later: bool = False) -> None:
-        """Record a read. If the session was shown the whole content before, a part of the same does not change that.
+        """Record a read.
 
-        checks_later: do not wait for the disk here, but have the monitor look whether the file has changed since.
+        If the session has been shown the whole content, a part of the same content does not change that.
+
+        checks_later: do not wait for the disk here, but let the monitor check whether the file has changed since.
         """
         session_id, path, digest = read_proof.session_id, read_proof.path, read_proof.digest
         is_whole = read_proof.is_whole
@@ -114,7 +116,7 @@ class Freshness:
         )
         known_stamp = self._registry.record_read(session_id, path, record, read_proof.content)
         if known_stamp is None and not checks_later:
-            # It may have changed between its stamp and the beginning of its watch.
+            # It may have changed between its stamp and the start of its watch.
             needs_check = bool(self._changed_paths(((path, read_proof.stamp),)))
         else:
             needs_check = known_stamp is None or not same_stamp(known_stamp, read_proof.stamp)  # others may be stale
@@ -134,8 +136,8 @@ class Freshness:
         """Record a write, inside the file's lock: the writer's new base, and stale for all other sessions.
 
         is_known_whole: whether the session wrote the whole content. If it knew the whole before, it still does. shown:
-        the content without those changes of others that the session has not been shown, None if there are none;
-        changed_by: who made them.
+        the content without others' changes that the session has not been shown, None if there are none; changed_by: who
+        made those.
         """
         snapshot = committed.snapshot
         if shown == snapshot.data:
@@ -166,7 +168,7 @@ class Freshness:
         )
 
     def note_blind_write(self, session_id: SessionName, committed: Committed) -> None:
-        """As `note_write`, by a session that had not read the file: stale for all that had."""
+        """Record a write by a session that had not read the file: stale for all that had. See `note_write`."""
         snapshot = committed.snapshot
         if snapshot.stamp is None:
             self._registry.record_removal(session_id, snapshot.path)
@@ -174,14 +176,14 @@ class Freshness:
             self._registry.record_blind_write(session_id, snapshot.path, snapshot.stamp)
 
     def note_rename(self, session_id: SessionName, given_path: str, old_path: str, committed: Committed) -> None:
-        """Record a rename, inside the locks of both paths: the session knows at the new one what it knew at the old."""
+        """Record a rename, inside the locks of both paths: the session knows the new path as it knew the old."""
         before = self._registry.record_of(session_id, old_path)
         self._registry.record_removal(session_id, old_path)
         is_known_whole = before is not None and before.is_known_whole
         self.note_write(session_id, given_path, committed, is_known_whole=is_known_whole)
 
     def note_missing(self, session_id: SessionName, path: str) -> None:
-        """Record that a request of the session found no file: its record is dropped."""
+        """Record that a request of the session found no file: drop its record."""
         self._registry.record_missing(session_id, path)
 
     # --- may this session edit? ------------------------------------------------------------------------------
@@ -190,12 +192,12 @@ class Freshness:
         return self._registry.record_of(session_id, path) is not None
 
     def has_unshown(self, session_id: SessionName, path: str) -> bool:
-        """Whether others changed the file before the session's last edit of it, and the session was not shown how."""
+        """Return whether the session was not shown how others changed the file before its own last edit of it."""
         record = self._registry.record_of(session_id, path)
         return record is not None and record.shown is not None
 
     def knows(self, session_id: SessionName, snapshot: Snapshot) -> bool:
-        """Whether the session has been shown all of the snapshot: it has read it, or changed it by its own edits."""
+        """Return whether the session knows all of the snapshot, from reads or from its own edits."""
         record = self._registry.record_of(session_id, snapshot.path)
         return record is not None and record.shown is None and self._knows(record, snapshot)
 
@@ -223,11 +225,12 @@ class Freshness:
     ) -> None:
         """Require that the snapshot is what the session has read, byte for byte if it read all of it.
 
-        needs_whole: whether the session must have been shown the whole content. same_bytes_suffice: whether equal
-        bytes pass under another time too, as they always do where this object's mode is not "mtime".
-        A dry run changes no record and publishes nothing.
-        Raises: FileMissing, NotRead, ModifiedExternally; Stale if the snapshot is older than what the session has
-        read or written since, so that the caller reads again.
+        needs_whole: whether the session must have been shown the whole content. same_bytes_suffice: whether equal bytes
+        pass even with another time, as they always do if this object's mode is not "mtime". A dry run changes no record
+        and publishes nothing.
+
+        Raises: FileMissing, NotRead, ModifiedExternally; Stale if the snapshot is older than what the session has read
+        or written since, so that the caller reads again.
         """
         path = snapshot.path
         record = self._require_read(session_id, snapshot, needs_whole=needs_whole, dry_run=dry_run)
@@ -245,9 +248,9 @@ class Freshness:
     def base_of(
         self, session_id: SessionName, snapshot: Snapshot, *, needs_whole: bool = False, dry_run: bool = False
     ) -> Base | None:
-        """What the session knows of the file, if it does not know all of the snapshot; None if it does.
+        """Return what the session knows of the file, if that is not all of the snapshot; otherwise None.
 
-        The arguments are those of `require_fresh`. Raises: FileMissing, NotRead, Stale, as that does.
+        The arguments and errors are those of `require_fresh`. Raises: FileMissing, NotRead, Stale.
         """
         path = snapshot.path
         record = self._require_read(session_id, snapshot, needs_whole=needs_whole, dry_run=dry_run)
@@ -263,23 +266,29 @@ class Freshness:
         return None if record.shown is None else self._registry.base(record)
 
     def changed_by(self, session_id: SessionName, snapshot: Snapshot) -> str:
-        """Who changed the file since the session read it: "external", "buffer" or "session:ID". Raises: NotRead."""
+        """Return who has changed the file since the session read it: "external", "buffer" or "session:ID".
+
+        Raises: NotRead.
+        """
         record = self.require_tracked(session_id, snapshot.path)
         return self._refusals.last_changed_by(snapshot) if record.digest != snapshot.digest else record.stale_source
 
     def refusal(
         self, session_id: SessionName, snapshot: Snapshot, relevance: Relevance, *, dry_run: bool = False
     ) -> ModifiedExternally:
-        """The error of an edit that others' changes are relevant to, see `require_fresh`. Raises: NotRead, Stale."""
+        """Return the error for an edit to which others' changes are relevant, see `require_fresh`.
+
+        Raises: NotRead, Stale.
+        """
         with self._fs.lock(snapshot.path):
             record = self.require_tracked(session_id, snapshot.path)
             knows_all = record.shown is None and self._knows(record, snapshot)
-            if knows_all or self._checker.is_outdated(record, snapshot):  # it has read or written since
+            if knows_all or self._checker.is_outdated(record, snapshot):  # the session has read or written since
                 raise Stale(path=snapshot.path)
             return self._refusals.refusal(session_id, record, snapshot, dry_run=dry_run, relevance=relevance)
 
     def _knows(self, record: ReadRecord, snapshot: Snapshot) -> bool:
-        """Whether the snapshot is what the session knew last: equal bytes suffice."""
+        """Return whether the snapshot is what the session last knew: equal bytes suffice."""
         return record.digest == snapshot.digest or self._checker.matches(record, snapshot)
 
     def _require_read(
@@ -298,7 +307,7 @@ class Freshness:
     # --- what is tracked -------------------------------------------------------------------------------------
 
     def tracked(self, session_id: SessionName, is_hidden: IsHidden = nothing_hidden) -> tuple[TrackedFile, ...]:
-        """In the order of first reading. Stats the files, so call it in a worker thread.
+        """Return the tracked files in the order of first reading. Stats them, so call it in a worker thread.
 
         is_hidden: whether a file with these names is left out.
         """
@@ -306,20 +315,20 @@ class Freshness:
         return tracked_files(self._registry, session_id, is_hidden)
 
     def conflicts(self, session_id: SessionName, is_hidden: IsHidden = nothing_hidden) -> tuple[Conflict, ...]:
-        """What has changed since the session read it. Stats the files, as `tracked` does."""
+        """Return what has changed since the session read it. Stats the files, as `tracked` does."""
         self.check_all(session_id)
         return conflicts(self._fs, self._registry, session_id, is_hidden)
 
     def check_all(self, session_id: SessionName) -> None:
-        """Check what the session has read. Stats the files, so call it in a worker thread."""
+        """Check everything that the session has read. Stats the files, so call it in a worker thread."""
         files = [(path, record.stamp) for path, record in self._registry.of_session(session_id)]
         for path in self._changed_paths(files):
             self.check(path)
 
     def is_known_current(self, session_id: SessionName) -> bool:
-        """Return whether `check_all` would find nothing, and nothing was found before. Waits for no disk.
+        """Return whether `check_all` would find nothing, and nothing was found before. Does not wait for a disk.
 
-        False if that cannot be known at once, or only by looking at many files.
+        False if that cannot be known at once, or only by checking many files.
         """
         files = self._registry.of_session(session_id)
         return (
@@ -329,7 +338,7 @@ class Freshness:
         )
 
     def paths_of(self, session_id: SessionName, given_path: str) -> tuple[str, ...]:
-        """Canonical paths of what the session read under this name."""
+        """Return the canonical paths of what the session read under this name."""
         return self._registry.paths_under(session_id, given_path)
 
     def forget(self, session_id: SessionName, path: str) -> None:
@@ -339,17 +348,17 @@ class Freshness:
         self._registry.drop_session(session_id)
 
     def close(self) -> None:
-        """Stop all checks; ends the thread."""
+        """Stop all checks, and end the thread."""
         self._monitors.close()
 
     # --- checks ----------------------------------------------------------------------------------------------
 
     def hint(self, path: str) -> None:
-        """Something may have happened to this canonical path (or to the document open on it). Never waits."""
+        """Take a hint that something may have happened to this canonical path, or its open document. Never waits."""
         self._monitors.hint(path)
 
     def check(self, path: str) -> None:
-        """Check one file now, in the calling thread; later, in the monitor's, if another thread has it locked."""
+        """Check one file now in the calling thread, or later in the monitor's if another thread has locked it."""
         self._monitors.check(path)
 
     def sweep(self) -> None:

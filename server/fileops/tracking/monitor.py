@@ -1,11 +1,11 @@
 """Decides when the tracked files of one filesystem are checked: shortly after a watch event, and in periodic sweeps.
 
-Owns the set of tracked files and the one thread in which they are checked. A check is passed to it as a function; what
-it finds is published there, and the monitor learns only the stamp to compare with from now on (`Checked`). All watches
-(watches.py) are added and removed in the monitor's thread, so that a slow system call never delays a request.
+Owns the set of tracked files and the thread in which they are checked. The check itself is a function that is passed
+in; it publishes what it finds, and the monitor only learns the stamp to compare with from now on (`Checked`). All
+watches (watches.py) are added and removed in the monitor's thread, so that a slow system call never delays a request.
 
-If there are more folders than may be watched, those that were used last have the watches. A sweep has a bounded size:
-of many files it compares those without a watch and those that were used last most often (`schedule.RecencyRounds`).
+If there are more folders than may be watched, the most recently used ones have the watches. A sweep is limited in size:
+of many files it most often compares those without a watch and the recently used ones (`schedule.RecencyRounds`).
 """
 
 import os
@@ -24,20 +24,20 @@ from fileops.tracking.tracked_files import TrackedFiles
 from fileops.tracking.watches import DirectoryWatches, FolderWatchMaker
 
 SWEEP_FILES = 2000  # compared in one sweep, 2 us each
-SWEEP_SLICE = 256  # files, or watches, between two chances for a hint to be served
-REPAIR_FOLDERS = 1000  # whose watches are checked at a time, 3 us each
-SLOW_STEP_S = 2.0  # of one step, which compares SWEEP_SLICE files
+SWEEP_SLICE = 256  # files or watches until hints are served again
+REPAIR_FOLDERS = 1000  # folders whose watches are checked at a time, 3 us each
+SLOW_STEP_S = 2.0  # for one step, which compares SWEEP_SLICE files
 CATCHING_UP = "events were dropped: all files are being compared"
 
-# Returns the paths whose stamps are no longer the given ones. None is the stamp of a file that does not exist.
+# Returns the paths whose stamps are no longer the given ones. The stamp of a missing file is None.
 ChangedPaths = Callable[[Iterable[tuple[str, Stamp | None]]], list[str]]
 
 
 class Checked(Struct, frozen=True):
-    """What a check of one file asks of the monitor.
+    """What a check of one file reports to the monitor.
 
-    is_observed: whether `stamp` was observed (None: there is no file); then the monitor compares with it from now on.
-    is_due_again: whether the file is to be checked once more, a debounce later.
+    is_observed: whether `stamp` was observed (None: there is no file); the monitor then compares with it from now on.
+    is_due_again: whether the file must be checked once more, after another debounce.
     """
 
     is_observed: bool
@@ -46,7 +46,7 @@ class Checked(Struct, frozen=True):
 
 
 class FileMonitor:
-    """Calls `check` and `each_sweep` in its own thread (and in that of `sweep_now`) while it holds no lock."""
+    """Calls `check` and `each_sweep` in its own thread (and in that of `sweep_now`), without holding a lock."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class FileMonitor:
         # Guarded by _wake:
         self._files = TrackedFiles()
         self._hints = Debouncer(debounce_s)
-        # Folders whose watch is to be added or removed, and whether it may displace another one:
+        # Folders whose watch must be added or removed, and whether it may displace another one:
         self._unsynced: dict[str, bool] = {}
         self._dropped_events = False
         self._closing = False
@@ -82,16 +82,16 @@ class FileMonitor:
         self._published = WatcherHealth(state="ok", reason="")
         self._next_sweep = 0.0
         self._pace = SweepPace(sweep_s)
-        # Set in the thread, read in any: monotonic; None while the thread waits for something to do.
+        # Set in the thread, read in any: monotonic; None while the thread waits for work.
         self._step_began: float | None = None
 
     # --- tracked files (any thread) ---------------------------------------------------------------------------
 
     def track(self, path: str, stamp: Stamp) -> Stamp | None:
-        """Check the file from now on when its stamp is no longer `stamp`. Returns the stamp that was compared so far.
+        """Check the file from now on when its stamp is no longer `stamp`. Return the stamp that was compared so far.
 
-        Touches no file: if the folder was watched already, the next sweep finds a change since `stamp`, unless the
-        caller looks for one.
+        Touches no file: if the folder was already watched, the next sweep finds a change since `stamp`, unless the
+        caller checks for one.
         """
         folder = folder_of(path)
         with self._wake:
@@ -115,7 +115,7 @@ class FileMonitor:
                 self._wake.notify()
 
     def hint(self, path: str) -> None:
-        """Something may have happened to the file. Never waits."""
+        """Take a hint that something may have happened to the file. Never waits."""
         if path not in self._files:  # most hints are about other files of the folder
             return
         with self._wake:
@@ -144,7 +144,7 @@ class FileMonitor:
 
     @property
     def is_waiting_for_disk(self) -> bool:
-        """Whether the thread has been in one step for so long that its filesystem must be slow, or hang."""
+        """Return whether the thread has been in one step for so long that its filesystem must be slow or hang."""
         began = self._step_began
         return began is not None and time.monotonic() - began > SLOW_STEP_S
 
@@ -172,7 +172,7 @@ class FileMonitor:
         self.hint(os.path.join(folder, name))
 
     def _on_rename(self, folder: str, name: str) -> None:
-        """Hint at the file unless it has the tracked stamp: then our own commit renamed it to this name."""
+        """Hint at the file unless it has the tracked stamp, which means that our own commit renamed it to this name."""
         path = os.path.join(folder, name)
         if path in self._files and self._changed_paths(((path, self._files.stamp(path)),)):
             self.hint(path)
@@ -274,14 +274,14 @@ class FileMonitor:
     # --- watches ---------------------------------------------------------------------------------------------
 
     def _recheck_watch(self, folder: str) -> None:
-        """The sweep found a change that had no watch event: have the watch checked."""
+        """Have the watch checked: the sweep found a change without a watch event."""
         with self._wake:
             if self._files.has_folder(folder):
                 self._unsynced.setdefault(folder, False)
                 self._wake.notify()
 
     def _sync_watch(self, folder: str, *, may_displace: bool) -> bool:
-        """Make the watch of one folder what it should be, and hint at the files that changed while it was not.
+        """Add, keep or remove the watch of one folder as needed, and hint at files that changed without a watch.
 
         Returns False if there was no room for the watch.
         """
@@ -325,7 +325,7 @@ class FileMonitor:
         return added != "full"
 
     def _displace_for(self, folder: str) -> bool:
-        """Drop the watch of the folder that was used longest ago. Returns False if there is none."""
+        """Drop the watch of the least recently used folder. Return False if there is none."""
         with self._wake:
             if (oldest := self._files.least_recently_watched()) is not None:
                 self._files.set_watched(oldest, is_watched=False)
@@ -354,7 +354,7 @@ class FileMonitor:
     # --- health ----------------------------------------------------------------------------------------------
 
     def _report_health(self) -> None:
-        """Publish why changes may be noticed late, if that has changed."""
+        """Publish why changes may be noticed late, if the reason has changed."""
         reason = CATCHING_UP if self._catching_up else self._watches.problem
         health = WatcherHealth(state="degraded" if reason else "ok", reason=reason)
         if health != self._published:

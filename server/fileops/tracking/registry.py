@@ -1,6 +1,6 @@
 """Registry of what every session has read, guarded by one lock. Publishes `BecameStale` when a record turns stale.
 
-Touches no file. Each method is atomic. Events are published under the lock, so that their order is that of the changes.
+Touches no file. Each method is atomic. Events are published under the lock, so their order is that of the changes.
 """
 
 import threading
@@ -24,7 +24,7 @@ Verdicts = Mapping[SessionName, tuple[ReadRecord, StaleReason | None]]
 
 class TrackerRegistry:
     def __init__(self, monitors: FilesystemMonitors, events: EventSink, clock: Clock) -> None:
-        """Create an empty registry. monitors: they are kept up to date with what is tracked, under its lock."""
+        """Create an empty registry. monitors: kept up to date with what is tracked, under the registry's lock."""
         self._monitors = monitors
         self._events = events
         self._clock = clock
@@ -33,7 +33,7 @@ class TrackerRegistry:
         self._readers: dict[str, tuple[SessionName, ...]] = {}  # canonical path -> sessions that track it
         self._single_reader: dict[SessionName, tuple[SessionName]] = {}  # the value of _readers for its files
         self._writers: dict[str, tuple[SessionName, Stamp]] = {}  # path -> last writer, and the stamp of its write
-        self._links: dict[tuple[SessionName, str], str] = {}  # (session, path) -> the link that it used
+        self._links: dict[tuple[SessionName, str], str] = {}  # (session, path) -> the link that the session used
         self._target_of_link: dict[tuple[SessionName, str], str] = {}  # (session, link) -> path
         self._contents = ContentCache()
 
@@ -44,21 +44,21 @@ class TrackerRegistry:
             return self._record_of(session_id, path)
 
     def by_session(self, path: str) -> dict[SessionName, ReadRecord]:
-        """The records of the file, by session."""
+        """Return the records of the file, by session."""
         with self._lock:
             records = ((reader, self._record_of(reader, path)) for reader in self._readers.get(path, ()))
             return {reader: record for reader, record in records if record is not None}
 
     def of_session(self, session_id: SessionName) -> tuple[tuple[str, ReadRecord], ...]:
-        """(canonical path, record) in the order of first reading."""
+        """Return (canonical path, record) in the order of first reading."""
         with self._lock:
             tracker = self._trackers.get(session_id)
             return tuple(tracker.entries()) if tracker is not None else ()
 
     def paths_under(self, session_id: SessionName, name: str) -> tuple[str, ...]:
-        """The canonical paths of what the session tracks under a name: the name itself, and where it led as a link.
+        """Return the canonical paths that the session tracks under a name: the name itself, and where it led as a link.
 
-        Each event of a session asks for them, so this does not go through all that it tracks.
+        Each event of a session asks for them, so this does not go through everything that it tracks.
         """
         with self._lock:
             target = self._target_of_link.get((session_id, name))
@@ -66,29 +66,29 @@ class TrackerRegistry:
         return own if target is None else (*own, target)
 
     def links(self, start: int, n: int) -> list[tuple[SessionName, str, str]]:
-        """(session, canonical path, given path) of n files that were not given by their canonical paths."""
+        """Return (session, canonical path, given path) of n files that were not given by their canonical paths."""
         with self._lock:
             links = islice(self._links.items(), start, start + n)
             return [(session_id, path, given) for (session_id, path), given in links]
 
     def writer(self, path: str, stamp: Stamp | None) -> SessionName | None:
-        """The session whose write left the file with this stamp."""
+        """Return the session whose write left the file with this stamp."""
         with self._lock:
             return self._writer(path, stamp)
 
     def content(self, digest: bytes | None) -> bytes | None:
-        """Content that a session has read recently, if it is still kept."""
+        """Return content that a session has read recently, if it is still in the cache."""
         with self._lock:
             return self._contents.get(digest)
 
     def base(self, record: ReadRecord) -> Base:
-        """What the session of this record knows of the file."""
+        """Return what the session of this record knows of the file."""
         with self._lock:
             content = self._contents.get(record.digest)
             return Base(content=content, shown=content if record.shown is None else self._contents.get(record.shown))
 
     def keep_bases(self) -> None:
-        """From now on keep larger contents, and more of them."""
+        """Keep larger contents from now on, and more of them."""
         with self._lock:
             self._contents.keep_bases()
 
@@ -97,7 +97,7 @@ class TrackerRegistry:
     def record_read(
         self, session_id: SessionName, path: str, record: ReadRecord, content: bytes | None = None
     ) -> Stamp | None:
-        """Record a read. Returns the stamp that the file had for the sessions so far, None if none tracked it."""
+        """Record a read. Return the stamp that the file had for the sessions so far; None if none tracked it."""
         with self._lock:
             before = self._put(session_id, path, record)
             if record.digest is not None and content is not None:
@@ -116,7 +116,7 @@ class TrackerRegistry:
     ) -> None:
         """Record a write: the writer's new base, stale for all other sessions under each hard link that they use.
 
-        shown: the content of which `record.shown` is the digest.
+        shown: the content whose digest is `record.shown`.
         """
         with self._lock:
             self._put(session_id, path, record)
@@ -135,7 +135,7 @@ class TrackerRegistry:
                     elif same_bytes_suffice and known.digest == record.digest:
                         if known.stale is None:
                             self._trackers[reader].renew(name, record.stamp, record.taken_ns)
-                    elif not same_stamp(known.stamp, record.stamp):  # else it was read after the write
+                    elif not same_stamp(known.stamp, record.stamp):  # otherwise it was read after the write
                         self._mark_stale(reader, name, "modified", _source_of(session_id))
 
     def record_blind_write(self, session_id: SessionName, path: str, stamp: Stamp) -> None:
@@ -152,7 +152,7 @@ class TrackerRegistry:
     def record_shown(
         self, session_id: SessionName, path: str, record: ReadRecord, now: ReadRecord, content: bytes
     ) -> None:
-        """Record that the session was shown how the file differs from `record`, if that still is its record."""
+        """Record that the session was shown how the file differs from `record`, if that is still its record."""
         with self._lock:
             if self._record_of(session_id, path) is record:
                 self._put(session_id, path, now)
@@ -203,9 +203,11 @@ class TrackerRegistry:
         taken_ns: int,
         source: str = "external",
     ) -> bool:
-        """Enter what a check found. A stale record stays so: only a read or an edit that finds its bytes renews it.
+        """Enter the verdicts of a check.
 
-        Returns whether a session has read or written another state of the file during the check, so that the file is to
+        A stale record stays stale until a read, or an edit that finds its bytes, renews it.
+
+        Returns whether a session has read or written another state of the file during the check, so that the file must
         be checked again.
         """
         is_overtaken = False
@@ -249,7 +251,7 @@ class TrackerRegistry:
         return writer[0] if writer is not None and stamp is not None and same_stamp(writer[1], stamp) else None
 
     def _aliases(self, path: str, stamp: Stamp) -> list[str]:
-        """Other tracked paths of a file with several hard links."""
+        """Return the other tracked paths of a file with several hard links."""
         if stamp.n_links < 2:
             return []
         known = ((name, self._record_of(readers[0], name)) for name, readers in self._readers.items() if name != path)
@@ -280,7 +282,7 @@ class TrackerRegistry:
         return before_stamp
 
     def _shared_path(self, path: str, reader: SessionName) -> str:
-        """The equal string that a reader of the file keeps already."""
+        """Return the equal string that a reader of the file already keeps."""
         kept = self._trackers[reader][path].given_path
         return kept if kept == path else path
 
@@ -318,5 +320,5 @@ class TrackerRegistry:
 
 
 def _source_of(writer: SessionName) -> str:
-    """Who wrote, as events say it; what the client's user does has no session."""
+    """Return who wrote, in the form for events; a write by the client's user has no session."""
     return "external" if writer == NO_SESSION else f"session:{writer}"

@@ -1,7 +1,7 @@
-"""Reports of what a session has read: which files, what others changed in them, and how.
+"""Reports on what a session has read: which files, what others changed in them, and how.
 
-A report reads or stats the files that it is about, so it is made in a worker thread. Which files have changed is found
-out by checks (`checker.py`) before.
+A report reads or stats its files, so it is made in a worker thread. The checks (`checker.py`) have found out before
+which files have changed.
 """
 
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def _conflict_at(record: ReadRecord, reason: StaleReason, stamp: Stamp | None) -
 
 
 def _stamp_at(fs: FileSystem, path: str) -> Stamp | None:
-    """None if there is no file, or if that cannot be known."""
+    """Return the stamp; None if there is no file, or if that cannot be known."""
     try:
         return fs.stat(path)
     except (FileOpsError, PathMoved):
@@ -88,7 +88,7 @@ class Refusals:
         self._events = events
 
     def last_changed_by(self, snapshot: Snapshot) -> str:
-        """Return who made the present content: "external", "buffer" or "session:ID"."""
+        """Return who made the current content: "external", "buffer" or "session:ID"."""
         if snapshot.is_typed:
             return "buffer"
         writer = self._registry.writer(snapshot.path, snapshot.stamp)
@@ -103,7 +103,7 @@ class Refusals:
         dry_run: bool,
         relevance: Relevance | None = None,
     ) -> ModifiedExternally:
-        """The error for the caller; unless it is a dry run, the other clients are notified too."""
+        """Return the error for the caller; unless it is a dry run, other clients are notified as well."""
         path, stamp = snapshot.path, snapshot.stamp
         is_unshown = record.digest == snapshot.digest and record.shown is not None
         changed_by = record.stale_source if is_unshown else self.last_changed_by(snapshot)
@@ -140,11 +140,11 @@ class ForeignChanges:
         self._registry = registry
 
     def paths(self, session_id: SessionName) -> tuple[str, ...]:
-        """Canonical paths of the files that changed, or that have changes which the session was not shown."""
+        """Return the canonical paths of files that changed, or that have changes which the session was not shown."""
         return tuple(path for path, record in self._registry.of_session(session_id) if _has_changed(record))
 
     def at(self, session_id: SessionName, path: str) -> ForeignChange | None:
-        """None where nothing differs, or the file cannot be read at the moment."""
+        """Return the change; None if nothing differs or the file cannot be read now."""
         record = self._registry.record_of(session_id, path)
         if record is None or not _has_changed(record):
             return None
@@ -161,7 +161,7 @@ class ForeignChanges:
             snapshot = self._fs.read(path)
         except PathMoved:
             return None
-        except FileOpsError:  # it is there, and cannot be read: only that is known
+        except FileOpsError:  # it exists but cannot be read; nothing more is known
             return replace(change, digest=b"")
         if not snapshot.exists:
             return change
@@ -172,16 +172,16 @@ class ForeignChanges:
         return replace(change, digest=snapshot.digest, diff=diff, snapshot=snapshot)
 
     def stamp_at(self, path: str) -> Stamp | None:
-        """None if there is no file, or if that cannot be known."""
+        """Return the stamp; None if there is no file, or if that cannot be known."""
         return _stamp_at(self._fs, path)
 
     def note_shown(self, session_id: SessionName, change: ForeignChange) -> None:
-        """Record that the session was shown all of the change: it knows the present content, and the file is fresh."""
+        """Record that the session was shown all of the change: it knows the current content, and the file is fresh."""
         snapshot, record = change.snapshot, self._registry.record_of(session_id, change.path)
         if record is None or snapshot is None or snapshot.stamp is None:
             return
         if (record.shown or record.digest) != change.base:
-            return  # it has read or written since
+            return  # the session has read or written since
         shown = replace(
             record,
             stamp=snapshot.stamp,

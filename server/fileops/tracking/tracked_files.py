@@ -9,11 +9,11 @@ from itertools import chain
 from fileops.core.roots import folder_of
 from fileops.model.files import Stamp
 
-MAX_LISTED = 16  # files of a folder; a list takes a quarter of the memory of a set, and a set is faster if it is long
+MAX_LISTED = 16  # files of a folder in a list, which takes a quarter of a set's memory
 
 
 class TrackedFiles:
-    """Paths are canonical. A folder is known while it contains a tracked file."""
+    """The tracked files. Paths are canonical. A folder is known while it contains a tracked file."""
 
     def __init__(self) -> None:
         self._stamps: dict[str, Stamp | None] = {}
@@ -31,7 +31,7 @@ class TrackedFiles:
     # --- files -----------------------------------------------------------------------------------------------
 
     def put(self, path: str, stamp: Stamp) -> Stamp | None:
-        """Compare the file with this stamp from now on; its folder was just used. Returns the stamp so far."""
+        """Compare the file with this stamp from now on; its folder was just used. Return the previous stamp."""
         folder = folder_of(path)
         before = self._stamps.get(path)
         if path not in self._stamps:
@@ -43,7 +43,7 @@ class TrackedFiles:
         return before
 
     def set_stamp(self, path: str, stamp: Stamp | None) -> None:
-        """No effect if the file is not tracked."""
+        """Change the stamp of a tracked file. No effect on others."""
         if path in self._stamps:
             self._stamps[path] = stamp
 
@@ -65,11 +65,11 @@ class TrackedFiles:
         return self._stamps.get(path)
 
     def stamps_of(self, paths: list[str]) -> list[tuple[str, Stamp | None]]:
-        """The stamps of those that are tracked."""
+        """Return the stamps of the tracked ones among these files."""
         return [(path, self._stamps[path]) for path in paths if path in self._stamps]
 
     def newest_first(self) -> Iterator[str]:
-        """All files: those without a watch before the others, and then by the last use of their folders."""
+        """Return all files: first those without a watch, then by the last use of their folders."""
         return chain.from_iterable(map(self._folders.__getitem__, self.folders_newest_first()))
 
     def _add(self, folder: str, path: str) -> None:
@@ -88,7 +88,7 @@ class TrackedFiles:
         return len(self._folders)
 
     def folders_newest_first(self) -> Iterator[str]:
-        """All folders: those without a watch before the others, and then by their last use."""
+        """Return all folders: first those without a watch, then by their last use."""
         return chain(reversed(self._unwatched), reversed(self._watched))
 
     def files_in(self, folder: str) -> list[str]:
@@ -101,12 +101,12 @@ class TrackedFiles:
         return folder in self._watched
 
     def set_watched(self, folder: str, *, is_watched: bool) -> None:
-        """Move the folder to the end of its new order. No effect if it is not known, or was so before."""
+        """Move the folder to the end of its new order. No effect if it is unknown, or already there."""
         order, other = (self._watched, self._unwatched) if is_watched else (self._unwatched, self._watched)
         if folder in other:
             del other[folder]
             order[folder] = None
 
     def least_recently_watched(self) -> str | None:
-        """The watched folder that was used longest ago."""
+        """Return the least recently used watched folder."""
         return next(iter(self._watched), None)

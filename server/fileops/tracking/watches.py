@@ -10,14 +10,14 @@ OnHint = Callable[[str, str], None]
 OnLost = Callable[[str | None], None]
 FolderWatchMaker = Callable[[OnHint, OnHint, OnLost], DirectoryWatch]  # on_hint, on_rename, on_lost
 
-# missing: no such folder. full: there is room only if another folder is dropped. refused: for another reason.
+# missing: there is no such folder. full: there is room only if another folder is dropped. refused: any other reason.
 Added = Literal["watched", "missing", "full", "refused"]
 
 
 class DirectoryWatches:
     """Belongs to one thread. Opens its watcher with the first folder.
 
-    on_hint, on_rename, on_lost: see ports.DirectoryWatch; they are called in the watcher's thread.
+    on_hint, on_rename, on_lost: see ports.DirectoryWatch; called in the watcher's thread.
     """
 
     def __init__(
@@ -35,22 +35,22 @@ class DirectoryWatches:
 
     @property
     def problem(self) -> str:
-        """Why some or all folders are not watched; "" if all are."""
+        """Return why some or all folders are not watched; "" if all are."""
         return next(iter(self._refused.values()), "") if self._failure is None else self._failure
 
     def has(self, folder: str) -> bool:
-        """Whether the folder had a watch when that was last checked."""
+        """Return whether the folder had a watch when that was last checked."""
         return folder in self._watched
 
     def is_in_place(self, folder: str) -> bool:
-        """Whether the folder is watched. Removes a watch that is on another folder by now."""
+        """Return whether the folder is watched. Removes a watch that is now on another folder."""
         watch = self._opened()
         if folder in self._watched and watch is not None and not watch.is_in_place(folder):
             self.drop(folder)
         return folder in self._watched
 
     def add(self, folder: str) -> Added:
-        """Watch the folder, if there is room for one more. "full" and "refused" are a `problem`."""
+        """Watch the folder, if there is room. "full" and "refused" become the `problem`."""
         self._refused.pop(folder, None)
         watch = self._opened()
         if watch is None:
@@ -75,19 +75,19 @@ class DirectoryWatches:
         self._refused.pop(folder, None)
 
     def displace(self, folder: str, *, by: str) -> None:
-        """Drop the watch of a folder that is still tracked, so that there is room for one that was refused."""
+        """Drop the watch of a folder that is still tracked, to make room for one that was refused."""
         self.drop(folder)
         self._refused[folder] = self._refused.get(by, self._is_full())
 
     def is_dead(self) -> bool:
-        """Whether the watcher has died; that is the `problem` until `close` and `allow_retry`."""
+        """Return whether the watcher has died; that is the `problem` until `close` and `allow_retry`."""
         if self._watch is None or self._watch.is_alive():
             return False
         self._failure = "the watcher died"
         return True
 
     def allow_retry(self) -> None:
-        """Try again to open a watcher that could not be opened; ask again how many folders may be watched."""
+        """Allow another attempt to open the watcher, and ask again how many folders may be watched."""
         self._failure = None
         if self._watch is not None:
             self._max_folders = self._watch.max_folders()

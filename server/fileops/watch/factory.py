@@ -1,4 +1,4 @@
-"""Choice of the watcher for this system: inotify on Linux, watchdog's Observer elsewhere.
+"""Chooses the watcher for this system: inotify on Linux, watchdog's Observer elsewhere.
 
 A separate module, because no watcher imports another.
 """
@@ -13,7 +13,7 @@ from fileops.watch.observer import ObserverStreams
 
 
 class FolderStreams:
-    """The changes in watched folders, read once for all who watch them. One for a daemon; nothing is opened here."""
+    """The changes in watched folders, read once for all subscribers. A daemon has one; nothing is opened here."""
 
     def __init__(self) -> None:
         self._streams = InotifyStreams() if sys.platform == "linux" else ObserverStreams()
@@ -26,7 +26,10 @@ class FolderStreams:
             raise WatchError(folder="", reason=str(error)) from error
 
     def events(self, on_event: Callable[[], None]) -> EventStream:
-        """Start to watch, for the recorder. Raises: WatchError. Args: on_event: there is something to read."""
+        """Start to watch, for the recorder.
+
+        Raises: WatchError. Args: on_event: called when there is something to read.
+        """
         try:
             return self._streams.events(on_event)
         except (ImportError, OSError) as error:

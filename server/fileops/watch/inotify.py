@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 # One of our commits makes eight events, in less time than this. The debounce of hints is three times as long.
 BURST_S = 0.005
-READ_WITHIN_S = 2.0  # a watch is made in microseconds, unless its filesystem does not answer
+READ_WITHIN_S = 2.0  # adding a watch takes microseconds, unless its filesystem hangs
 _READ_BYTES = 1 << 16
-# See fs/local/own_files.py. Nothing else has such a name, and such a file is there for milliseconds.
+# See fs/local/own_files.py. Nothing else has such a name, and such a file exists for milliseconds.
 _OWN_FILE = re.compile(rb"\.fileops-\d+-[0-9a-z]+-[0-9a-f]{12}\.(?:tmp|journal)")
 
 OnHint = Callable[[str, str], None]
@@ -46,9 +46,11 @@ class _Reader(Protocol):
     dispatching: threading.RLock  # held while events are read and handled, and while a watch is added
 
     def read_now(self, within_s: float = -1) -> bool:
-        """Handle all events that the kernel has queued until now. Any thread. False if another one has kept it longer.
+        """Handle all events that the kernel has queued so far.
 
-        Args: within_s: -1 waits in any case.
+        Any thread. Return False if another thread takes too long.
+
+        Args: within_s: how long to wait for another thread; -1 for ever.
         """
         ...
 
@@ -71,11 +73,11 @@ class InotifyStreams:
         return InotifyWatch(self, on_hint, on_rename, on_lost)
 
     def events(self, on_event: Callable[[], None]) -> "InotifyEvents":
-        """See ports.EventStream. Args: on_event: there is something to read. Called in a reader's thread."""
+        """See ports.EventStream. Args: on_event: called in a reader's thread when there is something to read."""
         return InotifyEvents(self, on_event)
 
     def reader_for(self, user: "_Subscription", device: int) -> _Reader:
-        """Raises: OSError, where no further queue can be opened."""
+        """Return the reader. Raises: OSError, if no further queue can be opened."""
         with self._lock:
             reader = self._readers.get(device)
             if reader is None or not reader.is_alive():
@@ -104,7 +106,7 @@ class InotifyStreams:
 
 
 class _Subscription:
-    """The watches of one who is notified. `add` and `remove` take microseconds, unless many events are handled now."""
+    """The watches of one subscriber. `add` and `remove` take microseconds, unless many events are being handled."""
 
     def __init__(self, streams: InotifyStreams) -> None:
         self._streams = streams
@@ -114,7 +116,7 @@ class _Subscription:
         self._is_closed = False
 
     def add(self, folder: str) -> None:
-        """Watch a folder, unless it is watched already and still the same. Raises: WatchError."""
+        """Watch a folder, unless it is already watched and still the same. Raises: WatchError."""
         device, inode = identity_of(folder)
         with self._lock:
             before = self._watches.get(folder)
@@ -168,7 +170,7 @@ class _Subscription:
         self._streams.leave(self)
 
     def drop(self, watch: "_FolderWatch") -> bool:
-        """Forget a watch that has ended. False if it was not the present one of its folder."""
+        """Forget a watch that has ended. Return False if it was not its folder's current one."""
         with self._lock:
             is_current = self._watches.get(watch.folder) is watch
             if is_current:
@@ -220,7 +222,7 @@ class InotifyEvents(_Subscription):
         self._on_event = on_event
         self._events: deque[FolderEvent] = deque()
         self._is_lost = False
-        self._late: set[_Reader] = set()  # of filesystems that do not answer; used by the thread that reads
+        self._late: set[_Reader] = set()  # on filesystems that do not answer; used by the reading thread
 
     def read(self) -> FolderEvents:
         with self._lock:
@@ -301,7 +303,7 @@ class _FolderWatch:
 
 def _opened_reader(on_overflow: Callable[[], None]) -> _Reader:
     """Open a queue and start its thread. Raises: OSError."""
-    import fcntl  # not on Windows, where this module is imported, too
+    import fcntl  # not on Windows, where this module is imported as well
     import termios
 
     from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, Mask
@@ -310,7 +312,7 @@ def _opened_reader(on_overflow: Callable[[], None]) -> _Reader:
     def n_queued_bytes(fd: int) -> int:
         return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder)
 
-    # Each subscription has the same, because the kernel has one mask for a watch: the last one that was given.
+    # Each subscription has the same mask, because the kernel keeps one mask for a watch: the last one that was given.
     mask = Mask(
         Flag.IN_MODIFY
         | Flag.IN_ATTRIB
@@ -326,9 +328,9 @@ def _opened_reader(on_overflow: Callable[[], None]) -> _Reader:
     )
 
     class Reader(InotifyFD):
-        """Whoever reads, the thread or one that asks for a barrier, holds `dispatching` until all is handled.
+        """A thread that reads, the reader's own or one at a barrier, holds `dispatching` until everything is handled.
 
-        So when `read_now` returns, every event that was queued before has been handled, whoever has read it.
+        So when `read_now` returns, every event that was queued before has been handled, whichever thread has read it.
         """
 
         def __init__(self) -> None:
@@ -350,7 +352,7 @@ def _opened_reader(on_overflow: Callable[[], None]) -> _Reader:
                 return False
             try:
                 n_left = 0 if self._closed else n_queued_bytes(self._inotify_fd)
-                while n_left > 0:  # and not until the queue is empty: a program may fill it as fast as it is read
+                while n_left > 0:  # not until the queue is empty, since a program may refill it as fast
                     data = os.read(self._inotify_fd, _READ_BYTES)
                     n_left -= len(data)
                     self._handle(data)
@@ -384,8 +386,8 @@ def _opened_reader(on_overflow: Callable[[], None]) -> _Reader:
 
 
 def without_noise(events: "Sequence[InotifyEvent]") -> "list[InotifyEvent]":
-    """Return the events of one read without those of our own temp files, most of those that a commit makes.
+    """Return the events of one read without those of our own temp files, which are most of a commit's events.
 
-    Several renames onto one name remain: each is a write of its own, and the authors may differ.
+    Several renames to one name stay: each is a separate write, and their authors may differ.
     """
     return [event for event in events if not _OWN_FILE.fullmatch(event.name)]

@@ -1,7 +1,7 @@
 """Directory watches through watchdog's Observer, for systems without inotify.
 
-It has no barrier: an event may come long after its change, and nothing says that all events have come. It does not say
-either when it has dropped some. So who must know compares the files.
+It has no barrier: an event may come long after its change, and nothing shows that all events have come. Nor does it
+report when it has dropped some. A caller that needs certainty has to compare the files.
 """
 
 import os
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class ObserverStreams:
-    """One Observer for all who watch folders. A folder that several of them watch has one emitter. Any thread."""
+    """One Observer for all subscribers. A folder that several of them watch has one emitter. Any thread."""
 
     def __init__(self, make_observer: "Callable[[], BaseObserver] | None" = None) -> None:
-        """Args: make_observer: of watchdog; by default the one of this system (FSEvents or kqueue on macOS)."""
+        """Args: make_observer: of watchdog; by default the one for this system (FSEvents or kqueue on macOS)."""
         self._make_observer = make_observer
-        # The Observer holds a lock of its own while it calls a handler. So what a handler calls takes no lock that is
-        # held while the Observer is called: `_dead` is a set that is only added to there.
+        # The Observer holds its own lock while it calls a handler. So what a handler calls must not take a lock that is
+        # held while the Observer is called; handlers only ever add to the set `_dead`.
         self._lock = threading.RLock()
         self._observer: BaseObserver | None = None
         self._n_subscriptions = 0
@@ -73,7 +73,7 @@ class ObserverStreams:
         """Raises: OSError."""
         with self._lock:
             assert self._observer is not None
-            if folder in self._dead:  # else nothing would happen: the Observer knows the path already
+            if folder in self._dead:  # otherwise nothing would happen: the Observer already knows the path
                 self._dead.discard(folder)
                 for watch in [watch for watch in self._n_handlers if watch.path == folder]:
                     self._unschedule(watch)
@@ -92,7 +92,7 @@ class ObserverStreams:
                 self._unschedule(watch)
 
     def note_end(self, folder: str) -> None:
-        """A watched folder is gone. Called by handlers."""
+        """Note that a watched folder is gone. Called by handlers."""
         self._dead.add(folder)
 
     def _unschedule(self, watch: "ObservedWatch") -> None:
@@ -107,7 +107,7 @@ class ObserverStreams:
 
 
 class _ObserverSubscription:
-    """The watches of one who is notified. `add` and `remove` may wait for the Observer's threads."""
+    """The watches of one subscriber. `add` and `remove` may wait for the Observer's threads."""
 
     def __init__(self, streams: ObserverStreams) -> None:
         self._streams = streams
@@ -115,7 +115,7 @@ class _ObserverSubscription:
         self._is_closed = False
 
     def add(self, folder: str) -> None:
-        """Watch a folder, unless it is watched already and still the same. Raises: WatchError."""
+        """Watch a folder, unless it is already watched and still the same. Raises: WatchError."""
         from watchdog.events import FileSystemEventHandler
 
         identity = identity_of(folder)
@@ -136,7 +136,7 @@ class _ObserverSubscription:
             raise WatchError(folder=folder, reason=error.strerror or str(error)) from error
 
     def _forward(self, folder: str, event: "FileSystemEvent") -> None:
-        """Forward an event by its names. It does nothing else, because an exception here would end the Observer."""
+        """Forward an event by its names, and do nothing else: an exception here would end the Observer."""
         if event.event_type in {"opened", "closed_no_write"}:
             return
         for path, is_source in ((event.src_path, True), (event.dest_path, False)):
@@ -147,7 +147,7 @@ class _ObserverSubscription:
                 self._lose(folder)
 
     def _lose(self, folder: str) -> None:
-        if self._watches.pop(folder, None) is not None:  # else it was removed or lost before
+        if self._watches.pop(folder, None) is not None:  # otherwise it was removed or lost before
             self._streams.note_end(folder)
             self.note_end(folder)
 
@@ -235,4 +235,4 @@ class ObserverEvents(_ObserverSubscription):
         self._on_event()
 
     def note_end(self, folder: str) -> None:
-        """The files of the folder are found to be gone by the next comparison."""
+        """Do nothing: the next comparison finds that the folder's files are gone."""

@@ -1,4 +1,4 @@
-"""Polling of remote files, which have no watcher. It runs in its own thread, so no other work waits for it."""
+"""Polls remote files, which have no watcher, in its own thread, so no other work waits for it."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ class Poller:
         self._thread: threading.Thread | None = None
 
     def watch(self, files: Iterable[tuple[str, Stamp | None]]) -> None:
-        """Poll these files until they are not given again for `FORGET_S`. Never waits."""
+        """Poll these files until they have not been given again for `FORGET_S`. Never waits."""
         with self._wake:
             now = time.monotonic()
             self._wanted.update({path: (stamp, now) for path, stamp in files})

@@ -1,4 +1,4 @@
-"""Scan of files by lstat, and the identity of directories: the cheap check for the sweep."""
+"""Scans files with lstat, and identifies directories: the cheap check for the sweep."""
 
 import errno
 import os
