@@ -49,6 +49,7 @@ SAME_WRITER_S = 2.0  # of an unknown writer, between two changes that are one
 MOVED_S = 60.0  # between the readings of both names of a renamed file: a folder of thousands of them is read in seconds
 LEFT_S = 5.0  # after which an entry that is not settled is no living daemon's
 MAX_HALVES = 100_000  # of renames, whose other half is expected
+MAX_BETWEEN = 20  # entries at the other name of a rename, since the rename
 
 
 class Observed(Struct, frozen=True, kw_only=True):
@@ -97,12 +98,16 @@ class Identity(Struct, frozen=True):
 
 
 class _Half(Struct, frozen=True):
-    """An entry of a name that appeared or vanished, as long as the other name of the file may still be read."""
+    """An entry of a name that appeared or vanished, as long as the other name of the file may still be read.
+
+    version: of the file, when its name changed.
+    """
 
     entry_id: str
     path: str
     kind: EntryKind
     time: float
+    version: FileVersion | None
 
 
 class _Unsettled(Struct):
@@ -259,9 +264,8 @@ class EntryWriter:
             if saves and other.observed.path == change.path and other.observed.read > change.read
         ]
         later = [self._text(other.after, other.after_data) for other in followers]
-        # One write that was typed before is a save, observed for itself; its report may have what was typed since.
-        may_be_saves = [other for other in followers if other.n_writes != 1 or other.typed_by is not None]
-        later_began = min((other.began for other in may_be_saves), default=math.inf)
+        # Any of these may be a save, observed for itself: its report has what was typed since, as the document has.
+        later_began = min((other.began for other in followers), default=math.inf)
         lingering = self._windows.lingering(change.path, change.root, change.began, change.read)
         return attribute(observation, saves=saves, lingering=lingering, later_texts=later, later_began=later_began)
 
@@ -426,17 +430,25 @@ class EntryWriter:
         self._store.append(entry, contents)
         if not entry.settled:
             return entry
-        return self._merged(entry)
+        return self._merged(entry, identity)
 
-    def _merged(self, entry: Entry) -> Entry | None:
-        """Make one entry of this one and the one before, if the same writer made both. None if nothing is left."""
+    def _merged(self, entry: Entry, identity: Identity | None = None) -> Entry | None:
+        """Make one entry of this one and the one before, if the same writer made both. None if nothing is left.
+
+        Both halves of a rename name each other, or neither does: an undo that believed one half alone would remove the
+        last copy of a file. So nothing is merged over a rename to or from this name, and what is merged otherwise takes
+        its link along, or away. Args: identity: of the file whose name vanished.
+        """
         previous = self._store.previous(entry)
         if previous is not None and _is_save_by_rename(previous, entry):
+            self._unlink(self._other_half(previous))
             previous = replace(previous, by=entry.by, evidence=entry.evidence, turn_id=entry.turn_id, kept=entry.kept)
-        elif previous is None or not _is_same_writer(previous, entry):
+        elif previous is None or not _is_same_writer(previous, entry) or previous.moved_to or entry.moved_from:
             return entry
         if previous.before == entry.after:
+            left, arrived = self._other_half(previous), self._other_half(entry)
             self._store.remove([previous.entry_id, entry.entry_id])
+            self._relink(left, arrived, identity)
             return None
         merged = replace(
             previous,
@@ -452,6 +464,36 @@ class EntryWriter:
         self._store.replace(merged)
         return merged
 
+    def _other_half(self, entry: Entry) -> Entry | None:
+        """The entry that names this one as the other half of a rename, and is named by it."""
+        name = entry.moved_to if entry.after is None else entry.moved_from
+        if name is None:
+            return None
+        at_name, _ = self._store.entries(LogQuery(path=name, limit=MAX_BETWEEN), is_file=True)
+        halves = (half for half in at_name if entry.path == (half.moved_to if half.after is None else half.moved_from))
+        return min(halves, key=lambda half: abs(half.time - entry.time), default=None)
+
+    def _relink(self, left: Entry | None, arrived: Entry | None, identity: Identity | None) -> None:
+        """The name between two renames of a file has no entries any more: make one rename of both, or none."""
+        if left is not None and arrived is not None:
+            self._store.replace(replace(left, moved_to=arrived.path))
+            self._store.replace(replace(arrived, moved_from=left.path))
+            return
+        for half in (left, arrived):
+            self._unlink(half)
+        if left is not None and identity is not None:  # the file may get a third name
+            self._halves[identity] = _half_of(left)
+
+    def _unlink(self, half: Entry | None) -> None:
+        """Name no other half in an entry, because that is none any more."""
+        if half is None:
+            return
+        self._store.replace(replace(half, moved_to=None, moved_from=None))
+        newest = self._store.newest(half.path)
+        before = None if newest is None or half.after is not None else self._store.previous(newest)
+        if newest is not None and before is not None and before.entry_id == half.entry_id:
+            self._merged(newest)  # the rename was all that lay between the two
+
     def _with_other_half(self, entry: Entry, identity: Identity) -> Entry:
         """The entry as a half of a rename, if the same file had the other name a moment ago, or has it now.
 
@@ -459,7 +501,9 @@ class EntryWriter:
         be of. The other half is changed, too.
         """
         half = self._halves.pop(identity, None)
-        stored = None if half is None or half.kind == entry.kind else self._store.entry(half.entry_id)
+        stored = None
+        if half is not None and half.kind != entry.kind:
+            stored = self._store.entry(half.entry_id) or self._store.newest(half.path)  # it may have been merged
         by = None if stored is None else _author_of_both(stored, entry)
         if (
             half is not None
@@ -468,8 +512,8 @@ class EntryWriter:
             and half.path != entry.path
             and entry.time - half.time < MOVED_S
             and stored.kind == half.kind
-            and (stored.before if half.kind == "delete" else stored.after)
-            == (entry.after if half.kind == "delete" else entry.before)
+            and half.version == (entry.after if half.kind == "delete" else entry.before)
+            and stored.after == (None if half.kind == "delete" else half.version)
         ):
             stored, entry = self._of_author(stored, by), self._of_author(entry, by)
             if half.kind == "delete":
@@ -477,7 +521,7 @@ class EntryWriter:
                 return replace(entry, moved_from=half.path)
             self._store.replace(replace(stored, moved_from=entry.path))
             return replace(entry, moved_to=half.path)
-        self._halves[identity] = _Half(entry.entry_id, entry.path, entry.kind, entry.time)
+        self._halves[identity] = _half_of(entry)
         while len(self._halves) > MAX_HALVES:
             self._halves.popitem(last=False)
         return entry
@@ -492,6 +536,11 @@ class EntryWriter:
     def _counted(self, entry: Entry, before: bytes | None, after: bytes | None) -> Entry:
         added, removed = count_lines(before or b"", after or b"")
         return replace(entry, added=added, removed=removed)
+
+
+def _half_of(entry: Entry) -> _Half:
+    version = entry.before if entry.kind == "delete" else entry.after
+    return _Half(entry.entry_id, entry.path, entry.kind, entry.time, version)
 
 
 def _identity(change: Observed) -> Identity | None:

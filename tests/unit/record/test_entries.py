@@ -141,7 +141,10 @@ def test_author_that_was_not_certain_when_a_daemon_was_killed_is_unsure() -> Non
     assert (entry.settled, entry.kept, entry.by) == (True, False, unsure(BY_MAKE, OUTSIDE))
 
 
-def test_save_that_is_reported_with_what_was_typed_after_it_divides_no_earlier_change() -> None:
+@pytest.mark.parametrize("is_read_before_more_is_typed", [True, False])
+def test_save_that_is_reported_with_what_was_typed_after_it_divides_no_earlier_change(
+    *, is_read_before_more_is_typed: bool
+) -> None:
     """R-BY-1 (row 3). The report has no text of its own: the editor's document is taken, which has more by then."""
     store = RecordStore(None)
     writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
@@ -149,15 +152,66 @@ def test_save_that_is_reported_with_what_was_typed_after_it_divides_no_earlier_c
     made = observed("/p/a", "a\n", "a\nmade\n", AT, MAKE)
     writer.write(replace(made, n_writes=2, is_open=True))
     saved = observed("/p/a", "a\nmade\n", "a\nmade\ntyped\n", AT + 0.1, MAKE)
-    writer.write(replace(saved, typed_by=person, is_open=True))
+    writer.write(replace(saved, typed_by=person if is_read_before_more_is_typed else None, is_open=True))
     writer.save("/p/a", Save(person=person, time=AT + 0.15, text="a\nmade\ntyped\nmore\n"))
     writer.settle(AT + 60)
     authors = [entry.by for entry in store.entries(LogQuery())[0]]
     store.close()
-    assert authors == [person, unsure(BY_MAKE, person)]
+    assert authors == [person if is_read_before_more_is_typed else unsure(BY_MAKE, person), unsure(BY_MAKE, person)]
 
 
 def test_folder_of_many_files_is_renamed_with_each_of_them() -> None:
     gone = [observed(f"/p/a/{n}", "x", None, AT, inode=n + 1) for n in range(500)]
     made = [observed(f"/p/b/{n}", None, "x", AT + 3, inode=n + 1) for n in range(500)]
     assert {is_rename for _, _, is_rename in outline([*gone, *made])} == {True}
+
+
+@pytest.mark.parametrize("is_new_name_first", [False, True])
+def test_file_renamed_over_one_that_the_command_changed_and_removed_has_two_halves_or_none(
+    *, is_new_name_first: bool
+) -> None:
+    halves = [observed("/p/a", "mine\n", None, AT + 2, MAKE), observed("/p/b", None, "mine\n", AT + 2, MAKE)]
+    changes = [
+        observed("/p/b", "old\n", "changed\n", AT, MAKE, inode=2),
+        observed("/p/b", "changed\n", None, AT + 1, MAKE, inode=2),
+        *(halves[::-1] if is_new_name_first else halves),
+    ]
+    entries = {(entry.kind, entry.path, entry.moved_from or entry.moved_to) for entry in entries_of(changes)}
+    as_rename = {("delete", "/p/b", None), ("create", "/p/b", "/p/a"), ("delete", "/p/a", "/p/b")}
+    assert entries == ({("modify", "/p/b", None), ("delete", "/p/a", None)} if is_new_name_first else as_rename)
+
+
+@pytest.mark.parametrize("then", [None, "/p/c"], ids=["removed", "renamed again"])
+def test_both_halves_of_a_rename_name_each_other_whatever_becomes_of_the_second_name(then: str | None) -> None:
+    changes = [
+        observed("/p/a", "mine\n", None, AT, MAKE),
+        observed("/p/b", None, "mine\n", AT, MAKE),
+        observed("/p/b", "mine\n", None, AT + 1, MAKE),
+    ]
+    if then is not None:
+        changes.append(observed(then, None, "mine\n", AT + 1, MAKE))
+    entries = entries_of(changes)
+    assert {(entry.path, entry.moved_to) for entry in entries if entry.moved_to is not None} == {
+        (entry.moved_from, entry.path) for entry in entries if entry.moved_from is not None
+    }
+    assert [entry.kind for entry in entries if entry.path == "/p/a"] == ["delete"]
+
+
+@pytest.mark.parametrize("is_new_name_first", [False, True])
+def test_file_that_was_changed_a_moment_before_its_rename_is_renamed(*, is_new_name_first: bool) -> None:
+    changed = observed("/p/a", "old\n", "changed\n", AT, MAKE)
+    halves = [observed("/p/a", "changed\n", None, AT + 1, MAKE), observed("/p/b", None, "changed\n", AT + 1, MAKE)]
+    entries = entries_of([changed, *(halves[::-1] if is_new_name_first else halves)])
+    assert {entry.path: entry.moved_from or entry.moved_to for entry in entries} == {"/p/a": "/p/b", "/p/b": "/p/a"}
+
+
+@pytest.mark.parametrize("is_new_name_first", [False, True])
+def test_file_whose_name_was_written_again_at_once_is_renamed(*, is_new_name_first: bool) -> None:
+    halves = [observed("/p/a", "mine\n", None, AT, MAKE), observed("/p/b", None, "mine\n", AT, MAKE)]
+    again = observed("/p/a", None, "new\n", AT + 0.1, MAKE, inode=2)
+    entries = entries_of([*(halves[::-1] if is_new_name_first else halves), again])
+    assert sorted((entry.path, entry.kind, entry.moved_from or entry.moved_to) for entry in entries) == [
+        ("/p/a", "create", None),
+        ("/p/a", "delete", "/p/b"),
+        ("/p/b", "create", "/p/a"),
+    ]

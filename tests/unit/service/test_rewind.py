@@ -595,6 +595,21 @@ async def test_rewind_keeps_the_last_copy_of_what_may_have_been_renamed_over_a_f
     assert [conflict.reason for conflict in result.conflicts] == ["overlaps"]
 
 
+async def test_rewind_keeps_the_last_copy_of_a_removed_file_that_stays_because_of_another_copy(
+    recording: Recording,
+) -> None:
+    """R-REW-3. The copy that others have changed keeps the removal in force, so the other copy is the last one."""
+    text, copy = b"nowhere\nelse\n", "/w/copy"
+    recording.write(NEW, text, PERSON)
+    recording.write(copy, text, COMMAND)
+    recording.write(copy, text + b"others\n", OTHER)
+    recording.write(B, text, COMMAND)
+    recording.write(NEW, None, COMMAND)
+    await recording.rewind("session_id", "agent")
+    texts = [recording.bench.on_disk(path) or b"" for path in (NEW, copy, B)]
+    assert any(b"nowhere" in found and b"others" not in found for found in texts), texts
+
+
 async def test_rewind_of_two_renames_of_a_file_that_others_changed_leaves_all(recording: Recording) -> None:
     """The names between are not guessed."""
     recording.rename(A, NEW, AGENT)

@@ -272,19 +272,29 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
 
         Args: removals: those that the target made, or may have made, with the present paths of their files.
         """
-        for (old_path, removal), new_path in product(removals, tuple(plans)):
-            new = plans[new_path]
-            is_restored = old_path in plans and removal in plans[old_path].rewind.undone
-            is_creation_left = _has(new.chosen, "create") and not _is_undone(new, "create")
-            if (old_path == new_path or not is_creation_left) if is_restored else not new.rewind.undone:
-                continue
-            before, present = self.store.contents(removal).before, new.change.plan.snapshot.data
-            if before is None or not may_be_one_file(before, present):
-                continue
-            if is_restored:
-                self._leave_file(old_path, plans, reason="overlaps")
-            elif not may_be_one_file(before, new.rewind.content or b""):
-                self._leave_file(new_path, plans, reason="overlaps")
+        pairs = [(*removed, path) for removed, path in product(removals, tuple(plans))]
+        while any([self._leaves_changed_rename(*pair, plans) for pair in pairs]):
+            pass  # what has to stay now may make the copy under another name the last one
+
+    def _leaves_changed_rename(
+        self, old_path: str, removal: Entry, new_path: str, plans: dict[str, PlannedFile]
+    ) -> bool:
+        """Leave one of two files, if that is necessary: see above. Returns whether it was."""
+        new = plans[new_path]
+        is_restored = old_path in plans and removal in plans[old_path].rewind.undone
+        is_creation_left = _has(new.chosen, "create") and not _is_undone(new, "create")
+        if (old_path == new_path or not is_creation_left) if is_restored else not new.rewind.undone:
+            return False
+        before, present = self.store.contents(removal).before, new.change.plan.snapshot.data
+        if before is None or not may_be_one_file(before, present):
+            return False
+        if is_restored:
+            self._leave_file(old_path, plans, reason="overlaps")
+        elif may_be_one_file(before, new.rewind.content or b""):
+            return False
+        else:
+            self._leave_file(new_path, plans, reason="overlaps")
+        return True
 
     def _leave_rename(self, rename: Rename, plans: dict[str, PlannedFile]) -> None:
         """Plan that both names stay as they are."""
