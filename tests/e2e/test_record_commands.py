@@ -75,7 +75,6 @@ async def edited(folder: Path, socket: str | None = None) -> str:
 
 async def test_log_of_all_prints_one_line_for_each_entry(shared: Place, folder: Path) -> None:
     """R-CLI-4."""
-    assert lines_of(await run(shared, folder, "log")) == ["Nothing is recorded."]
     await edited(folder)
     created, changed = lines_of(await run(shared, folder, "log", "--all"))
     assert [part.strip() for part in created.split("  ")][2:] == ["Codex", "A new.txt", "+1 -0"]
@@ -83,6 +82,17 @@ async def test_log_of_all_prints_one_line_for_each_entry(shared: Place, folder: 
     listed = await answer(shared, folder, "log", "a.txt")
     assert (listed["root"], len(listed["entries"]), listed["more"]) == (str(folder), 1, False)
     assert listed["entries"][0]["by"]["kind"] == "session"
+
+
+@pytest.mark.parametrize(
+    "command", ["log", "log --turns", "diff", "blame a.txt", "changes", "keep --all", "undo --all", "redo"]
+)
+async def test_command_says_that_the_recording_begins_with_it(shared: Place, folder: Path, command: str) -> None:
+    """R-CLI-1: once, and not for programs."""
+    begins = f"The recording of {folder} begins now: what was changed before is not known.\n"
+    assert begins in (await run(shared, folder, *command.split())).stderr.decode()
+    again = await run(shared, folder, "log")
+    assert (again.stdout, again.stderr) == (b"Nothing is recorded.\n", b"")
 
 
 def without_ids(lines: list[str]) -> list[str]:
@@ -458,6 +468,7 @@ async def test_file_that_was_removed_is_known_by_its_name(shared: Place, folder:
 
 
 async def test_keep_without_anything_new_has_its_own_sentence(shared: Place, folder: Path) -> None:
+    await run(shared, folder, "log")
     assert lines_of(await run(shared, folder, "keep", "--all")) == [
         "There was nothing to keep: no change of an agent is new here."
     ]

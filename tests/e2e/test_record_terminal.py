@@ -102,6 +102,15 @@ async def shown(shared: Place, folder: Path, *arguments: str, **environment: str
     return terminal.shown
 
 
+async def test_command_that_looks_says_since_when_there_is_a_record(shared: Place, folder: Path) -> None:
+    """R-CLI-1."""
+    await edited(folder)
+    for command in (["log"], ["diff"], ["blame", "a.txt"], ["changes"]):
+        assert (await shown(shared, folder, *command, NO_COLOR="1")).startswith(f"{folder} is recorded since ")
+    for command in (["log", "--json"], ["keep", "a.txt"]):
+        assert "is recorded since" not in await shown(shared, folder, *command)
+
+
 async def test_log_has_colours_at_a_terminal_only_if_they_are_wanted(shared: Place, folder: Path) -> None:
     await edited(folder)
     assert "\x1b[33mt-" in await shown(shared, folder, "log")

@@ -853,6 +853,8 @@ class RecordedFolder:
     """Whether its changes are found by watch events."""
     n_bytes: int
     """Size of the whole record on disk."""
+    since: float | None = None
+    """When the recording began, in seconds since the epoch; what is older than 30 days is removed. Null: just now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -218,6 +218,8 @@ class RecordedFolder(Struct, frozen=True, kw_only=True):
     """Whether its changes are found by watch events."""
     n_bytes: int
     """Size of the whole record on disk."""
+    since: float | None
+    """When the recording began, in seconds since the epoch; what is older than 30 days is removed. Null: just now."""
 
 
 class Contents(Struct, frozen=True):

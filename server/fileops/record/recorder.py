@@ -69,7 +69,7 @@ from fileops.record.disk_thread import DiskHangs, DiskThread
 from fileops.record.entries import EntryWriter, Observed
 from fileops.record.folder import GitFacts, ask_git, in_steps
 from fileops.record.folder import RecordedFolder as Folder
-from fileops.record.store import NewerRecord, RecordStore, is_locked
+from fileops.record.store import MAX_AGE_S, NewerRecord, RecordStore, is_locked
 from fileops.record.turns import TurnRegistry
 
 log = logging.getLogger(__name__)
@@ -511,6 +511,7 @@ class Recorder:
         self._write_before_end()
         n_entries = self.store.forget(path)
         for folder in self._folders.values():
+            self.store.begin_folder(folder.root, self._wall())
             folder.forget_contents(path)
             self._steps.setdefault(folder.root, self._copying(folder))
         return n_entries
@@ -750,6 +751,8 @@ class Recorder:
         folder = self._ask_disk(root, lambda: Folder(root, facts, stream, edge))
         folder.on_nested = lambda nested: self._record_nested(folder, nested)
         self._folders[root] = folder
+        began = self._wall()
+        self._queue(root, lambda: self.store.begin_folder(root, began))
         self._steps[root] = self._starting(folder, earlier)
         log.info("changes in %s are recorded from now on; --record=edits or off turns this off", root)
 
@@ -876,7 +879,7 @@ class Recorder:
         return [
             RecordedFolder(
                 root=root, state="off", reason=reason, n_files=0, n_copied=0, n_to_copy=0, watched=False,
-                n_bytes=self.store.n_bytes,
+                n_bytes=self.store.n_bytes, since=self.store.recorded_since(root),
             )
             for root, reason in (*off, *((root, "folders") for root in refused))
         ]  # fmt: skip
@@ -1013,6 +1016,7 @@ class Recorder:
             reasons.append("unread")
         if self.store.is_in_memory or self._locked_since is not None:
             reasons.append("store")
+        since = self.store.recorded_since(folder.root)
         return RecordedFolder(
             root=folder.root,
             state="starting" if is_starting else "limited" if reasons else "on",
@@ -1022,6 +1026,7 @@ class Recorder:
             n_to_copy=folder.n_to_copy,
             watched=folder.is_watched,
             n_bytes=self.store.n_bytes,
+            since=None if since is None else max(since, self._wall() - MAX_AGE_S),
         )
 
     # --- events ------------------------------------------------------------------------------------------------

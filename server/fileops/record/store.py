@@ -44,7 +44,7 @@ from fileops.record import blobs
 log = logging.getLogger(__name__)
 
 FILE_NAME = "record.db"
-VERSION = 3
+VERSION = 4
 MAX_AGE_S = 30 * 24 * 3600.0
 MAX_BYTES = 1 << 30
 MAX_MEMORY_BYTES = 64 << 20  # while the file cannot be written
@@ -90,6 +90,9 @@ CREATE TABLE keep (keep_id TEXT NOT NULL, entry_id TEXT NOT NULL, change_id TEXT
 CREATE INDEX keep_id ON keep (keep_id);
 CREATE INDEX keep_entry ON keep (entry_id);
 """,
+    """
+CREATE TABLE folder (root BLOB PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID;
+""",
 )
 # See model.sessions.has_host_id.
 _HAS_HOST_ID = "instr(substr({0}, 1, instr({0} || '/', '/') - 1), ':') > 0"
@@ -101,6 +104,7 @@ _ENTRY_COLUMNS = (
 TABLE_KEYS = {
     "entry": ("entry_id",), "turn": ("turn_id",), "command": ("command_id",), "kept_place": ("change_id",),
     "keep": ("keep_id", "entry_id"), "edit": ("edit_id",), "known": ("root", "path"),
+    "folder": ("root",),
 }  # fmt: skip
 _COLUMNS = "seq, path, moved_from, moved_to, body"
 
@@ -656,6 +660,21 @@ class RecordStore:
             gone = [row[:2] for row in rows if not row[3]]
             self._db.executemany("DELETE FROM known WHERE root = ? AND path = ?", gone)
 
+    def begin_folder(self, root: str, now: float) -> None:
+        """Note that a folder is recorded from now on, unless it was before. Of an older record its entries say when."""
+        if self.recorded_since(root) is not None:
+            return
+        condition, of = _in_folders([root])
+        with self.transaction():
+            ((oldest,),) = self._rows(f"SELECT min(time) FROM entry WHERE {condition}", *of)
+            since = now if oldest is None else min(now, oldest)
+            self._db.execute("INSERT OR IGNORE INTO folder VALUES (?, ?)", (os.fsencode(root), since))
+
+    def recorded_since(self, root: str) -> float | None:
+        """When the recording of a folder began, in seconds since the epoch. What is older than MAX_AGE_S is removed."""
+        rows = self._rows("SELECT since FROM folder WHERE root = ?", os.fsencode(root))
+        return rows[0][0] if rows else None
+
     # --- limits ------------------------------------------------------------------------------------------------
 
     def prune(self, now: float, *, max_age_s: float = MAX_AGE_S, max_bytes: int = MAX_BYTES) -> bool:
@@ -708,12 +727,20 @@ class RecordStore:
                 self._forget_turns(where, values, is_all=path is None)
                 n_entries: int = self._db.execute(f"DELETE FROM entry WHERE {where}", values).rowcount
                 self._db.execute(f"DELETE FROM known WHERE {where}", values)
+                self._forget_folders(path)
                 self._db.execute(f"DELETE FROM edit WHERE {where}", values)
                 while self._remove_unused_blobs():
                     pass
             self._db.execute("PRAGMA secure_delete = OFF")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return n_entries
+
+    def _forget_folders(self, path: str | None) -> None:
+        """Forget since when the folders in a folder (None: all) are recorded."""
+        where, of = ("1", []) if path is None else _in_folders([path])
+        self._db.execute(f"DELETE FROM folder WHERE {where.replace('path', 'root')}", of)
+        if path is not None:
+            self._db.execute("DELETE FROM folder WHERE root = ?", (os.fsencode(path),))
 
     def _forget_turns(self, where: str, values: Sequence[object], *, is_all: bool) -> None:
         """Remove the turns and commands that have entries of this kind, and no others.

@@ -50,7 +50,7 @@ from fileops.terminal.record_lines import (
     turn_line,
     when,
 )
-from fileops_client import FileOpsClient, RecordEntry, ResponseError, Rewind, RewoundFile, Unkept
+from fileops_client import FileOpsClient, RecordedFolder, RecordEntry, ResponseError, Rewind, RewoundFile, Unkept
 from fileops_client.author import AuthorKind
 
 LEFT = 3  # exit status: done, but conflicts were left
@@ -96,6 +96,7 @@ def main(options: argparse.Namespace) -> int:
 async def _run(options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, AttachRefused, UNREACHABLE."""
     folder = _folder_of(options)
+    began = time.time()
     async with FileOpsClient.attach(
         socket=options.socket,
         role="editor",
@@ -103,7 +104,8 @@ async def _run(options: argparse.Namespace) -> int:
         root=folder,
         initialization_options={"approval_fallback": "none"},
     ) as client:
-        await _set_root(client, options, folder)
+        status = await _set_root(client, options, folder)
+        _say_since(options, status, began)
         return await _COMMANDS[options.command](client, options)
 
 
@@ -128,7 +130,22 @@ def _folder_of(options: argparse.Namespace) -> str:
     return folder
 
 
-async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: str) -> None:
+def _say_since(options: argparse.Namespace, status: RecordedFolder, began: float) -> None:
+    """Say on stderr that this command begins the recording, or, to a person who looks, since when there is one.
+
+    Args: began: when the command did, in seconds since the epoch.
+    """
+    if options.json:
+        return
+    if status.state == "off":
+        sys.stderr.write(f"{visible(status.root)} is not recorded at present; what changes now is not known later.\n")
+    elif status.since is None or status.since >= began:
+        sys.stderr.write(f"The recording of {visible(status.root)} begins now: what was changed before is not known.\n")
+    elif sys.stderr.isatty() and options.command in {"log", "diff", "blame", "changes"}:
+        sys.stderr.write(f"{visible(status.root)} is recorded since {when(status.since)}.\n")
+
+
+async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: str) -> RecordedFolder:
     """Find the recorded folder that contains this one, once the contents before are known. Raises: NotDone.
 
     `is_starting`: they are not known yet after STARTS_WITHIN_S, so an empty answer is not the last word.
@@ -143,7 +160,7 @@ async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: 
                 why = _WHY_OFF.get(status[-1].reason or "", "see the daemon's log")
                 _say(options, f"changes in {visible(options.root)} are not recorded at present: {why}.")
             _widen(client, options.root, folder)
-            return
+            return status[-1]
         if is_over:
             raise NotDone(
                 f"Nothing is known of a recording of {visible(folder)}. If it has just begun, try again; "

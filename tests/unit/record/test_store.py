@@ -253,6 +253,29 @@ def test_record_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         RecordStore(str(tmp_path))
 
 
+def test_recording_of_a_folder_begins_once_until_it_is_forgotten(store: RecordStore) -> None:
+    store.begin_folder("/work", 1000.0)
+    store.begin_folder("/work", 2000.0)
+    store.begin_folder("/work/inner", 2000.0)
+    assert [store.recorded_since(root) for root in ("/work", "/work/inner", "/other")] == [1000.0, 2000.0, None]
+    store.forget("/work/inner")
+    assert [store.recorded_since(root) for root in ("/work", "/work/inner")] == [1000.0, None]
+    store.begin_folder("/other", 3000.0)
+    store.forget(None)
+    assert [store.recorded_since(root) for root in ("/work", "/other")] == [None, None]
+
+
+def test_record_of_an_older_version_says_by_its_entries_since_when_it_is(tmp_path: Path) -> None:
+    with closing(RecordStore(str(tmp_path))) as store:
+        added(store, 1)
+        ((entry,), _) = store.entries(LogQuery())
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as db, db:
+        db.executescript("DROP TABLE folder; PRAGMA user_version = 3")
+    with closing(RecordStore(str(tmp_path))) as store:
+        store.begin_folder(str(Path(entry.path).parent), entry.time + 50.0)
+        assert store.recorded_since(str(Path(entry.path).parent)) == entry.time
+
+
 def chained(store: RecordStore, n_entries: int) -> list[bytes]:
     """Entries of one file, each of which appends a line. Returns the contents."""
     contents = [b"".join(b"line %d\n" % line for line in range(n)) for n in range(n_entries + 1)]

@@ -1932,6 +1932,8 @@ export interface RecordedFolder {
   watched: boolean;
   /** Size of the whole record on disk. */
   n_bytes: number;
+  /** When the recording began, in seconds since the epoch; what is older than 30 days is removed. Null: just now. */
+  since: number | null;
 }
 /** A file of a set that was undone. */
 export interface RecoveredFile {

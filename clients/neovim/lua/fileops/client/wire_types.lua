@@ -831,6 +831,7 @@
 ---@field n_to_copy integer Contents that are still to be copied.
 ---@field watched boolean Whether its changes are found by watch events.
 ---@field n_bytes integer Size of the whole record on disk.
+---@field since? number When the recording began, in seconds since the epoch; what is older than 30 days is removed. Null: just now.
 
 ---@class (exact) fileops.wire.RecoveredFile A file of a set that was undone.
 ---@field file_path string Canonical.
