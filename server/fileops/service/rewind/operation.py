@@ -273,7 +273,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         Args: removals: those that the target made, or may have made, with the present paths of their files.
         """
         pairs = [(*removed, path) for removed, path in product(removals, tuple(plans))]
-        while any([self._leaves_changed_rename(*pair, plans) for pair in pairs]):
+        while any(self._leaves_changed_rename(*pair, plans) for pair in pairs):
             pass  # what has to stay now may make the copy under another name the last one
 
     def _leaves_changed_rename(
