@@ -1,4 +1,4 @@
-"""Log of what each session has done to which files, so that an agent's context can be rebuilt. Bounded.
+"""Log of what each session has done to which files, so that an agent's context can be rebuilt. Limited in size.
 
 No decision depends on it, and it keeps files that the tracker drops when they are deleted. Belongs to the event loop.
 Paths are as the session gave them.
@@ -12,17 +12,17 @@ from fileops.model.bounded import LruDict
 from fileops.model.results import SessionFile
 from fileops.model.sessions import SessionName
 
-MAX_FILES = 10_000  # of one session; the least recently touched is dropped first
-MAX_UNANSWERED = 100  # of one session; later ones are not noted: its client takes no answers
-MAX_REASONS = 20  # of one session; undos for further ones are counted without a reason
+MAX_FILES = 10_000  # per session; the least recently touched is dropped first
+MAX_UNANSWERED = 100  # per session; beyond this its client reads no answers anyway
+MAX_REASONS = 20  # per session; undos for further reasons are counted without one
 
 
 class ActivityLog:
     def __init__(self) -> None:
         self._sessions: dict[SessionName, LruDict[str, SessionFile]] = {}
-        # Of each session, the files of applied edits that it was not answered.
+        # For each session, the files of applied edits that it was not answered.
         self._unanswered: dict[SessionName, list[str]] = {}
-        # Of each session, how many of its changes a person undid, by the reason that they gave ("" for none).
+        # For each session, how many of its changes a person undid, by the reason given ("" for none).
         self._rewound: dict[SessionName, dict[str, int]] = {}
 
     def note_read(self, session_id: SessionName, file_path: str, at: float) -> None:
@@ -38,7 +38,7 @@ class ActivityLog:
         self._put(session_id, replace(known, n_conflicts=known.n_conflicts + 1, conflicted_at=at))
 
     def note_unanswered(self, session_id: SessionName, file_path: str) -> None:
-        """Note that an edit was applied and its answer not sent."""
+        """Record that an edit was applied and its answer was not sent."""
         files = self._unanswered.setdefault(session_id, [])
         if len(files) < MAX_UNANSWERED:
             files.append(file_path)
@@ -47,18 +47,18 @@ class ActivityLog:
         return self._unanswered.pop(session_id, [])
 
     def note_rewound(self, session_id: SessionName, n_changes: int, reason: str) -> None:
-        """Note that a person undid changes of the session, for this reason ("" for none)."""
+        """Record that a person undid changes of the session, for this reason ("" for none)."""
         by_reason = self._rewound.setdefault(session_id, {})
         if reason not in by_reason and len(by_reason) >= MAX_REASONS:
             reason = ""
         by_reason[reason] = by_reason.get(reason, 0) + n_changes
 
     def take_rewound(self, session_id: SessionName) -> dict[str, int]:
-        """How many changes of the session a person has undone since this was asked last, by the reason given."""
+        """Return how many of the session's changes a person has undone since the last call, by reason."""
         return self._rewound.pop(session_id, {})
 
     def files(self, session_id: SessionName) -> tuple[SessionFile, ...]:
-        """The least recently touched first."""
+        """Return the files, least recently touched first."""
         files = self._sessions.get(session_id)
         return () if files is None else tuple(files.values())
 
@@ -98,7 +98,7 @@ def untouched(file_path: str) -> SessionFile:
 
 
 def merged(one: SessionFile, other: SessionFile) -> SessionFile:
-    """The records of two names of one file as one record, under the name that was used last."""
+    """Merge the records of two names of one file under the name that was used last."""
     newer = max(one, other, key=last_touched)
     return replace(
         newer,
@@ -112,7 +112,7 @@ def merged(one: SessionFile, other: SessionFile) -> SessionFile:
 
 
 def by_relevance(files: Iterable[SessionFile]) -> list[SessionFile]:
-    """Edited files before files that were only read; in each group changed ones first; then the latest.
+    """Sort edited files before those that were only read; in each group changed ones first; then the latest.
 
     docs/PROTOCOL.md promises this order.
     """
@@ -124,7 +124,7 @@ def last_touched(file: SessionFile) -> float:
 
 
 def _has_changed(file: SessionFile) -> bool:
-    """Whether what the session knows of the file is wrong now."""
+    """Return whether what the session knows of the file is now wrong."""
     return file.state == "stale" or (file.conflicted_at or 0.0) > max(file.read_at or 0.0, file.edited_at or 0.0)
 
 

@@ -1,10 +1,10 @@
-"""The one way to change several files, and to undo: plan, ask, commit together, and plan again if a file has changed.
+"""The only way to change several files, and to undo: plan, ask, commit together, and plan again if a file has changed.
 
-A `Planner` knows what a request wants. This module has the order of the steps, and what holds for all of them: nothing
-is locked while a person is asked, a commit applies to what it was planned on, all files are written or none, a cancel
-is in time until the commit begins, and a dry run ends before the question. Runs in worker threads.
+A `Planner` knows what a request wants. This module has the order of the steps and the rules for all of them: nothing is
+locked while a person is asked, a commit applies to the content on which it was planned, all files are written or none,
+a cancel is in time until the commit begins, and a dry run ends before the question. Runs in worker threads.
 
-A change set, an undo and a rewind are carried out here; `edit.py` is not (docs/internals/adr/0032-one-engine.md).
+Change sets, undos and rewinds are carried out here, single edits in `edit.py` (docs/internals/adr/0032-one-engine.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from fileops.service.policy import Policy
 
 
 class FileWork(Protocol):
-    """One file as it is planned."""
+    """The plan of one file."""
 
     @property
     def plan(self) -> Plan: ...
@@ -40,12 +40,12 @@ class FileWork(Protocol):
 
     @property
     def is_left_out(self) -> bool:
-        """Whether a person has left it out."""
+        """Return whether a person has left it out."""
         ...
 
     @property
     def needs_set(self) -> bool:
-        """Whether the commit of a single file cannot make it."""
+        """Return whether the commit of a single file cannot make this change."""
         ...
 
 
@@ -56,7 +56,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Work(Struct, Generic[F, K], frozen=True, kw_only=True):
-    """What is to be changed. known: what its planner knows besides. reasons: of persons who left something out.
+    """What is to be changed. known: further knowledge of the planner. reasons: of people who left something out.
 
     is_decided: nothing more is asked about it. is_old: a person has decided, so the files are read again before they
     are written.
@@ -70,7 +70,7 @@ class Work(Struct, Generic[F, K], frozen=True, kw_only=True):
 
 
 class Pending(Struct, Generic[F, K], frozen=True, kw_only=True):
-    """Work that waits for a decision about some of its files (`waiting`: their places)."""
+    """Work that waits for a decision about some of its files (`waiting`: their indexes)."""
 
     work: Work[F, K]
     waiting: tuple[int, ...]
@@ -86,10 +86,10 @@ class Made(Struct, Generic[F], frozen=True, kw_only=True):
 
 @dataclass(eq=False, kw_only=True)
 class NotDone(Exception):
-    """Nothing was written, but for `left`.
+    """Nothing was written, except `left`.
 
-    work: what was planned, if it was. file_path: of the file that failed, one of `n_files`, if it was one. problems:
-    what its planner knows of several failures.
+    work: what was planned, if anything. file_path: the file that failed, one of `n_files`, if it was one. problems:
+    what the planner knows about several failures.
     """
 
     error: FileOpsError
@@ -107,13 +107,13 @@ class Planner(Protocol[F, K, R_co]):
     def is_dry_run(self) -> bool: ...
 
     def held(self) -> AbstractContextManager[object]:
-        """What is held from the plan to the end of the commit, and not while a person is asked."""
+        """Return what is held from the plan to the end of the commit, but not while a person is asked."""
         ...
 
     def plan(self, policy: Policy, token: CancelToken) -> Work[F, K]: ...
 
     def waiting(self, work: Work[F, K], policy: Policy) -> tuple[int, ...]:
-        """The places of the files about which the next question is; none if nothing is to be asked."""
+        """Return the indexes of the files that the next question is about; none if nothing has to be asked."""
         ...
 
     def question(
@@ -121,30 +121,31 @@ class Planner(Protocol[F, K, R_co]):
     ) -> ApprovalRequest: ...
 
     def decided(self, pending: Pending[F, K], decision: Decision, policy: Policy, token: CancelToken) -> Work[F, K]:
-        """The work as a person has decided it."""
+        """Return the work as a person has decided it."""
         ...
 
     def again(self, work: Work[F, K], policy: Policy, token: CancelToken) -> Work[F, K] | Pending[F, K]:
-        """The work over the present files, or another question. What a person has decided is not replaced."""
+        """Return the work on the current files, or another question. What a person has decided is not replaced."""
         ...
 
     def commit_of(self, file: F) -> PlannedCommit: ...
 
     def tracker_update_of(self, file: F) -> Callable[[Committed], None]:
-        """What updates the trackers; it is called inside the locks of the files."""
+        """Return what updates the trackers; it is called inside the locks of the files."""
         ...
 
     def result(self, work: Work[F, K], made: Sequence[Made[F]], *, needs_approval: bool | None = None) -> R_co:
-        """The answer. Args: made: empty of a dry run."""
+        """Return the answer. Args: made: empty for a dry run."""
         ...
 
     def failed(self, failure: NotDone) -> R_co: ...
 
 
 class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
-    """See the module. session_id: of the commits. events: gets what was written; None: the caller publishes that.
+    """Carries out what a planner plans, see the module. session_id: of the commits.
 
-    is_change_set: a set of one file has an id, too, and files that cannot be changed together are refused.
+    events: receives what was written; None: the caller publishes it. is_change_set: even a set of one file has an id,
+    and files that cannot be changed together are refused.
     """
 
     planner: Planner[F, K, R]
@@ -185,7 +186,7 @@ class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
                     if isinstance(outcome, Pending):
                         return outcome
                     work = outcome
-                is_behind = True  # if this attempt ends because a file has changed
+                is_behind = True  # if this attempt fails because a file has changed
                 return self._asked_or_made(work, policy, token)
 
     def _asked_or_made(self, work: Work[F, K], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
@@ -218,7 +219,8 @@ class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
         for file in files:
             commit = commits.get(file.plan.snapshot.path)
             planned = self.planner.commit_of(file) if commit is None else None
-            # What is not saved may never be, and then the edit is there again: it is in the file all the time.
+            # Unsaved text may never be saved, and then the edit is in force again: it has been in the file all the
+            # time.
             if planned is not None and (planned.undoes or planned.undone) and not planned.plan.snapshot.is_unsaved:
                 self.committer.note_unchanged(planned, session_id=self.session_id)
             if commit is not None and self.events is not None:

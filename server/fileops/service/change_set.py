@@ -1,9 +1,9 @@
 """A change set in a worker thread: plan all, check all, ask once, commit all or nothing.
 
-Each file is planned, and after a decision carried over to the present file, as a single edit is (`edit.py`). This
-module adds what holds for them together: limits, distinct paths, one question, one commit. A set of one edit or one
-creation is committed as a single edit, so it needs no journal, and may be written in place. It is one module because
-planning, deciding and committing share the state of each file.
+Each file is planned, and carried over to the current file after a decision, like a single edit (`edit.py`). This module
+adds what concerns them together: limits, distinct paths, one question, one commit. A set of one edit or one creation is
+committed as a single edit, so it needs no journal and may be written in place. It is one module because planning,
+deciding and committing share the state of each file.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,11 +68,11 @@ from fileops.service.edit import DecidedPlan, EditOperation, Proposal
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about, question_about_set
 
-MAX_ADVISED = 4  # failing changes of a set, because each may take the suggester 50 ms
+MAX_ADVISED = 4  # failing changes per set, since each may take the suggester 50 ms
 
 
 class SetFile(Struct, frozen=True, kw_only=True):
-    """One change of a set, planned. new_path: canonical, of a rename. proposal: what was asked about it.
+    """The plan of one change of a set. new_path: canonical, for a rename. proposal: what was asked about it.
 
     is_left_out: the user has dropped it. by_user: it is not what was requested.
     """
@@ -98,7 +98,7 @@ class SetFile(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> Change:
-        """Its change as it is shown, with the lines of git about the executable bit."""
+        """Its change as it is shown, with git's lines about the executable bit."""
         change, becomes = self.plan.change, self.is_executable
         return change if becomes is None else outputs.with_mode(change, is_executable=becomes)
 
@@ -109,7 +109,7 @@ class SetFile(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_set(self) -> bool:
-        """Whether a commit of a single edit cannot make it."""
+        """Return whether a commit of a single edit cannot make it."""
         return self.removes or self.new_path is not None or self.is_executable is not None
 
     @property
@@ -122,7 +122,7 @@ class SetFile(Struct, frozen=True, kw_only=True):
         return self.change.new_path if isinstance(self.change, RenameFile) else self.change.file_path
 
 
-Decided = tuple[tuple[SetFile, Decision], ...]  # what a person decided about each file, until it is carried over
+Decided = tuple[tuple[SetFile, Decision], ...]  # decisions about each file, until they are carried over
 
 
 SetWork = Work[SetFile, Decided]
@@ -234,7 +234,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return replace(result, output=outputs.with_reason(result.output, " ".join(work.reasons)))
 
     def failed(self, failure: NotDone) -> ChangeSetResult:
-        """Without problems the failure is of no single change."""
+        """Return the failed result. Without problems the failure belongs to no single change."""
         problems = cast("tuple[Problem, ...]", failure.problems)
         shown = problems or (Problem(change_index=0, error=failure.error),)
         paths = [change.file_path for change in self.request.changes]
@@ -265,9 +265,9 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return tuple(planned.values())
 
     def _advised(self, request: ChangeSetRequest, problem: Problem, roots: Roots | None) -> Problem:
-        """The failure of one change, with what is said beside it.
+        """Return the failure of one change, with the advice beside it.
 
-        No lines of the file are shown, as with a dry run: what a session knows of a file changes with the whole set.
+        No lines of the file are shown, as in a dry run: what a session knows of a file changes only with the whole set.
         """
         change, error = request.changes[problem.change_index], problem.error
         if isinstance(error, HunkNotFound):
@@ -281,7 +281,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
     def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:
         """Raises: as `EditOperation.planned`, AlreadyExists."""
         match change:
-            case EditFile() if not (change.edits or change.hunks):  # the executable bit only
+            case EditFile() if not (change.edits or change.hunks):  # only the executable bit
                 return SetFile(change=change, plan=self._unchanged(self._known(request, change.file_path, roots)))
             case EditFile():
                 return SetFile(change=change, plan=self.editor.planned(_edit_request(request, change), roots, token))
@@ -311,7 +311,10 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return self.editor.plan_on_snapshot(_edit_request(request, change), snapshot, token)
 
     def _known(self, request: ChangeSetRequest, file_path: str, roots: Roots | None) -> Snapshot:
-        """The present file, if this session knows it. Raises: FileMissing, NotRead, ModifiedExternally, Stale."""
+        """Return the current file, if this session knows it.
+
+        Raises: FileMissing, NotRead, ModifiedExternally, Stale.
+        """
         fs, freshness = self.editor.fs, self.editor.freshness
         canonical = canonical_path(fs, file_path, roots)
         if fs.stat(canonical) is None:
@@ -337,7 +340,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return replace(plan, splices=whole, change=replace(change, unified=unified))
 
     def _require_no_other_text(self, snapshot: Snapshot, change: DeleteFile, token: CancelToken) -> None:
-        """Raises: HunkNotFound, HunkAmbiguous, if the file has another text than that which a patch deletes."""
+        """Raises: HunkNotFound, HunkAmbiguous, if the file has another text than the one that a patch deletes."""
         fmt = text.detect_format(snapshot.data)
         plan = plan_hunks(snapshot, fmt, change.hunks, limits=self.editor.settings.limits, check=token.check)
         if splicing.apply(snapshot.data, plan.splices):
@@ -369,7 +372,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return any(needs)
 
     def _file_proposal(self, request: ChangeSetRequest, file: SetFile, policy: Policy, token: CancelToken) -> Proposal:
-        """The question about one file; as it was asked before, if that is still to be decided."""
+        """Return the question about one file; as it was asked before, if it is still undecided."""
         if file.proposal is not None and file.proposal.plan is file.plan:
             return file.proposal
         question = question_about(
@@ -391,7 +394,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return Proposal(plan=file.plan, question=question, is_other=file.by_user)
 
     def _decisions(self, files: Sequence[SetFile], question: ApprovalRequest, decision: Decision) -> Decided:
-        """Each file with what was decided about it. Raises: as `core.decision.apply_decision`."""
+        """Return each file with what was decided about it. Raises: as `core.decision.apply_decision`."""
         if not isinstance(decision, SomeFiles):
             apply_decision(files[0].plan, decision, file_path="", limits=self.editor.settings.limits, removes=True)
             if not question.is_approvable:
@@ -406,7 +409,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
     def _carried_over(
         self, request: ChangeSetRequest, file: SetFile, decision: Decision, policy: Policy, token: CancelToken
     ) -> DecidedPlan | Proposal:
-        """What was decided about one file, over the present one."""
+        """Carry what was decided about one file over to the current file."""
         assert file.proposal is not None
         proposal, asked = file.proposal, file.proposal.plan
         if file.new_path is not None and self.editor.fs.read(file.new_path).exists:
@@ -440,7 +443,10 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         policy: Policy,
         token: CancelToken,
     ) -> DecidedPlan | Proposal:
-        """The outcome for the text of one file. Another question is about all of its change, not of its text alone."""
+        """Return the outcome for one file's text.
+
+        A new question is about all of the file's change, not only its text.
+        """
         plan = outcome.plan if file.new_path is None else _as_rename(outcome.plan)
         if isinstance(outcome, DecidedPlan):
             return replace(outcome, plan=plan)
@@ -498,7 +504,7 @@ def _faults_together(files: Mapping[int, SetFile]) -> Iterator[Problem]:
 
 
 def _concerned(file: SetFile) -> tuple[Snapshot, ...]:
-    """What a policy has to look at: a rename gives a file a name that may be protected."""
+    """Return what a policy has to check: a rename gives a file a name that may be protected."""
     snapshot = file.plan.snapshot
     if file.new_path is None:
         return (snapshot,)
@@ -507,7 +513,7 @@ def _concerned(file: SetFile) -> tuple[Snapshot, ...]:
 
 
 def _edit_request(request: ChangeSetRequest, change: FileChange) -> EditRequest:
-    """The change of a file's text, as a single request."""
+    """Return the edit of a file's text, as a single request."""
     tool: Literal["multi_edit", "write"] = "write" if isinstance(change, CreateFile) else "multi_edit"
     return EditRequest(
         file_path=change.file_path,
@@ -545,7 +551,7 @@ def _as_rename(plan: Plan) -> Plan:
 def _decided_file(file: SetFile, decided: FileDecision | None) -> tuple[SetFile, Decision]:
     if file.is_left_out or decided is None:
         if not file.is_left_out and file.proposal is not None and not file.proposal.question.is_approvable:
-            raise Rejected  # of this change nothing is left that could be approved
+            raise Rejected  # nothing of this change is left to approve
         return file, Once()
     if decided.is_left_out:
         return replace(file, is_left_out=True), Once()

@@ -1,4 +1,4 @@
-"""Runs shell commands for an agent: approved if the user wants that, and bounded in time and output.
+"""Runs shell commands for an agent: approved by the user where required, and limited in time and output.
 
 Owns the order of steps; the executor decides where a command runs. No state is kept between commands.
 """
@@ -33,8 +33,8 @@ class CommandRunner:
     """Runs up to N_COMMANDS commands at once.
 
     executor_at: the executor that serves a working directory, and the directory's path there. folders: of the
-    workspace; commands run in the first. recheck: checks all tracked files. running: notes that a session runs a
-    command line, as long as the context is open.
+    workspace; commands run in the first. recheck: checks all tracked files. running: while its context is open, a
+    session is recorded as running a command line.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class CommandRunner:
         self._granted: set[tuple[str, str, str]] = set()
 
     async def run(self, request: CommandRequest, say: Say | None = None) -> CommandResult:
-        """Run the command. `say` gets new output, on the loop, while it runs."""
+        """Run the command. `say` is called on the loop with new output while it runs."""
         cwd = request.cwd or next(iter(self._folders()), self._default_cwd)
         clipped, began = HeadTailBuffer(), time.monotonic()
         code: int | None = None
@@ -119,7 +119,7 @@ class CommandRunner:
                 raise Rejected(what="command")
 
     async def _run(self, request: CommandRequest, cwd: str, clipped: HeadTailBuffer, say: Say | None) -> int | None:
-        """The exit code, None after the timeout. Raises: CommandNotStarted."""
+        """Return the exit code; None after the timeout. Raises: CommandNotStarted."""
         loop = asyncio.get_running_loop()
         stream = None if say is None else _Stream(loop, say)
         is_cancelled = threading.Event()
@@ -163,7 +163,7 @@ class CommandRunner:
 
 
 class _Stream:
-    """Reports new output in intervals. Fed in a worker thread; calls `say` on the loop."""
+    """Reports new output at intervals. Fed in a worker thread; calls `say` on the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, say: Say) -> None:
         self._loop = loop

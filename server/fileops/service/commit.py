@@ -1,4 +1,4 @@
-"""Commits plans: writes the files, updates the trackers, adds to history and record, and makes the event.
+"""Commits plans: writes the files, updates the trackers, adds to history and record, and creates the event.
 
 Shared by edits, change sets, undos and rewinds. Runs in a worker thread.
 """
@@ -21,7 +21,7 @@ from fileops.model.record import By, BySession
 from fileops.model.sessions import SessionName
 from fileops.ports import Clock, CommitHooks, EditRecorder, FileSystem
 
-_random = random.Random()  # seeded by the kernel once, and not asked for each edit
+_random = random.Random()  # seeded by the kernel once, not for each edit
 
 
 def new_set_id() -> str:
@@ -29,14 +29,14 @@ def new_set_id() -> str:
 
 
 def _new_edit_id() -> str:
-    """Return an id that no other edit has. It may be guessed: an edit is protected by the session that made it."""
+    """Return an id that no other edit has. It may be guessable: what protects an edit is its session."""
     return f"{_random.getrandbits(128):032x}"
 
 
 class PlannedCommit(Struct, frozen=True, kw_only=True):
-    """One file as it is to be committed. given_path: what the session calls it afterwards.
+    """One file of a commit. given_path: what the session calls it afterwards.
 
-    new_path: canonical, of a rename. by: the author, if it is not the session. The others: see Commit.
+    new_path: canonical, for a rename. by: the author, if it is not the session. For the others see Commit.
     """
 
     plan: Plan
@@ -69,9 +69,11 @@ class PlannedCommit(Struct, frozen=True, kw_only=True):
 
 
 class Committer(Struct, frozen=True, kw_only=True):
-    """See the module. keep: adds to the history. label_of: what the record calls a session, by its full name.
+    """Commits plans, see the module.
 
-    diagnose: gets the commits of a request, to compare the problems before and after them.
+    keep: adds to the history. label_of: a session's label in the record, by full name.
+
+    diagnose: called with the commits of a request, to compare the problems before and after them.
     """
 
     fs: FileSystem
@@ -90,10 +92,10 @@ class Committer(Struct, frozen=True, kw_only=True):
         on_committed: Callable[[Committed], None],
         set_id: str | None = None,
     ) -> Commit:
-        """Write one file, and record it as an edit of the session. set_id: of the change set whose one change it is.
+        """Write one file, and record it as an edit of the session. set_id: of the change set whose only change it is.
 
-        `on_committed` updates the trackers; it is called inside the file's lock, right after the commit.
-        Raises: Stale, PathMoved, Cancelled and the failures of writing.
+        `on_committed` updates the trackers; it is called inside the file's lock, right after the commit. Raises: Stale,
+        PathMoved, Cancelled and the failures of writing.
         """
         with self._announced(planned.paths):
             committed = self._write(planned, CommitGuard(token, on_committed))
@@ -114,8 +116,8 @@ class Committer(Struct, frozen=True, kw_only=True):
         """Write several files together, and record them as one change set of the session.
 
         Args: is_strict: see FileSystem.replace_set. `on_committed` updates the trackers; it is called inside the locks
-        of all files. Raises: what `commit` raises, SetUnsupported, and SetConflict, the one after which something is
-        written.
+        of all files. Raises: what `commit` raises, SetUnsupported, and SetConflict, the only one after which something
+        is written.
         """
         set_id = new_set_id()
         with self._announced([path for each in planned for path in each.paths]):
@@ -131,7 +133,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         return commits
 
     def note_unchanged(self, planned: PlannedCommit, *, session_id: SessionName) -> None:
-        """Record an undo of text that others had restored before: nothing is written, but the edit counts as undone."""
+        """Record an undo of text that others had already restored: nothing is written, the edit counts as undone."""
         report = CommitReport(method="none", durability="synced")
         with self._announced(planned.paths):
             committed = Committed(snapshot=planned.plan.snapshot, report=report)
@@ -141,7 +143,7 @@ class Committer(Struct, frozen=True, kw_only=True):
 
     @contextmanager
     def _announced(self, paths: Sequence[str]) -> Generator[None]:
-        """Notify the recorder that the files are being written, and if that fails, that they were not."""
+        """Tell the recorder that the files are being written, and if that fails, that they were not."""
         if self.recorder is None:
             yield
             return
@@ -162,13 +164,14 @@ class Committer(Struct, frozen=True, kw_only=True):
         if planned.removes:
             return self.fs.remove(plan.snapshot, hooks)
         if planned.permissions is not None:
-            # Only the commit of a set changes the permission bits together with the content; this is a set of one file.
+            # Only the commit of a set changes the permission bits together with the content, so this is a set of one
+            # file.
             try:
                 return self.fs.replace_set(new_set_id(), [planned.file], _AsSetHooks(hooks))[0]
             except SetUnsupported:
                 if not plan.creates:
                     raise
-                # A filesystem without sets gives a file that is created again the permission bits of a new one.
+                # Without sets, a filesystem gives a recreated file the permission bits of a new one.
         return self.fs.replace(plan.snapshot, plan.splices, hooks)
 
     def _recorded(
@@ -192,14 +195,14 @@ class Committer(Struct, frozen=True, kw_only=True):
             is_kept=planned.is_kept,
             permissions=planned.permissions,
         )
-        self.keep(commit)  # before the end of the commit, which wakes the recorder: it keeps both together
+        self.keep(commit)  # before the commit ends and wakes the recorder, which keeps both together
         if self.recorder is not None:
             self.recorder.end_commit(commit)
         return commit
 
 
 def did_edit(commit: Commit) -> DidEdit:
-    """The event of a commit."""
+    """Return the event of a commit."""
     return DidEdit(
         file_path=commit.given_path,
         session_id=commit.session_id,
@@ -210,7 +213,7 @@ def did_edit(commit: Commit) -> DidEdit:
 
 
 class _AsSetHooks:
-    """SetHooks of a set of one file, which has the hooks of a single commit."""
+    """SetHooks of a set of one file, with the hooks of a single commit."""
 
     def __init__(self, hooks: CommitHooks) -> None:
         self._hooks = hooks

@@ -1,6 +1,6 @@
-"""CorrectedStrings of an edit by its client, whose own model may propose other strings.
+"""Corrections of an edit's strings by its client, whose own model may propose others.
 
-The proposed text has to occur in the file exactly, like any other; if it does not, the edit fails as it would have
+The proposed text must occur in the file exactly, like any other; if it does not, the edit fails as it would have
 without a question. Nothing is locked during the question.
 """
 
@@ -14,7 +14,7 @@ from fileops.model.errors import FileOpsError, NoMatch
 from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 
-MAX_QUESTIONS = 10  # of one multi edit: after more of them the file should be read again
+MAX_QUESTIONS = 10  # per multi edit; beyond this the file should be read again
 
 
 class NeedsCorrection(Struct, frozen=True, kw_only=True):
@@ -26,9 +26,9 @@ class NeedsCorrection(Struct, frozen=True, kw_only=True):
 
 
 def unmatched(request: EditRequest, error: NoMatch, failed: EditResult) -> NeedsCorrection | None:
-    """The question about a step; None if there was one already, or if its text is not matched literally.
+    """Return the question about a step; None if it was asked before, or if its text is not matched literally.
 
-    failed: the result of the request, if nothing is proposed.
+    failed: the result of the request if nothing is proposed.
     """
     edit = request.edits[error.edit_index]
     if edit.is_proposed or edit.strategy != EXACT or len(request.no_matches) == MAX_QUESTIONS:
@@ -46,7 +46,7 @@ def unmatched(request: EditRequest, error: NoMatch, failed: EditResult) -> Needs
 
 
 def with_proposal(request: EditRequest, error: NoMatch, proposal: CorrectedStrings) -> EditRequest:
-    """The request with the proposed strings; it keeps the failure of the caller's."""
+    """Return the request with the proposed strings; it keeps the failure of the caller's strings."""
     edits = list(request.edits)
     edits[error.edit_index] = replace(
         edits[error.edit_index], old_string=proposal.old_string, new_string=proposal.new_string, is_proposed=True
@@ -57,6 +57,6 @@ def with_proposal(request: EditRequest, error: NoMatch, proposal: CorrectedStrin
 
 
 def original_error(request: EditRequest, error: FileOpsError) -> FileOpsError:
-    """The failure of the caller's own strings, if `error` is that of a proposal."""
+    """Return the failure of the caller's own strings, if `error` is that of a proposal."""
     index = getattr(error, "edit_index", None)
     return next((own for own in request.no_matches if own.edit_index == index), error)

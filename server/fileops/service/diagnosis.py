@@ -1,7 +1,7 @@
-"""What edits did to the problems of files: asks editors and language servers, and keeps what is known too late.
+"""What edits did to the problems of files: asks editors and language servers, and keeps late reports.
 
-A commit only hands its texts over. The answer of the request that made it waits a moment for the comparison; what is
-known later is delivered with the session's next result.
+A commit only hands over its texts. The answer to its request waits a moment for the comparison; a later report comes
+with the session's next result.
 """
 
 import asyncio
@@ -36,12 +36,12 @@ from fileops.model.documents import DocumentPosition, PositionEncoding
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Settings
 
-GIVE_UP_S = 30.0  # a report that is pending for so long becomes unavailable
-READ_WAIT_S = 10.0  # an editor may wait so long for its language server when a file is read
-MAX_LATE = 50  # reports of a session that wait for its next result
-MAX_TEXTS, MAX_FILES = 4, 200  # of which an editor's answers are kept
+GIVE_UP_S = 30.0  # after this, a pending report becomes unavailable
+READ_WAIT_S = 10.0  # for an editor's language server, when a file is read
+MAX_LATE = 50  # reports per session that wait for its next result
+MAX_TEXTS, MAX_FILES = 4, 200  # for which an editor's answers are kept
 MAX_UNPREPARED = 16  # files that were read before the client named its folders
-MAX_COMMITS = 200  # whose request did not ask for its report, because it was cancelled
+MAX_COMMITS = 200  # commits whose cancelled requests never ask for their report
 
 
 class Servers(Protocol):
@@ -86,7 +86,7 @@ class EditorDiagnostic(Struct, frozen=True):
 
 
 class EditorAnswer(Struct, frozen=True, kw_only=True):
-    """What an editor says of a document. sha256: of the text that it is about, as UTF-8 without BOM, with LF ends."""
+    """What an editor says about a document. sha256: of its text, as UTF-8 without BOM, with LF line ends."""
 
     state: Literal["settled", "pending", "unavailable"]
     sha256: str = ""
@@ -94,7 +94,7 @@ class EditorAnswer(Struct, frozen=True, kw_only=True):
     encoding: PositionEncoding = "utf-16"
 
     def problems(self, text: str) -> tuple[Problem, ...]:
-        """Return the diagnostics at offsets of the text."""
+        """Return the diagnostics at offsets in the text."""
         offset = Positions(text).offset
         found: list[Problem] = []
         for each in self.diagnostics:
@@ -105,7 +105,7 @@ class EditorAnswer(Struct, frozen=True, kw_only=True):
 
 
 class EditorProblems(Protocol):
-    """An attached editor that knows the problems of its documents. name: as people know the program."""
+    """An attached editor that knows the problems of its documents. name: for people."""
 
     name: str
 
@@ -119,8 +119,8 @@ class EditorProblems(Protocol):
 class DiagnosedSession(Struct, frozen=True, kw_only=True):
     """A session whose edits are compared.
 
-    may_know: whether it has read this file, and may read it. on_correction: called in any thread with what corrects a
-    report that was settled.
+    may_know: whether it has read this file, and may read it. on_correction: called in any thread with corrections of a
+    settled report.
     """
 
     session_id: SessionName
@@ -137,7 +137,7 @@ class _Commit(Struct, frozen=True):
 
 
 class Diagnosis:
-    """Of all clients of a daemon. make_servers: called with what takes corrections of reports, in any thread."""
+    """For all clients of a daemon. make_servers: called with what takes corrections of reports, in any thread."""
 
     def __init__(self, make_servers: Callable[[Callable[[SessionName, DiagnosticsReport], None]], Servers]) -> None:
         self._make_servers = make_servers
@@ -152,17 +152,17 @@ class Diagnosis:
         self._unchecked: set[tuple[str, str]] = set()  # files for which an editor has no language server
 
     def begin_session(self, session: DiagnosedSession) -> None:
-        """Compare the edits of this session from now on, or with these settings."""
+        """Compare this session's edits from now on, or with these settings."""
         with self._lock:
             self._sessions[session.session_id] = session
 
     def end_session(self, session_id: SessionName) -> None:
-        """The session has ended, or has no diagnostics any more."""
+        """Stop comparing: the session has ended, or has no diagnostics any more."""
         with self._lock:
             self._sessions.pop(session_id, None)
 
     def note_commits(self, commits: Sequence[Commit]) -> None:
-        """Called by the worker that made them together, in the order of the commits of a file."""
+        """Take commits; called by the worker that made them together, in the order of a file's commits."""
         written = [commit for commit in commits if commit.has_changed]
         if not written:
             return
@@ -188,7 +188,7 @@ class Diagnosis:
                 self._commits.popitem(last=False)
 
     def note_observed(self, path: str, kind: ChangeKind) -> None:
-        """Something else than the daemon has written a file. Called on any thread."""
+        """Take note that something other than the daemon has written a file. Called on any thread."""
         with self._lock:
             servers = self._servers
         if servers is not None:
@@ -254,7 +254,7 @@ class Diagnosis:
         return unsettled(commit.edits, "unavailable", (editor.name,), reason) if editor is not None else None
 
     def sources_of(self, commit: _Commit) -> tuple[str, ...]:
-        """Return who is asked about a commit."""
+        """Return which sources are asked about a commit."""
         with self._lock:
             session = self._sessions.get(commit.edits.session_id)
         editor = self._editor_of(commit.edits.changes[0].path) if len(commit.edits.changes) == 1 else None
@@ -279,7 +279,7 @@ class Diagnosis:
                 self._unchecked.discard(key)
             else:
                 if len(self._unchecked) >= MAX_FILES:
-                    self._unchecked.clear()  # each is found again at its next read
+                    self._unchecked.clear()  # each is found again when it is next read
                 self._unchecked.add(key)
             if answer is not None and answer.state == "settled":
                 self._keep(key, answer)
@@ -319,11 +319,11 @@ class Diagnosis:
 
 
 class ClientDiagnosis:
-    """Of one client; belongs to its event loop.
+    """For one client; belongs to its event loop.
 
-    folders: of the workspace, now. may_know: whether the session has read this file, and may read it. read: the content
-    of a file, None if it cannot be read; called in a thread. on_late: called with each report that was known after its
-    answer, and its session.
+    folders: of the workspace, now. may_know: whether the session has read this file, and may read it. read: returns the
+    content of a file, None if it cannot be read; called in a thread. on_late: called with each late report and its
+    session.
     """
 
     def __init__(
@@ -349,7 +349,7 @@ class ClientDiagnosis:
         self._tasks: set[asyncio.Task[DiagnosticsReport | None]] = set()
 
     def begin(self, session_id: SessionName) -> DiagnosedSession:
-        """Compare the edits that the session makes from now on."""
+        """Compare the session's edits from now on."""
 
         def correct(report: DiagnosticsReport) -> None:
             self._loop.call_soon_threadsafe(self._note_late, session_id, report)
@@ -366,23 +366,23 @@ class ClientDiagnosis:
         return session
 
     def note_read(self, session_id: SessionName, path: str) -> None:
-        """Have the problems of a file known before it is edited."""
+        """Find a file's problems before it is edited."""
         if not self._folders():  # an MCP host may name its folders later
             self._unprepared.append((session_id, path))
         else:
             self._diagnosis.note_read(self.begin(session_id), path, partial(self._read, path))
 
     def note_folders(self) -> None:
-        """The client has named its folders."""
+        """Take note that the client has named its folders."""
         waiting = list(self._unprepared)
         self._unprepared.clear()
         for session_id, path in waiting:
             self.note_read(session_id, path)
 
     async def report(self, edit_ids: Sequence[str]) -> DiagnosticsReport | None:
-        """Return the report of a request's commits for its answer; None if no source concerns them.
+        """Return the report on a request's commits for its answer; None if no source concerns them.
 
-        A cancel ends the wait, and not the edit, which is made: the report is pending then.
+        A cancel ends the wait, but not the edit, which has been made: the report is then pending.
         """
         commits = self._diagnosis.taken(edit_ids)
         if not commits:
@@ -397,7 +397,7 @@ class ClientDiagnosis:
 
         def note(done: "asyncio.Task[DiagnosticsReport | None]") -> None:
             report = None if done.cancelled() else done.result()
-            if report is not None and report.state != "pending":  # pending: that of a later edit will be of both
+            if report is not None and report.state != "pending":  # if pending: a later edit's report will cover both
                 self._note_late(session_id, report)
 
         task.add_done_callback(note)
@@ -426,13 +426,13 @@ class ClientDiagnosis:
         self._on_late(session_id, report)
 
     def late(self, session_id: SessionName) -> tuple[DiagnosticsReport, ...]:
-        """Return the reports for a result of the session. They wait for another one if it is not sent."""
+        """Return the reports for a result of the session. If it is not sent, they wait for another."""
         reports = tuple(self._late.get(session_id, ()))
 
         def count() -> None:
             waiting = self._late[session_id]
             for report in reports:
-                with suppress(ValueError):  # a session that was forgotten meanwhile
+                with suppress(ValueError):  # a session that was forgotten in the meantime
                     waiting.remove(report)
 
         if reports:
@@ -440,7 +440,7 @@ class ClientDiagnosis:
         return reports
 
     def is_news(self, session_id: SessionName, report: DiagnosticsReport) -> bool:
-        """Return whether a model is told of a report: why nothing is known is said once to each session."""
+        """Return whether a model should read a report: why nothing is known is said only once to each session."""
         if report.state != "unavailable":
             return True
         key = session_id, report.reason or ""
@@ -449,14 +449,14 @@ class ClientDiagnosis:
         return is_first
 
     def forget(self, session_id: SessionName) -> None:
-        """The session has ended, or begins anew."""
+        """Forget the session: it has ended, or starts afresh."""
         self._late.pop(session_id, None)
         self._said = {key for key in self._said if key[0] != session_id}
         self._diagnosis.end_session(session_id)
 
 
 def _events_of(change: FileChange) -> list[tuple[str, ChangeKind]]:
-    """What a commit did to names of files."""
+    """Return what a commit did to names of files."""
     if change.new_path is not None:
         return [(change.path, "delete"), (change.new_path, "create")]
     if change.after is None:
@@ -477,5 +477,5 @@ def _change_of(commit: Commit) -> FileChange:
 
 
 def digest_of(text: str) -> str:
-    """Return the SHA-256 of a text as editors make it: UTF-8, line ends as LF."""
+    """Return the SHA-256 of a text as editors compute it: UTF-8, LF line ends."""
     return hashlib.sha256(text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")).hexdigest()

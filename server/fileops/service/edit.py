@@ -1,12 +1,12 @@
-"""One edit in a worker thread: read, check, plan, and, unless a user has to approve it, commit.
+"""One edit in a worker thread: read, check, plan, and commit unless a user has to approve it.
 
-Owns the order of checks of an edit, from the request to its result. A plan that needs a decision is returned as a
-Proposal, and `resume` continues with the decision. A text that is not found may be returned as NeedsCorrection, for the
-client to correct. If the file changes between the read and the commit, the edit starts again from the read; so a commit
-always applies to the content that it was planned on.
+Owns the order of an edit's checks, from the request to its result. A plan that needs a decision is returned as a
+Proposal, and `resume` continues with the decision. If a text is not found, NeedsCorrection may be returned, for the
+client to correct it. If the file changes between the read and the commit, the edit starts again from the read; so a
+commit always applies to the content on which it was planned.
 
-Under `freshness: "relevant"` the content may have changed since the session was shown it. Then the request is planned
-on what it was shown, and the plan is carried over the changes, if they are not relevant to it.
+With `freshness: "relevant"` the content may have changed since the session was shown it. The request is then planned on
+what the session was shown, and the plan is carried over the changes if they are not relevant to it.
 
 This is one module because a reader should see the whole edit, and the order of its checks, in one place.
 """
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
 class Proposal(Struct, frozen=True, kw_only=True):
     """A plan that waits for a decision. Nothing is locked until then.
 
-    is_other: whether the plan is no longer what was requested: others or the user took a part out, or changed it, in
-    this round of the review or in an earlier one. reason: why the user did, as they said in the last of these rounds.
+    is_other: whether the plan is no longer what was requested: others or the user removed or changed a part of it, in
+    this round of the review or an earlier one. reason: why the user did so, from the last of these rounds.
     """
 
     plan: Plan
@@ -78,7 +78,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
 
 class DecidedPlan(Struct, frozen=True):
-    """A decision over the present file. by_user: it is not what was requested. reason: why, if the user said it."""
+    """A decision on the current file. by_user: it is not what was requested. reason: the user's, if any."""
 
     plan: Plan
     by_user: bool = False
@@ -89,7 +89,7 @@ EditStep = EditResult | Proposal | NeedsCorrection
 
 
 class EditOperation(Struct, frozen=True, kw_only=True):
-    """See the module. read_resolved: reads the file at a path that `fs.resolve` has just returned to the request.
+    """Carries out edits, see the module. read_resolved: reads the file at a path that `fs.resolve` has just returned.
 
     formatter: None if the client does not want changed lines to be formatted.
     """
@@ -125,14 +125,14 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def resume(
         self, request: EditRequest, policy: Policy, token: CancelToken, proposal: Proposal, decision: Decision
     ) -> EditStep:
-        """Continue with a decided proposal. Returns another Proposal if the decision does not fit the present file.
+        """Continue with a decided proposal. Returns another Proposal if the decision does not fit the current file.
 
         Raises: Cancelled.
         """
         attempts, asked = Attempts(token), proposal.plan
         try:
             if not proposal.question.is_approvable and isinstance(decision, Once | Always | SomeChanges):
-                # Through a host, or where the user allows what needs consent: a view cannot approve it.
+                # By a host, or where the user allows what needs consent: a view cannot approve it.
                 raise ModifiedExternally(changed_by="external" if asked.rebased is None else asked.rebased.changed_by)
             decided = apply_decision(asked, decision, file_path=request.file_path, limits=self.settings.limits)
             while True:
@@ -142,7 +142,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             return self._step_after(error, request, policy)
 
     def planned(self, request: EditRequest, roots: Roots | None, token: CancelToken) -> Plan:
-        """The plan of the request on the present file, if this session may edit it.
+        """Return the plan of the request on the current file, if this session may edit it.
 
         Raises: Stale, PathMoved, Cancelled and the failures of reading and planning.
         """
@@ -150,14 +150,14 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         return self._plan(request, snapshot, base, token)
 
     def plan_on_snapshot(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan:
-        """The plan of the request on this content, whether or not the session knows it.
+        """Return the plan of the request on this content, whether or not the session knows it.
 
         Raises: Cancelled and the failures of planning.
         """
         return self._plan(request, snapshot, None, token)
 
     def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Suggested":
-        """Return the failure, with its nearest place, and what is added to its answer."""
+        """Return the failure with its nearest place, and what is added to its answer."""
         return Suggester(fs=self.fs, history=self.history, settings=self.settings).advise(request, error, roots)
 
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
@@ -180,9 +180,9 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     # --- read and check ----------------------------------------------------------------------------------------
 
     def _read_for_edit(self, request: EditRequest, roots: Roots | None) -> tuple[Snapshot, Base | None]:
-        """The present file, if this session may edit it. The order of checks is that of docs/PROTOCOL.md.
+        """Return the current file, if this session may edit it. docs/PROTOCOL.md has the order of checks.
 
-        The base is returned where the edit has to be rebased: the session does not know all of the present file.
+        The base is returned if the edit has to be rebased: the session does not know all of the current file.
         """
         session_id, is_write = request.session_id, request.content is not None
         try:
@@ -224,10 +224,10 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     # --- plan ------------------------------------------------------------------------------------------------
 
     def _plan(self, request: EditRequest, snapshot: Snapshot, base: Base | None, token: CancelToken) -> Plan:
-        """The plan on `snapshot`. base: what the session knows of the file, if that is not all of `snapshot`.
+        """Return the plan on `snapshot`. base: what the session knows of the file, if that is not all of `snapshot`.
 
         Raises: Cancelled, ProcessingFailed, ValidationFailed, ModifiedExternally (a change is relevant), Stale,
-            BinaryFile, NotebookFile, and what `core.plan.plan` raises.
+        BinaryFile, NotebookFile, and what `core.plan.plan` raises.
         """
         plan = self._plan_on(request, snapshot, token) if base is None else self._replan(request, snapshot, base, token)
         formatting = None if self.formatter is None else self.formatter.of(snapshot.path)
@@ -266,7 +266,10 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def _replan_write(
         self, request: EditRequest, snapshot: Snapshot, base: Base, token: CancelToken
     ) -> "Replanned | Relevance":
-        """The new text was made of what the session was shown, so its changes are those to that."""
+        """Plan a write again.
+
+        The new text was made from what the session was shown, so its changes are relative to that.
+        """
         if base.shown is None:
             return Relevance(reason="no_base")
         then = self._plan_on(request, with_data(snapshot, data=base.shown), token)
@@ -339,7 +342,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         outcome = self.carried_over(request, policy, token, proposal, decision, decided)
         if isinstance(outcome, Proposal):
             return outcome
-        if not outcome.plan.splices and not outcome.plan.creates:  # others have made the same change
+        if not outcome.plan.splices and not outcome.plan.creates:  # others have already made the same change
             return _result_of(request, outcome.plan, None, modified_by_user=outcome.by_user, reason=outcome.reason)
         return self._commit(
             request,
@@ -359,12 +362,13 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         decision: Decision,
         decided: Plan,
     ) -> "DecidedPlan | Proposal":
-        """The decided plan over the present file, or another question: a decision holds for what was shown.
+        """Return the decided plan on the current file, or another question: a decision holds for what was shown.
 
-        The file is read again, and there are four cases. It is as it was shown: the decided plan is to be written. Only
-        this session has changed it since, and the request still changes the same lines: that is to be written. Others
-        have changed it, and their changes can be merged with the decision: the merged text is to be written. Otherwise
-        the user is asked again, about the present file.
+        The file is read again, and there are four cases. It is as it was shown: the decided plan is written. Only this
+        session has changed it since, and the request still changes the same lines: that is written. Others have changed
+        it, and their changes can be merged with the decision: the merged text is written. Otherwise the user is asked
+        again, about the current file.
+
         Raises: Stale, PathMoved, Cancelled and the failures of reading and planning.
         """
         asked, by_user = proposal.plan, proposal.is_other or decided is not proposal.plan
@@ -385,7 +389,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 change_ids=decision.change_ids if isinstance(decision, SomeChanges) else None,
             ),
             snapshot,
-            # A whole text knows nothing of the others' lines: planned again, it would remove all of them.
+            # A whole text knows nothing of others' lines: planned again, it would remove all of them.
             None if by_user or request.content is not None else lambda: self._plan(request, snapshot, None, token),
             token.check,
         )
@@ -402,7 +406,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         return DecidedPlan(plan, by_user, reason)
 
     def _plan_if_possible(self, request: EditRequest, snapshot: Snapshot, token: CancelToken) -> Plan | None:
-        """The plan of the request on this content; None if it cannot be made there. Raises: Cancelled."""
+        """Return the plan of the request on this content; None if it does not apply there. Raises: Cancelled."""
         try:
             return self._plan(request, snapshot, None, token)
         except FileOpsError:
@@ -411,7 +415,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def _with_splices(
         self, request: EditRequest, snapshot: Snapshot, wanted: tuple[Splice, ...], decided: Plan, token: CancelToken
     ) -> Plan:
-        """The decided plan with these splices over the present file."""
+        """Return the decided plan with these splices on the current file."""
         fmt = text.detect_format(snapshot.data)
         if snapshot.exists and text.is_binary(snapshot.data, fmt):
             raise BinaryFile
@@ -429,7 +433,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         )
 
     def _merged_over(self, request: EditRequest, snapshot: Snapshot, asked: Plan) -> Rebased:
-        """What others have changed since the session was shown the file, of which it knows nothing yet."""
+        """Return what others have changed since the session was shown the file, and which it does not know yet."""
         shown = asked.snapshot.data if asked.rebased is None else asked.rebased.shown
         is_tracked = self.freshness.is_tracked(request.session_id, snapshot.path)
         return Rebased(
@@ -462,7 +466,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             return result if check is None else replace(result, syntax=check.result())
 
     def tracker_update_of(self, request: EditRequest, plan: Plan) -> Callable[[Committed], None]:
-        """What records the commit of the plan as the session's own write. Call it inside the file's lock."""
+        """Return what records the commit as the session's own write. Call it inside the file's lock."""
         is_known_whole = plan.creates or request.content is not None
         rebased, shown, changed_by = plan.rebased, None, "external"
         if rebased is not None:
@@ -485,7 +489,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
 
 
 def _proposal_of(request: EditRequest, plan: Plan, policy: Policy, token: CancelToken) -> Proposal:
-    """Return the question whether the plan may be committed. Raises: Cancelled."""
+    """Return the question about the plan. Raises: Cancelled."""
     question = question_about(
         plan,
         splices.apply(plan.snapshot.data, plan.splices),
@@ -499,7 +503,7 @@ def _proposal_of(request: EditRequest, plan: Plan, policy: Policy, token: Cancel
 
 
 def _changed_lines(plan: Plan) -> list[tuple[Literal[" ", "-", "+"], str]]:
-    """The lines that the plan removes and adds, without their line numbers."""
+    """Return the lines that the plan removes and adds, without their line numbers."""
     return [(line.kind, line.text) for hunk in plan.change.hunks for line in hunk.lines if line.kind != " "]
 
 

@@ -20,7 +20,7 @@ from fileops.model.results import AgentEditRange
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 
-MAX_LOCATED = 50  # edits of one file that an editor is shown; older ones are in the history
+MAX_LOCATED = 50  # edits of one file shown to an editor; older ones are in the history
 
 
 class EditHistory(Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class EditHistory(Struct, frozen=True, kw_only=True):
     history: History
 
     def edits(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
-        """Newest first."""
+        """Return the edits, newest first."""
         path = None
         if request.file_path is not None:
             try:
@@ -38,7 +38,7 @@ class EditHistory(Struct, frozen=True, kw_only=True):
         return self.history.edits(path=path, session_id=request.session_id, limit=request.limit)
 
     def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
-        """The present ranges of the newest MAX_LOCATED edits that are not undone, newest edit first."""
+        """Return the current ranges of the newest MAX_LOCATED edits in force, newest edit first."""
         try:
             path = self.fs.resolve(file_path)
             edits = [edit for edit in self.history.edits(path=path) if edit.undone_by is None and not edit.undoes]
@@ -56,7 +56,7 @@ class EditHistory(Struct, frozen=True, kw_only=True):
         return tuple(ranges)
 
     def ranges_in(self, snapshot: Snapshot, session_id: SessionName, limit: int) -> tuple[AgentEditRange, ...]:
-        """The lines of a snapshot that the session's newest edits wrote, newest edit first; not those of creations."""
+        """Return the lines of a snapshot that the session's newest edits wrote, newest first, without creations."""
         edits = [
             edit
             for edit in self.history.edits(path=snapshot.path, session_id=session_id)
@@ -72,7 +72,7 @@ class EditHistory(Struct, frozen=True, kw_only=True):
 
 
 def _ranges_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[AgentEditRange]:
-    """Top to bottom. Ranges that share a line, or are on neighbouring lines, are one range."""
+    """Return the ranges from top to bottom. Ranges that share a line or touch are joined."""
     fmt = text.detect_format(present)
     lines: list[tuple[int, int]] = []
     spans = [Span(0, len(present))] if edit.kind == "create" else current_ranges(edit.reverse, base, present)
@@ -86,7 +86,7 @@ def _ranges_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[Agent
 
 
 def _editor_line(data: bytes, fmt: TextFormat, offset: int) -> int:
-    """The 0-based line as LSP counts it: a lone carriage return ends a line too."""
+    """Return the 0-based line as LSP counts it: a lone carriage return ends a line as well."""
     before = text.decode_part(data[:offset], fmt)
     n_returns = before.count("\r") - before.count("\r\n")
     if before.endswith("\r") and data[offset : offset + fmt.unit_bytes] == text.newline_of(fmt):

@@ -1,10 +1,10 @@
-"""FileOps: what the daemon does for one client, without a wire. Owns the order of steps of a request.
+"""FileOps: what the daemon does for one client, without a wire. Owns the order of a request's steps.
 
 Each step of a request waits for the lock of its path and runs once in a worker thread for all disk work. If a step
 needs a decision or a correction, it returns a question. The client is asked while nothing is locked, and the answer
 leads to the next step. A cancel before the commit leaves everything unchanged; after it the caller gets the result.
 
-This is one module because all requests of a client take the same path locks, workers, settings and folders.
+This is one module because all requests of a client use the same path locks, workers, settings and folders.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -63,8 +63,8 @@ T = TypeVar("T")
 class FileOps:
     """One client's view of a workspace: its settings, folders, approval modes, corrector and events.
 
-    All methods belong to the event loop. Failures of a tool are results; only cancellation is raised. They take
-    full names of sessions; `names` is for the front end of this client.
+    All methods belong to the event loop. Failures of a tool are results; only cancellation is raised. Methods take full
+    names of sessions; `names` is for this client's front end.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class FileOps:
         self._workspace = workspace
         self._client = client
         freshness = workspace.freshness
-        self._unreadable: UnreadableFiles | None = None  # for a person's editor
+        self._unreadable: UnreadableFiles | None = None  # None for a person's editor
         fs: FileSystem = workspace.fs
         read_resolved = fs.read
         if not client.is_editor:
@@ -205,7 +205,7 @@ class FileOps:
     # --- the tools -----------------------------------------------------------------------------------------
 
     def read_at_once(self, request: ReadRequest) -> ReadResult | None:
-        """The result of `read` if neither a path lock nor the disk has to be waited for, else None."""
+        """Return the result of `read` if that waits for neither a path lock nor the disk, else None."""
         if not self._path_locks.is_free(request.file_path) or self._folders.unresolved_above(request.file_path):
             return None
         result = self._reader.read_cached(request, self._read_roots)
@@ -220,7 +220,7 @@ class FileOps:
         return await self._read(request, self._reader.read)
 
     async def record_read(self, request: ReadRequest) -> ReadResult:
-        """Record that the agent has seen the whole present file by other means."""
+        """Record that the agent has seen the whole current file by other means."""
         guarded = self._reader.fs  # an unreadable file does not count as read, and its size is not returned
         return await self._read(request, partial(read_unshown, guarded, self._workspace.freshness))
 
@@ -235,7 +235,7 @@ class FileOps:
                 self._count_read(request, result, checks_later=True)
 
         async with self._path_locks.acquire(path, shared=True):
-            await self._folders.resolve_above(path)  # inside: requests for one file keep their order
+            await self._folders.resolve_above(path)  # inside the lock: requests for one file keep their order
             roots = self._read_roots
             result = await self._workers.run(token, lambda: read(request, roots, token), path)
             self._in_flight.when_delivered(request.session_id, path, count)
@@ -259,7 +259,7 @@ class FileOps:
         )
 
     def begin_diagnosis(self, session_id: SessionName) -> None:
-        """Compare the problems before and after what the session is about to write, if the client wants that."""
+        """Compare the problems before and after the session's next write, if the client wants that."""
         if self.diagnosis is not None:
             self.diagnosis.begin(session_id)
 
@@ -277,7 +277,7 @@ class FileOps:
         )
 
     async def edit(self, request: EditRequest) -> EditResult:
-        """`edit`, `multi_edit` and `write`: what happens on the loop around the steps in a worker thread."""
+        """Run `edit`, `multi_edit` or `write`: the part on the loop, around the steps in a worker thread."""
         session, token = self._sessions.get(request.session_id), CancelToken()
         made, step = request, partial(self._editor.start, request)  # made: with the strings that the client corrected
         with self._in_flight.editing(request.session_id, request.file_path):
@@ -307,7 +307,7 @@ class FileOps:
             return self._noted(request, session, result)
 
     def _noted(self, request: EditRequest, session: OpenSession, result: EditResult) -> EditResult:
-        """Return the result of an edit, after all that is kept and published about it on the loop."""
+        """Return the result of an edit, after everything about it was recorded and published on the loop."""
         note_outcome(result)
         if session.is_closed:
             self.files.drop_record(request.session_id, request.file_path)
@@ -320,10 +320,10 @@ class FileOps:
         return result
 
     def _count_when_shown(self, request: EditRequest, read_proof: ReadProof, session: OpenSession) -> None:
-        """Count the lines that a refused edit is answered with as read, once the answer was sent.
+        """Count the lines in the answer to a refused edit as read, once the answer was sent.
 
-        As with a notice (see NoticeBoard), an edit of the file that the session has requested before does not know of
-        them, so they do not count for it.
+        As with a notice (see NoticeBoard), an edit of the file that the session requested before does not know of them,
+        so they do not count for it.
         """
         n_resets, freshness = session.n_resets, self._workspace.freshness
 
@@ -337,7 +337,7 @@ class FileOps:
         when_delivered(count)
 
     async def apply_patch(self, request: PatchRequest) -> ChangeSetResult:
-        """Make the changes that a patch says, together, or none of them."""
+        """Make the changes of a patch together, or none of them."""
         folder = request.cwd or next(iter(self.folders), None)
         try:
             if folder is not None and not folder.startswith("/"):
@@ -371,7 +371,7 @@ class FileOps:
                 editing.enter_context(self._in_flight.editing(session_id, path))
             while True:
                 async with AsyncExitStack() as locks:
-                    for path in paths:  # in order: two sets with common files do not wait for each other in a circle
+                    for path in paths:  # in order, so that sets with common files cannot deadlock
                         await locks.enter_async_context(self._path_locks.acquire(path, shared=False))
                     for path in paths:
                         await self._in_flight.answered(session_id, path)
@@ -394,18 +394,18 @@ class FileOps:
         return result
 
     async def _corrected(self, request: EditRequest, unmatched: NeedsCorrection) -> EditRequest | None:
-        """The request with the strings that the client's model proposes; None if it proposes nothing."""
+        """Return the request with the strings that the client's model proposes; None if it proposes nothing."""
         corrector = self._client.corrector
         with excluded():
             proposal = None if corrector is None else await corrector.correct(unmatched.question)
         return None if proposal is None else with_proposal(request, unmatched.error, proposal)
 
     async def run_on_disk(self, work: Callable[[], T]) -> T:
-        """The result of work that waits for the disk, from a thread of this client. Raises: CancelledError."""
+        """Return the result of work that waits for the disk, run in a thread of this client. Raises: CancelledError."""
         return await self._workers.run(CancelToken(), work)
 
     async def tracked(self, session_id: SessionName) -> tuple[TrackedFile, ...]:
-        """What the session has read, with its present state, in the order of first reading."""
+        """Return what the session has read, with its current state, in the order of first reading."""
         return await self._workers.run(
             CancelToken(), lambda: self._workspace.freshness.tracked(session_id, self._is_hidden)
         )
@@ -435,11 +435,11 @@ class FileOps:
         is_whole: bool = False,
         n_used: int = 0,
     ) -> Notices:
-        """What others changed in files that the session has read and may still read, for a result that is sent next.
+        """Return what others changed in files that the session has read and may still read, for the next result.
 
-        Args: about: the file of the result, as given, if a change of others concerned it. without: the canonical path
-        of a file that the result shows: a change of it since is left to a later result. is_whole: the result has all
-        of the change `about` its file. n_used: characters that are added to the result besides.
+        Args: about: the file of the result, as given, if a change by others concerned it. without: the canonical path
+        of a file that the result shows: a later change of it is left to a later result. is_whole: the result contains
+        the whole change of its file. n_used: characters that are added to the result for other reasons.
         """
         board = self._notices
         if board is None:
@@ -462,7 +462,7 @@ class FileOps:
     # --- a session's files -----------------------------------------------------------------------------------
 
     async def find_line(self, file_path: str, old_string: str, session_id: SessionName) -> int | None:
-        """The line of the first occurrence, in a file that the session has read and may edit."""
+        """Return the line of the first occurrence, in a file that the session has read and may edit."""
         await self._folders.resolve_above(file_path)
         return await self.files.find_line(session_id, file_path, old_string, self._approval.edit_roots)
 
@@ -475,7 +475,7 @@ class FileOps:
         self._approval.set_mode(session_id, mode)
 
     def may_set_mode(self, session_id: SessionName, mode: ApprovalMode) -> bool:
-        """An agent may only demand more questions."""
+        """Return whether the mode may be set: an agent may only ask for more questions."""
         return self._approval.may_set_mode(session_id, mode)
 
     def close_session(self, session_id: SessionName) -> None:
@@ -490,7 +490,7 @@ class FileOps:
             self.diagnosis.forget(session_id)
 
     def all_sessions(self) -> "Sequence[SessionRecord]":
-        """The sessions of all connections of a shared daemon."""
+        """Return the sessions of all connections of a shared daemon."""
         return self._client.all_sessions()
 
     def set_folders(self, workspace_folders: Iterable[str]) -> None:
@@ -503,12 +503,12 @@ class FileOps:
             self.diagnosis.note_folders()
 
     def _scope(self) -> tuple[str, ...] | None:
-        """The folders that lists and "all" are of if nothing is named: those of a person's editor or terminal."""
+        """Return the folders that lists and "all" cover by default: those of a person's editor or terminal."""
         return self._folders.shown if self._client.is_editor else None
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The open folders, as given and canonical, for showing paths relative to them."""
+        """The open folders, as given and canonical, to show paths relative to them."""
         return self._folders.shown
 
     def close(self) -> None:
@@ -522,11 +522,11 @@ class FileOps:
 
     @property
     def n_waiting_for_others(self) -> int:
-        """See Workspace.n_waiting_for_others; together with those of this client that wait for a person's decision."""
+        """Return Workspace.n_waiting_for_others, plus this client's requests that wait for a person's decision."""
         return self._workspace.n_waiting_for_others + self._approval.n_waiting
 
     def when_folders_change(self, call: Callable[[], None]) -> None:
-        """Call `call`, too, each time the folders have changed, or it has been found where one leads."""
+        """Also call `call` each time the folders have changed, or one of them has been resolved."""
         before = self._folders.on_change
 
         def call_both() -> None:
@@ -536,14 +536,14 @@ class FileOps:
         self._folders.on_change = call_both
 
     def when_work_waits(self, call: Callable[[], None]) -> None:
-        """Call `call` each time `n_waiting_for_others` has become larger."""
+        """Call `call` each time `n_waiting_for_others` grows."""
         self._workers.on_hand_over.discard(self._on_work_waits)
         self._on_work_waits = call
         self._workers.on_hand_over.add(call)
         self._approval.on_wait = call
 
     def _is_hidden(self, *names: str) -> bool:
-        """Whether this client must not know of a file with these names. Call it in a worker thread."""
+        """Return whether this client must not know of a file with these names. Call it in a worker thread."""
         return self._unreadable is not None and self._unreadable.is_hidden(*names)
 
     def _rules_of(self, snapshot: Snapshot) -> str | None:
@@ -551,7 +551,7 @@ class FileOps:
         return None if self._unreadable is None else self._unreadable.rules_of(snapshot.path, snapshot.stamp)
 
     def shows(self, event: Event) -> bool:
-        """Whether the client may be notified of an event, by the rules as they were last read. Waits for nothing."""
+        """Return whether the client may be notified of an event, by the rules as last read. Waits for nothing."""
         if self._unreadable is None or self._unreadable.knows_no_rules():
             return True
         if isinstance(event, WatcherHealth | ApprovalModeChanged):
@@ -567,9 +567,9 @@ class FileOps:
 
 
 def _content(fs: FileSystem, path: str) -> bytes | None:
-    """The content that counts, also if it is not saved; None if it cannot be read now."""
+    """Return the content that counts, saved or not; None if it cannot be read now."""
     try:
         snapshot = fs.read(path)
-    except (FileOpsError, PathMoved, NeedsShare):  # of a mapped folder, nothing is known
+    except (FileOpsError, PathMoved, NeedsShare):  # NeedsShare: nothing is known about a mapped folder
         return None
     return snapshot.data if snapshot.exists else None

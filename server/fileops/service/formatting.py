@@ -1,4 +1,4 @@
-"""Formatting of changed lines by the language servers that the user named, as a step of an edit's plan."""
+"""Formats changed lines with the language servers that the user named, as a step of an edit's plan."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -11,11 +11,11 @@ from fileops.model.errors import ProcessingFailed
 from fileops.service.diagnosis import Diagnosis
 
 WAIT_S = 1.0
-MAX_RANGES = 50  # of lines in one edit; each is a question
+MAX_RANGES = 50  # line ranges per edit; each is a question
 
 
 class Formatter:
-    """Of one client. folders: of its workspace, now."""
+    """For one client. folders: of its workspace, now."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Formatter:
         self._settings = settings
 
     def of(self, path: str) -> "Formatting | None":
-        """Return the step for one plan of this file; None if no language server is named for it."""
+        """Return the step for a plan of this file; None if no language server is named for it."""
         places = places_of(path, self._folders(), self._settings)
         if not places:
             return None
@@ -36,7 +36,7 @@ class Formatter:
 
 
 class Formatting:
-    """A step of one plan, see core/processing.py. It never fails the edit: what cannot be formatted stays."""
+    """One step of a plan, see core/processing.py. It never fails the edit: what cannot be formatted stays."""
 
     def __init__(self, ask: Callable[[str, Sequence[LineRange]], "Future[Formatted]"]) -> None:
         self._ask = ask
@@ -45,7 +45,7 @@ class Formatting:
 
     @property
     def name(self) -> str:
-        """The language server's, as a processor."""
+        """The language server's name, as a processor."""
         return f"{self._server} format"
 
     def processed(self, _file_path: str, before: str | None, after: str) -> str:
@@ -53,7 +53,7 @@ class Formatting:
         ranges = changed_lines(before, after)
         if not ranges:
             return after
-        if "\r" in after:  # LSP counts it as a line end
+        if "\r" in after:  # LSP counts a carriage return as a line end
             self.not_formatted = "a line has a carriage return in it"
             return after
         if len(ranges) > MAX_RANGES:
@@ -66,7 +66,7 @@ class Formatting:
             return after
         try:
             answer = self._ask(after, ranges).result(2 * WAIT_S)
-        except TimeoutError:  # their thread is about to end, or does not come to it
+        except TimeoutError:  # the servers' thread is ending, or too busy
             self.not_formatted = "the language servers did not answer"
             return after
         self._server, self.not_formatted = answer.server, answer.not_formatted

@@ -1,8 +1,8 @@
-"""Requests about one file whose answers are not sent yet. Belongs to the event loop.
+"""Requests about one file whose answers have not been sent. Belongs to the event loop.
 
-A request sees what earlier ones of its session did, also if it was sent before their answers. As a read counts only
-once it was sent (see `concurrency/delivery.py`), an edit of its file waits for its answer. The other way round, what
-an answer makes count must not be taken for knowledge of an edit that was requested before that answer was sent.
+A request sees what earlier ones of its session did, even if it was sent before their answers. Since a read counts only
+once it was sent (see `concurrency/delivery.py`), an edit of its file waits for its answer. Conversely, the effects of
+an answer must not count as knowledge of an edit that was requested before that answer was sent.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ class RequestsInFlight:
     def when_delivered(
         self, session_id: SessionName, file_path: str, on_sent: Effect, on_dropped: Effect = nothing
     ) -> None:
-        """As `concurrency.delivery.when_delivered`, and until then `answered` waits for the present request.
+        """As `concurrency.delivery.when_delivered`; until then `answered` waits for the current request.
 
         Call it while the path's lock is held.
         """
@@ -36,16 +36,16 @@ class RequestsInFlight:
         delivery.add(partial(self._settled, key, delivery, on_sent), partial(self._settled, key, delivery, on_dropped))
 
     async def answered(self, session_id: SessionName, file_path: str) -> None:
-        """Wait for the answers to earlier requests of the session about the file. Call it with the path's lock.
+        """Wait for the answers to the session's earlier requests about the file. Call it with the path's lock.
 
-        Those requests need the lock no more, so this ends.
+        Those requests no longer need the lock, so this ends.
         """
         while unanswered := self._unanswered.get((session_id, file_path)):
             await unanswered[0].settled()
 
     @contextmanager
     def editing(self, session_id: SessionName, file_path: str) -> Generator[None]:
-        """From the arrival of an edit to its result."""
+        """Wrap an edit, from its arrival to its result."""
         key = session_id, file_path
         self._editing[key] += 1
         try:
@@ -58,7 +58,7 @@ class RequestsInFlight:
     def is_editing(
         self, session_id: SessionName, path: str, paths_of: Callable[[SessionName, str], Iterable[str]]
     ) -> bool:
-        """Whether the session has an edit of the canonical path in work.
+        """Return whether the session is editing the canonical path.
 
         Args: paths_of: the canonical paths of what a session has read under a name.
         """

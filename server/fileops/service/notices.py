@@ -1,7 +1,7 @@
-"""Notices of what others changed in files that a session has read: once per content, within bounds.
+"""Notices of what others changed in files that a session has read: once per content, within limits.
 
-They go with the session's next result. What does not fit waits for another one, and so does all of it if that result
-is not sent.
+They are sent with the session's next result. What does not fit waits for another result, and so do all of them if that
+result is not sent.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,14 +20,14 @@ from fileops.tracking.freshness import Freshness
 
 MAX_FILES = 5  # in one result
 MAX_CHARS = 6000  # in one result
-MAX_WAITING = 1000  # changed files of a session that are looked at
+MAX_WAITING = 1000  # changed files per session that are examined
 
 _Report = tuple[bytes | None, Stamp | None]  # digest and stamp of the content reported
 _Reported = dict[str, _Report]  # by canonical path
 
 
 class FoundNotices(Struct, frozen=True, kw_only=True):
-    """What there is to report with one result. waiting: canonical paths of all files that changed."""
+    """What can be reported with one result. waiting: canonical paths of all changed files."""
 
     about: ForeignChange | None
     others: tuple[ForeignChange, ...]
@@ -40,7 +40,7 @@ _NOTHING = FoundNotices(about=None, others=(), waiting=frozenset())
 class NoticeBoard:
     """Remembers what was reported to each session. Belongs to the event loop, except `find`.
 
-    moves_base: whether a change that was shown completely counts as read.
+    moves_base: whether a change that was shown in full counts as read.
     """
 
     def __init__(self, freshness: Freshness, in_flight: RequestsInFlight, *, moves_base: bool) -> None:
@@ -50,16 +50,16 @@ class NoticeBoard:
         self._reported: dict[SessionName, _Reported] = {}
 
     def find_at_once(self, session_id: SessionName) -> FoundNotices | None:
-        """As `find`, without a worker thread: nothing, if it is known at once that there is nothing to report."""
+        """Return what `find` would, without a worker thread, if it is known at once that there is nothing to report."""
         return _NOTHING if self._freshness.is_known_current(session_id) else None
 
     def find(
         self, session_id: SessionName, about: str | None, may_read: Callable[[str], bool], without: str | None = None
     ) -> FoundNotices:
-        """Look at the files. Call it in a worker thread.
+        """Examine the files. Call it in a worker thread.
 
-        about: a path as the session gave it; what changed there is found even if it was reported before. may_read:
-        whether the session may read a canonical path now. without: the canonical path of a file that is left out.
+        about: a path as the session gave it; a change there is found even if it was reported before. may_read: whether
+        the session may now read a canonical path. without: the canonical path of a file to leave out.
         """
         self._freshness.check_all(session_id)
         changes, reported = self._freshness.foreign_changes, self._reported.get(session_id, {})
@@ -82,7 +82,7 @@ class NoticeBoard:
         )
 
     def _is_reported(self, path: str, reported: _Reported) -> bool:
-        """Whether the stamp proves that the content was reported, so that the file need not be read again."""
+        """Return whether the stamp proves that the content was reported, so that the file need not be read again."""
         if path not in reported or self._freshness.is_open(path):
             return False
         stamp = reported[path][1]
@@ -91,10 +91,10 @@ class NoticeBoard:
     def report(
         self, session_id: SessionName, found: FoundNotices, *, is_whole: bool = False, n_used: int = 0
     ) -> Notices:
-        """Return the notices of a result that is sent next. is_whole: it has the whole diff of `about` anyway.
+        """Return the notices for the next result. is_whole: it contains the whole diff of `about` anyway.
 
-        n_used: characters of the result that are not its own output; the notices have what is left of MAX_CHARS.
-        No other result repeats them. They count once this one was sent; if it is not, they wait for another one.
+        n_used: characters of the result beside its own output; the notices have the rest of MAX_CHARS. No other result
+        repeats them. They count once this one was sent; if it is not, they wait for another.
         """
         before = self._reported.get(session_id, {})
         reported = {path: before[path] for path in found.waiting if path in before}
@@ -106,7 +106,7 @@ class NoticeBoard:
             self._note(session_id, found.about, reported, is_whole=_is_whole(about) or (is_whole and bool(about.diff)))
         for change in found.others:
             if change.path in before and before[change.path][0] == change.digest:
-                continue  # reported since it was found, by a result or a hook
+                continue  # reported by a result or a hook since it was found
             notice = notice_of(change)
             n_chars += len(notice_text(notice))
             n_files = len(others) + (about is not None)
@@ -131,8 +131,8 @@ class NoticeBoard:
     def _count(self, session_id: SessionName, change: ForeignChange) -> None:
         """Count a change as read, after it was sent in full.
 
-        An edit of the file that the session has requested before does not know of it. For that one the change stays
-        one of others; it would otherwise be written over as if the session had wished that.
+        An edit of the file that the session requested before does not know of the change. For that edit it stays a
+        change by others; otherwise it would be overwritten as if the session had intended that.
         """
         if not self._in_flight.is_editing(session_id, change.path, self._freshness.paths_of):
             self._freshness.foreign_changes.note_shown(session_id, change)

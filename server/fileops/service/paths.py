@@ -1,4 +1,4 @@
-"""From the path that a client gives to the canonical path that is checked and then opened."""
+"""Turns the path that a client gives into the canonical path that is checked and then opened."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,11 +11,11 @@ from fileops.ports import FileSystem
 
 T = TypeVar("T")
 
-MAX_PATH_TRIES = 10  # a component that is a link each time is replaced on purpose, not by a rename
+MAX_PATH_TRIES = 10  # beyond this, a component is being replaced by links on purpose
 
 
 def canonical_path(fs: FileSystem, given_path: str, roots: Roots | None) -> str:
-    """The one path that is checked and then opened. Raises: NotAbsolute, OutsideRoots, FileMissing."""
+    """Return the path that is checked and then opened. Raises: NotAbsolute, OutsideRoots, FileMissing."""
     if not given_path.startswith("/"):
         raise NotAbsolute(path=given_path)
     canonical = fs.resolve(given_path)
@@ -27,7 +27,7 @@ def canonical_path(fs: FileSystem, given_path: str, roots: Roots | None) -> str:
 def with_canonical_path(
     fs: FileSystem, given_path: str, roots: Roots | None, token: CancelToken, work: Callable[[str], T]
 ) -> T:
-    """The result of `work`, which gets the canonical path; again with a new path while it raises PathMoved.
+    """Return the result of `work` on the canonical path; repeat with a new path while it raises PathMoved.
 
     Raises: Cancelled, what `canonical_path` and `work` raise, FileMissing if the path keeps changing.
     """

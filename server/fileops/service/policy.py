@@ -1,4 +1,4 @@
-"""Who may write where and who is asked, at the moment of a request; and the question that a user is asked."""
+"""Who may write where and who is asked, at the moment of a request; and the question for the user."""
 
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -26,9 +26,9 @@ class Policy(Struct, frozen=True, kw_only=True):
     """Confinement, approval mode and abilities of the client.
 
     can_correct: it may propose other strings. mode_at: the mode for a canonical path, if it depends on that. opened_at:
-    the folders that a user has opened, of those around a canonical path, if they are not `roots`. Below them only the
-    rest of a path decides whether a file is protected. is_agent: whether the session is not a person's editor's own.
-    rules_of: the rule file that a file is by another name, for agents; see UnreadableFiles.
+    which folders around a canonical path a user has opened, if they are not `roots`. Below them only the rest of a path
+    decides whether a file is protected. is_agent: whether the session is not a person's own editor. rules_of: the rule
+    file that a file is under another name, for agents; see UnreadableFiles.
     """
 
     roots: Roots | None
@@ -42,11 +42,11 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Relative to which a path is shown to the user."""
+        """The folders relative to which a path is shown to the user."""
         return () if self.roots is None else self.roots.folders
 
     def needs_decision(self, snapshot: Snapshot) -> bool:
-        """Whether the user decides before this file is written.
+        """Return whether the user decides before this file is written.
 
         Raises: NotPermitted, if the file says what agents must not read, and the user cannot be asked, or would be
         asked about another name of it.
@@ -59,7 +59,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         return needs_decision(mode, snapshot, self._opened(snapshot), self.can_ask)
 
     def is_protected(self, snapshot: Snapshot) -> bool:
-        """Whether the user decides in mode `auto_edit`, too."""
+        """Return whether the user decides even in mode `auto_edit`."""
         return needs_decision("auto_edit", snapshot, self._opened(snapshot), client_can_ask=True)
 
     def _opened(self, snapshot: Snapshot) -> Roots | None:
@@ -76,7 +76,9 @@ def question_about(
     policy: Policy,
     check: Check,
 ) -> ApprovalRequest:
-    """The question whether `plan`, which makes `proposed` of the file, may be applied. texts: title, description.
+    """Return the question whether `plan`, which changes the file to `proposed`, may be applied.
+
+    texts: title, description.
 
     Raises: the errors of `check`.
     """
@@ -99,7 +101,10 @@ def question_about(
 
 
 def question_about_set(questions: Sequence[ApprovalRequest], texts: tuple[str, str]) -> ApprovalRequest:
-    """One question about several files, at least one. questions: about each of them. texts: title, description."""
+    """Return one question about several files, at least one.
+
+    questions: about each of them. texts: title, description.
+    """
     title, description = texts
     return replace(
         questions[0],
@@ -125,5 +130,5 @@ def texts_of(plan: Plan, proposed: bytes) -> EditTexts:
 
 
 def _shown_text(data: bytes, fmt: TextFormat) -> str | None:
-    """The text for a question or a result; None if it is too long."""
+    """Return the text for a question or a result; None if it is too long."""
     return text.decode(data, fmt) if len(data) <= MAX_SHOWN_BYTES else None

@@ -1,4 +1,4 @@
-"""What an undo or a rewind makes of one file, as it is planned, committed and returned."""
+"""What an undo or a rewind changes in one file: its plan, its commit and its result."""
 
 from collections.abc import Callable
 
@@ -22,12 +22,12 @@ from fileops.tracking.freshness import Freshness
 
 
 class Restoration(Struct, frozen=True, kw_only=True):
-    """The plan of one file.
+    """The plan for one file.
 
     is_decided: a user has approved it, or left it out (is_left_out). modified_by_user: its splices are the user's.
     new_path: canonical, if the file gets its old path back. permissions: those that it gets back, None if they stay.
-    entry_ids: the entries of the record that it undoes, and restored_ids: those that are in force again because their
-    undo is undone in part; of a rewind.
+    entry_ids, for a rewind: the entries of the record that it undoes. restored_ids, for a rewind: those that are in
+    force again because their undo is undone in part.
     """
 
     file_path: str
@@ -53,7 +53,7 @@ class Restoration(Struct, frozen=True, kw_only=True):
 
 
 class Undoer(Struct, frozen=True, kw_only=True):
-    """Who undoes, for trackers and record: a session (`by_session`), or else a person. rewind_id: of a rewind."""
+    """Who undoes, for trackers and record: a session (`by_session`), or a person. rewind_id: for a rewind."""
 
     freshness: Freshness
     by_session: SessionName | None
@@ -75,7 +75,7 @@ class Undoer(Struct, frozen=True, kw_only=True):
         )
 
     def tracker_update_of(self, file: Restoration) -> Callable[[Committed], None]:
-        """What updates the trackers of all sessions. Call it inside the file's lock."""
+        """Return what updates the trackers of all sessions. Call it inside the file's lock."""
         has_seen, old_path = self._has_seen(file), file.plan.snapshot.path
 
         def note(committed: Committed) -> None:
@@ -94,7 +94,7 @@ class Undoer(Struct, frozen=True, kw_only=True):
         return note
 
     def _has_seen(self, file: Restoration) -> bool:
-        """Whether the session that undoes has seen the present content; then it knows the result too."""
+        """Return whether the session that undoes has seen the current content, and so knows the result."""
         if self.by_session is None or not file.plan.snapshot.exists:
             return False
         try:
@@ -105,14 +105,14 @@ class Undoer(Struct, frozen=True, kw_only=True):
 
 
 def undone_file(file: Restoration, commit: Commit | None) -> UndoneFile:
-    """The result of a file. Args: commit: None if there was nothing to write."""
+    """Return the result for a file. Args: commit: None if there was nothing to write."""
     if commit is None:
         return to_result(file)
     return replace(to_result(file), edit_id=commit.edit_id, commit=commit.report, applied_to=commit.after.source)
 
 
 def planned_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, limits: Limits) -> Restoration:
-    """Plan the change of a file from its present content to what an undo makes of it."""
+    """Plan the change from a file's current content to what an undo makes of it."""
     removes = snapshot.exists and undone.content is None
     creates = not snapshot.exists and undone.content is not None
     if removes:
@@ -146,7 +146,7 @@ def planned_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, l
 
 
 def to_result(file: Restoration) -> UndoneFile:
-    """The result of the plan before anything of it is written."""
+    """Return the result of the plan before any of it is written."""
     return UndoneFile(
         file_path=file.file_path,
         edit_ids=file.undone.edit_ids,

@@ -1,4 +1,4 @@
-"""What the sessions are doing: where their turns and their commands begin and end.
+"""What the sessions are doing: where their turns and commands begin and end.
 
 Both ends of a command are sharp: all events that the kernel has queued are read before it begins or ends, so a write
 before the end is inside, and one after it is outside. Belongs to the event loop; the registries are read on any thread.
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class WorkingSession(Struct, frozen=True, kw_only=True):
-    """A session that does something. session_id: the full name. roots: the folders in which it works, canonical."""
+    """A working session. session_id: its full name. roots: the folders in which it works, canonical."""
 
     session_id: SessionName
     label: str
@@ -41,9 +41,9 @@ async def _is_watched(roots: Sequence[str]) -> bool:
 
 
 class SessionWork:
-    """See the module. at_edge: reads the events that the kernel has queued, and then calls what it is given.
+    """Tracks turns and commands, see the module. at_edge: reads the kernel's queued events, then calls its argument.
 
-    Nothing is read between the last event and that call, which may be made in another thread.
+    Nothing is read between the last event and that call, which may come from another thread.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class SessionWork:
     ) -> None:
         """Take what the record is asked for.
 
-        Args: until_watched: waits a moment for the record of folders that begins; returns whether it has begun. flush:
-        returns when what was read is in the record.
+        Args: until_watched: waits a moment for the record of folders to begin; returns whether it has begun. flush:
+        returns when everything that was read is in the record.
         """
         self.windows, self.turns = windows or CommandWindows(), turns or TurnRegistry()
         self._read_events, self.until_watched, self.flush = at_edge, until_watched, flush
@@ -67,7 +67,7 @@ class SessionWork:
     async def begin_turn(self, session: WorkingSession, host_id: str | None, title: str | None) -> Turn:
         """Begin a turn, unless the open one has this id.
 
-        Args: host_id: the host's id of it. title: its prompt; None is no title.
+        Args: host_id: the host's id of the turn. title: its prompt; None for no title.
         """
         newest = self.turns.newest(session.session_id)
         if newest is not None and newest.ended is None and host_id is not None and newest.host_id == host_id:
@@ -80,7 +80,7 @@ class SessionWork:
         )
 
     async def end_turn(self, session_id: SessionName) -> None:
-        """End the turn of a session, and its commands, because their own ends were not reported."""
+        """End a session's turn, and its commands, whose own ends were not reported."""
 
         def end() -> None:
             self.windows.end_all(session_id)
@@ -93,7 +93,7 @@ class SessionWork:
     ) -> Command:
         """Begin a command, once its folders are watched.
 
-        Args: line: the command line, of which the label is kept, or what the command is called.
+        Args: line: the command line, of which only the label is kept, or the label itself.
         """
         await self.until_watched(session.roots)
 
@@ -111,7 +111,7 @@ class SessionWork:
         return await self._at_edge(begin, session.roots)
 
     async def end_command(self, command_id: str) -> Command | None:
-        """End a command by its own id; None if it is not known."""
+        """End a command by its own id; return None if it is unknown."""
         return await self._at_edge(
             lambda: self.windows.end_command(command_id), _roots_of(self.windows.get(command_id))
         )
@@ -119,20 +119,20 @@ class SessionWork:
     async def end_command_of(
         self, session_id: SessionName, host_id: str | None, *, is_background: bool = False
     ) -> Command | None:
-        """End a command by the host's id, without one the newest of the session; None if none is open."""
+        """End a command by the host's id, or else the session's newest; return None if none is open."""
         command = next((c for c in self.windows.open if c.session_id == session_id), None)
         return await self._at_edge(
             lambda: self.windows.end(session_id, host_id, is_background=is_background), _roots_of(command)
         )
 
     async def end_commands(self, session_id: SessionName) -> None:
-        """End what is open of a session, because the ends were not reported."""
+        """End the session's open commands, whose ends were not reported."""
         if any(command.session_id == session_id for command in self.windows.open):
             await self._at_edge(lambda: self.windows.end_all(session_id))
 
     @asynccontextmanager
     async def running(self, session: WorkingSession, line: str) -> AsyncGenerator[Command]:
-        """A command that runs as long as the body does."""
+        """Run the body as a command."""
         command = await self.begin_command(session, line)
         try:
             yield command
@@ -140,12 +140,12 @@ class SessionWork:
             await self.end_command(command.command_id)
 
     def move_turn(self, unattached_id: SessionName, session: WorkingSession) -> None:
-        """Give the turn of a session that no client had to the session that it was found to be."""
+        """Move the turn of a session without a client to the session that it turned out to be."""
         self.windows.end_all(unattached_id)
         self.turns.move(unattached_id, session.session_id, session.label, session.roots)
 
     def session_ended(self, session_id: SessionName) -> None:
-        """End what is open of a session that has ended, and its turn."""
+        """End what is open in a session that has ended, including its turn."""
         self.windows.end_all(session_id)
         self.turns.forget(session_id)
 

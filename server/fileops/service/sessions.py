@@ -1,8 +1,8 @@
 """Sessions from their first request to their close. Belongs to the event loop.
 
 No request opens a session: its first use does. `fileops/closeSession` ends it, and the same id may be used again while
-requests of the closed one still wait for a user, for the client's model or for the disk. Their later effects must not
-reach the session that has the id now.
+requests of the closed session still wait for a user, the client's model or the disk. Their later effects must not reach
+the session that now has the id.
 """
 
 from weakref import WeakValueDictionary
@@ -11,9 +11,9 @@ from fileops.model.sessions import SessionName
 
 
 class OpenSession:
-    """From the first request that holds it to `close`. Requests hold it for as long as they are in work.
+    """From the first request that holds it to `close`. Requests hold it while they are in progress.
 
-    n_resets: how often it was made to forget what it has read.
+    n_resets: how often it was reset to forget what it has read.
     """
 
     __slots__ = ("__weakref__", "is_closed", "n_resets")
@@ -28,7 +28,7 @@ class OpenSessions:
         self._sessions: WeakValueDictionary[SessionName, OpenSession] = WeakValueDictionary()
 
     def get(self, session_id: SessionName) -> OpenSession:
-        """The session that has this id now."""
+        """Return the session that has this id now."""
         session = self._sessions.get(session_id)
         if session is None:
             session = self._sessions[session_id] = OpenSession()

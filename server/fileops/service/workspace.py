@@ -47,9 +47,9 @@ class Workspace:
         label_of: Callable[[SessionName], str] = str,
         diagnosis: Diagnosis | None = None,
     ) -> None:
-        """Args: recorder: of who changed what, None if that is not recorded. label_of: see Committer.
+        """Args: recorder: records who changed what; None if nothing is recorded. label_of: see Committer.
 
-        diagnosis: of the problems that edits introduce, None if the daemon does not look for them.
+        diagnosis: finds the problems that edits introduce; None if the daemon does not look for them.
         """
         self.fs = fs
         self.freshness = freshness
@@ -58,8 +58,8 @@ class Workspace:
         self.rules = rules
         self._plugins = plugins
         self.path_locks = PathLocks()
-        # Held while a keeping, or a rewind, looks at what is there and writes; not while a person is asked. So of two
-        # decisions about one change the later one sees what the earlier one made.
+        # Held while a keep or a rewind examines the files and writes; not while a person is asked. So the later of two
+        # decisions about one change sees what the earlier one did.
         self.deciding = threading.Lock()
         self.has_many_clients = has_many_clients
         self.workers = SharedWorkers(has_many_clients=has_many_clients)
@@ -77,7 +77,7 @@ class Workspace:
             recorder.on_observed = diagnosis.note_observed
         self.edit_history = EditHistory(fs=fs, history=history)
         self.syntax = SyntaxChecker()
-        # Of all sessions, by full name:
+        # For all sessions, by full name:
         self.sessions = OpenSessions()
         self.modes = SessionModes()
         self.in_flight = RequestsInFlight()
@@ -96,9 +96,9 @@ class Workspace:
         )
         self.stats = Statistics(clock.time_ns())
         self.on_session_end: Callable[[SessionName], None] = lambda _session_id: None
-        # Called, on any thread, with canonical paths of files of which something was kept, or undone.
+        # Called, on any thread, with canonical paths of files in which something was kept or undone.
         self.on_keeping: Callable[[Iterable[str]], None] = lambda _paths: None
-        # Waits until all that was written so far is in the record of a shared daemon.
+        # Waits until everything written so far is in the record of a shared daemon.
         self.settle_record: Callable[[], None] = _nothing if recorder is None else recorder.settle
 
     async def record(self) -> "RecordStore | None":
@@ -124,11 +124,11 @@ class Workspace:
 
     @property
     def n_waiting_for_others(self) -> int:
-        """Requests that wait for an editor, a mapped host or a plugin, or for the path lock of one that does."""
+        """The number of requests that wait for an editor, mapped host or plugin, or for a path lock of one that does."""
         return self.workers.n_waiting_for_others(self.path_locks.n_waiting)
 
     def close(self) -> None:
-        """Finish the commits that have begun, and start no further ones."""
+        """Finish the commits that have begun, and start no others."""
         self.syntax.close()
         if self.diagnosis is not None:
             self.diagnosis.close()

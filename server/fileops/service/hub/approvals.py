@@ -1,7 +1,7 @@
-"""Approval routing: which editors a write of an agent concerns, and which mode holds for it.
+"""Approval routing: which editors an agent's write concerns, and which mode applies to it.
 
-docs/PROTOCOL.md, section "Shared daemon", has the rules. `mode_at` and `opened_at` are called in worker threads, all
-else on the event loop. Who is asked, and what is made of the answer, is up to the queue of reviews.
+docs/PROTOCOL.md, section "Shared daemon", has the rules. `mode_at` and `opened_at` are called in worker threads,
+everything else on the event loop. The queue of reviews decides who is asked, and acts on the answer.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,14 +18,15 @@ from fileops.service.hub.modes import SessionModes, strictest
 
 Approve = Literal["person", "ask", "host", "never"]
 
-# Unless a person or an editor says something else. "default" asks about each edit, "auto_edit" about protected files.
+# The default unless a person or an editor sets another. "default" asks about each edit, "auto_edit" about protected
+# files.
 UNDECIDED_MODE: dict[Approve, ApprovalMode] = {
     "person": "auto_edit", "ask": "default", "host": "auto_edit", "never": "yolo",
 }  # fmt: skip
 
 
 class AskedEditor(Struct, frozen=True, kw_only=True):
-    """An editor as approvals see it. can_ask: whether it can ask its user about edits of others.
+    """An editor, for approvals. can_ask: whether it can ask its user about others' edits.
 
     stated: its option `ask`, None if it says nothing.
     """
@@ -43,17 +44,17 @@ class AskedEditor(Struct, frozen=True, kw_only=True):
 
 
 def _stated_by(editors: Iterable[AskedEditor]) -> Ask | None:
-    """The option `ask` of the editors, of several what asks most; None if none has it."""
+    """Return the editors' option `ask`, the strictest if they differ; None if none has it."""
     stated: list[Ask] = [editor.stated for editor in editors if editor.stated is not None]
     return most_asking(stated) if stated else None
 
 
 class AskedEditors:
-    """The editors that are connected. switch: what their users have set for their projects."""
+    """The connected editors. switch: what their users have set for their projects."""
 
     def __init__(self, switch: AskSwitch) -> None:
         self.switch = switch
-        self._editors: Mapping[str, AskedEditor] = {}  # replaced on the event loop, never mutated
+        self._editors: Mapping[str, AskedEditor] = {}  # replaced on the event loop, never modified
 
     def connect(self, name: str, editor: AskedEditor) -> None:
         self._editors = {**self._editors, name: editor}
@@ -62,38 +63,38 @@ class AskedEditors:
         self._editors = {known: editor for known, editor in self._editors.items() if known != name}
 
     def all(self) -> tuple[AskedEditor, ...]:
-        """The editors that can ask their users."""
+        """Return the editors that can ask their users."""
         return tuple(editor for editor in self._editors.values() if editor.can_ask)
 
     def is_asked(self, name: str, path: str) -> bool:
-        """Whether this editor's user is asked about this path."""
+        """Return whether this editor's user is asked about this path."""
         editor = self._editors.get(name)
         return editor is not None and editor.concerns(path)
 
     def has(self, name: str, path: str) -> bool:
-        """Whether a folder of this editor contains the path, or it is open there; whether or not it can ask."""
+        """Return whether the path is in a folder of this editor or open in it, even if the editor cannot ask."""
         editor = self._editors.get(name)
         return editor is not None and editor.has(path)
 
     def always_at(self, name: str, *paths: str) -> Always:
-        """What "always" means if this editor's user says it: in the folders of the editor, and for these files."""
+        """Return where "always" applies if this editor's user says it: in the editor's folders, and for these files."""
         editor = self._editors.get(name)
         return Always((*(() if editor is None else editor.folders()), *paths))
 
     def ask_at(self, path: str) -> Ask | None:
-        """What a person has set for the project of a canonical path, else what its editors begin with."""
+        """Return what a person has set for the project of a canonical path, or else what its editors start with."""
         chosen = self.switch.at(path)
         if chosen is not None:
             return chosen
         return _stated_by(self.concerned(path))
 
     def concerned(self, path: str) -> tuple[AskedEditor, ...]:
-        """The editors that can ask their users about this canonical path."""
+        """Return the editors that can ask their users about this canonical path."""
         return tuple(editor for editor in self._editors.values() if editor.concerns(path))
 
 
 class AgentRouting:
-    """Which approval mode holds for the edits of one agent, by the editors that a file concerns.
+    """Which approval mode applies to one agent's edits, by the editors that a file concerns.
 
     modes: what was decided about each session.
     """
@@ -104,19 +105,20 @@ class AgentRouting:
         self._approve: Approve = approve
 
     def mode_at(self, session_id: SessionName, path: str) -> ApprovalMode:
-        """The mode of a session for a write of this canonical path."""
+        """Return the session's mode for a write of this canonical path."""
         return self._mode(session_id, path, self._editors.concerned(path))
 
     def mode_in(self, session_id: SessionName, folders: tuple[str, ...]) -> ApprovalMode:
-        """The mode of a session in all of its client's folders; without any, where any editor is concerned."""
+        """Return the session's mode in all of its client's folders; without any, wherever an editor is concerned."""
         if not folders:
             return self._mode(session_id, None, self._editors.all())
         return strictest(self.mode_at(session_id, folder) for folder in folders)
 
     def opened_at(self, path: str) -> Roots | None:
-        """The folders of the editors that this canonical path concerns; None if there are none.
+        """Return the folders of the editors that this canonical path concerns; None if there are none.
 
-        The agent's own folders do not count: it would lift the protection of `.git` by naming `.git` its folder.
+        The agent's own folders do not count: otherwise it could lift the protection of `.git` by naming `.git` as its
+        folder.
         """
         editors = self._editors.concerned(path)
         return Roots.of(folder for editor in editors for folder in editor.folders()) if editors else None
@@ -129,13 +131,13 @@ class AgentRouting:
         return decided.in_place_of(self._undecided_mode(path, editors), is_approved=is_approved)
 
     def _undecided_mode(self, path: str | None, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
-        """What holds if nothing was decided about the session itself."""
+        """Return the mode if nothing was decided about the session itself."""
         mode = UNDECIDED_MODE[self._approve]
         chosen = None if path is None else self._editors.switch.at(path)
         if chosen is None and self._approve in {"person", "never"}:
             chosen = _stated_by(editors)
         if chosen is None:
             return mode
-        if self._approve in {"ask", "host"} or not editors:  # without an editor nobody can take "never" back
+        if self._approve in {"ask", "host"} or not editors:  # without an editor nobody can revoke "never"
             return strictest((mode, MODE_OF[chosen]))
         return MODE_OF[chosen]

@@ -1,8 +1,7 @@
-"""The switch "ask before each edit": how often people are asked about edits of agents, for each project.
+"""The switch "ask before each edit": how often people are asked about agents' edits, for each project.
 
-A person sets it in an editor or terminal of the project. It holds for all agents of the project, those that are
-connected and those that come later, and outlives the daemon. It says nothing
-about shell commands, which an agent's host runs.
+A person sets it in an editor or terminal of the project. It applies to all agents of the project, now and later, and
+outlives the daemon. It does not cover shell commands, which an agent's host runs.
 
 Belongs to the event loop. Worker threads call `AskSwitch.at`: the values are never changed, only replaced.
 """
@@ -21,7 +20,7 @@ _ORDER: tuple[Ask, ...] = get_args(Ask)
 
 
 def most_asking(values: Iterable[Ask]) -> Ask:
-    """The value that asks most often. There has to be one."""
+    """Return the value that asks most often. At least one is required."""
     return min(values, key=_ORDER.index)
 
 
@@ -33,16 +32,16 @@ class AskSwitch:
 
     @property
     def all(self) -> Mapping[str, Ask]:
-        """By the top folders of the projects, in the order in which they were set."""
+        """Return the values by the projects' top folders, in the order in which they were set."""
         return self._set
 
     def at(self, path: str) -> Ask | None:
-        """What was set for the project that contains this canonical path; None if nothing was."""
+        """Return what was set for the project that contains this canonical path; None if nothing was."""
         containing = [root for root in self._set if is_inside(root, path)]
         return self._set[max(containing, key=len)] if containing else None
 
     def set(self, roots: Iterable[str], ask: Ask) -> None:
-        """Let it hold from now on in these projects, and in the folders below them."""
+        """Set the value for these projects and the folders below them."""
         chosen = tuple(roots)
         projects = dict(self._set)
         for root in self._set:
@@ -55,7 +54,7 @@ class AskSwitch:
 class ProjectAsk(Struct, frozen=True, kw_only=True):
     """The switch as one editor or terminal shows and sets it, for the projects of its folders.
 
-    folders: of the client. ask_at: what holds at a path. set_in: sets it for the projects of folders, keeps it, and
+    folders: of the client. ask_at: the value at a path. set_in: sets and stores it for the projects of folders, and
     notifies all that show it.
     """
 
@@ -69,5 +68,5 @@ class ProjectAsk(Struct, frozen=True, kw_only=True):
 
     @property
     def current(self) -> Ask:
-        """What holds in the client's folders: the value that asks most, if they have several."""
+        """Return the value in the client's folders, the strictest if they differ."""
         return most_asking([self.ask_at(folder) or DEFAULT_ASK for folder in self.folders()] or [DEFAULT_ASK])

@@ -1,4 +1,4 @@
-"""What a host's hook reports of its session, and what follows from it: docs/MCP.md, section Hooks."""
+"""What a host's hook reports about its session, and the consequences: docs/MCP.md, section Hooks."""
 
 from typing import Annotated, Literal, assert_never
 
@@ -11,7 +11,7 @@ Path = Annotated[str, Meta(max_length=4096, pattern=r"\A/[^\0]*\Z")]
 
 
 class HookReport(Struct, frozen=True, kw_only=True):
-    """A report, see attach.hook_record.Report. program: what the command is called."""
+    """A report, see attach.hook_record.Report. program: the command's label."""
 
     what: Literal["begin_command", "end_command", "begin_turn", "end_turn"]
     cwd: Path | None = None

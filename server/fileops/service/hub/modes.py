@@ -1,11 +1,11 @@
-"""Approval modes of sessions: what users have decided about each, and what an agent demands of itself.
+"""Approval modes of sessions: what users have decided about each, and what an agent requires of itself.
 
 Three parties can change how often a user is asked about a session's edits:
 
-- A user chooses a mode. It replaces all that was decided before.
+- A user chooses a mode. It replaces everything that was decided before.
 - A user answers a question with "always". From then on `default` means `auto_edit`, but only where that user is asked:
   an editor's user has decided for the folders of that editor, a host's user for the questions that the host gets.
-- An agent demands a mode for itself. It can only make the mode stricter.
+- An agent requires a mode for itself. It can only make the mode stricter.
 
 Belongs to the event loop; worker threads call `of`. The values are never changed, only replaced.
 """
@@ -35,12 +35,15 @@ class SessionMode(Struct, frozen=True, kw_only=True):
     approved_folders: tuple[str, ...] = ()
 
     def in_place_of(self, unset: ApprovalMode, *, is_approved: bool) -> ApprovalMode:
-        """The mode that holds. Args: unset: what holds if nothing was decided. is_approved: "always" holds here."""
+        """Return the mode in force.
+
+        Args: unset: the mode if nothing was decided. is_approved: "always" applies here.
+        """
         mode = strictest((self.chosen or unset, self.demanded))
         return "auto_edit" if mode == "default" and is_approved else mode
 
     def is_approved_in(self, path: str) -> bool:
-        """Whether an editor's user said "always" for a folder that contains this path."""
+        """Return whether an editor's user said "always" for a folder that contains this path."""
         return any(is_inside(folder, path) for folder in self.approved_folders)
 
 
@@ -64,7 +67,10 @@ class SessionModes:
         self._modes[session_id] = replace(kept, demanded=strictest((before.demanded, mode)))
 
     def approve_rest(self, session_id: SessionName, folders: Iterable[str] | None) -> bool:
-        """Note an "always" for these folders; None: for what the session's own client asks. Returns if it is new."""
+        """Record an "always" for these folders; None: for what the session's own client asks.
+
+        Return whether it is new.
+        """
         before = self.of(session_id)
         if folders is None:
             after = replace(before, is_approved_by_own_user=True)
@@ -74,7 +80,7 @@ class SessionModes:
         return after != before
 
     def forget_choices(self, session_id: SessionName) -> None:
-        """Forget what users have decided about a session; what it demands of itself remains."""
+        """Forget what users have decided about a session; what the agent requires of itself stays."""
         if (before := self._modes.get(session_id)) is not None:
             self._modes[session_id] = SessionMode(demanded=before.demanded)
 

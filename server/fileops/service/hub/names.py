@@ -1,12 +1,13 @@
-"""Names of sessions: what a client calls a session on its own connection, and what the whole daemon calls it.
+"""Names of sessions: a client's name for a session on its own connection, and the whole daemon's name for it.
 
-In a private daemon both are the same. In a shared one a full name is a *base*, with `/SESSION_ID` after it for a
-`session_id` of a request. The base is `HOST:ID` if the host gives the session an id, else `HOST-N` for the connection.
+In a private daemon both are the same. In a shared one a full name is a *base*, followed by `/SESSION_ID` for a
+`session_id` of a request. The base is `HOST:ID` if the host gives the session an id, otherwise `HOST-N` for the
+connection.
 
 A base contains no slash, so the first slash of a full name ends its base, and two bases have no session in common.
 
 A local name is a `str`, a full one a `SessionName`. The front ends translate when they decode a request, and before
-they encode a result; everything between knows full names only.
+they encode a result; everything in between knows only full names.
 """
 
 import hashlib
@@ -24,8 +25,8 @@ from fileops.model.results import EditResult, Notice, Notices
 from fileops.model.sessions import DEFAULT_SESSION, MAX_HOST_CHARS, SessionName, base_in, has_host_id, host_name
 
 MAX_ID_CHARS = 200  # names are kept with each edit and sent with each event
-KEPT_ID_CHARS = 160  # of a longer id; a hash follows
-# As people write them; by `host_name` of what the program calls itself.
+KEPT_ID_CHARS = 160  # kept of a longer id, followed by a hash
+# As people write them; by `host_name` of the program's own name.
 _EDITOR_NAMES = {
     "nvim": "Neovim", "neovim": "Neovim", "vim": "Vim", "vscode": "VS Code", "visual-studio-code": "VS Code",
     "helix": "Helix", "hx": "Helix", "emacs": "Emacs", "eglot": "Emacs", "zed": "Zed", "kate": "Kate",
@@ -37,7 +38,7 @@ _PROGRAM_NAMES = {
     "gemini": "Gemini CLI", "gemini-cli": "Gemini CLI", "qwen-code": "Qwen Code", "cursor": "Cursor",
     "cursor-vscode": "Cursor", "goose": "Goose",
 }  # fmt: skip
-# What lists of changes call those that are no agents, and what an agent could call itself to look like one of them.
+# How lists of changes name those that are no agents, and what an agent could call itself to look like one of them.
 _OTHERS = frozenset({
     "you", "person", "a-person", "user", "the-user", "terminal", "outside", "unsure", "git", "code", "vs-code",
     "code-server", "sublime-text",
@@ -46,25 +47,28 @@ _MCP_CLIENT = re.compile(r"-mcp-client\b.*")  # `codex-mcp-client`, `gemini-cli-
 
 
 def program_name(client_name: str) -> str:
-    """The name of an editor or a host as people write it; what it calls itself if it is not a known one."""
+    """Return the name of an editor or host as people write it; the program's own name if it is unknown."""
     return _PROGRAM_NAMES.get(_MCP_CLIENT.sub("", host_name(client_name)), client_name[:MAX_HOST_CHARS])
 
 
 def agent_name(client_name: str) -> str:
-    """The name of an agent's host as people write it. One that is named as an editor is marked: that is a person."""
+    """Return the name of an agent's host as people write it.
+
+    A name like an editor's is marked, since that means a person.
+    """
     name = program_name(client_name)
     known = _MCP_CLIENT.sub("", host_name(client_name))
     return f"{name} (agent)" if known in _EDITOR_NAMES or known in _OTHERS else name
 
 
 def base_of(host: str, own_id: str) -> str:
-    """The base of the full names of a session to which its host gives this id."""
+    """Return the base of the full names of a session to which its host gives this id."""
     escaped = shortened(own_id).replace("%", "%25").replace("/", "%2F")
     return f"{host}:{escaped}"
 
 
 def is_of_host(full_name: SessionName, host: str, own_id: str) -> bool:
-    """Whether the host has given the session this id. Args: host: the first words of the host's name."""
+    """Return whether the host has given the session this id. Args: host: the prefix of the host's name."""
     name = full_name.partition(":")[0]
     return full_name == base_of(name, own_id) and f"{name}-".startswith(f"{host}-")
 
@@ -76,44 +80,44 @@ def has_own_id(full_name: SessionName, own_id: str) -> bool:
 
 
 def shortened(own_id: str) -> str:
-    """The id, with a hash in place of its end if it is long. Long ids that begin alike remain different."""
+    """Return the id, with a hash instead of its end if it is long. Long ids with the same beginning stay different."""
     if len(own_id) <= MAX_ID_CHARS:
         return own_id
     digest = hashlib.blake2b(own_id.encode("utf-8", "surrogatepass"), digest_size=16)
     return f"{own_id[:KEPT_ID_CHARS]}~{digest.hexdigest()}"
 
 
-SESSION = "session:"  # how the source of a change begins if a session made it
+SESSION = "session:"  # prefix of the source of a change by a session
 
 
 class SessionNames:
-    """The names of a private daemon's only client: as given."""
+    """The names of a private daemon's only client: unchanged."""
 
     # --- of what a client sends ------------------------------------------------------------------------------
 
     def full(self, given: str | None) -> SessionName:
-        """The full name of a session of this connection. Args: given: None for the one of a request that names none."""
+        """Return the full name of a session of this connection. Args: given: None for a request that names none."""
         return DEFAULT_SESSION if given is None else SessionName(given)
 
     def resolve(self, given: str | None) -> SessionName:
-        """The full name of a session that a request is about, which may be another connection's."""
+        """Return the full name of a session that a request is about, which may be another connection's."""
         return self.full(given)
 
     # --- of sessions -----------------------------------------------------------------------------------------
 
     def is_own(self, full_name: SessionName) -> bool:
-        """Whether the session is one of this connection."""
+        """Return whether the session belongs to this connection."""
         del full_name
         return True
 
     def lasts(self, full_name: SessionName) -> bool:
-        """Whether the name means the same session in a later daemon. An unnamed one does not continue."""
+        """Return whether the name means the same session in a later daemon. An unnamed one does not continue."""
         return full_name != DEFAULT_SESSION
 
     # --- of what a client is sent ----------------------------------------------------------------------------
 
     def local(self, full_name: SessionName) -> str:
-        """The name that this client is shown: its own for its sessions, the full name of others."""
+        """Return the name that this client sees: its own for its sessions, the full name of others."""
         return full_name
 
     def local_source(self, source: str) -> str:
@@ -122,7 +126,7 @@ class SessionNames:
         return f"{kind}:{self.local(SessionName(full_name))}" if colon else source
 
     def changed_by(self, source: str) -> str:
-        """A source as `changed_by` has it: of a session its bare name, unless that could be taken for a source."""
+        """Return a source as `changed_by`: a session's bare name, unless that could be taken for a source."""
         local = self.local_source(source)
         name = local.removeprefix(SESSION)
         return local if name in {"buffer", "external"} or name.startswith(SESSION) else name
@@ -173,7 +177,7 @@ class SessionNames:
 class SharedSessionNames(SessionNames):
     """The names of one of many clients. base: the full name of its unnamed session.
 
-    is_other: whether there is a session of another connection with this full name, and this client may name it.
+    is_other: whether another connection has a session with this full name, which this client may name.
     """
 
     def __init__(self, base: str, is_other: Callable[[SessionName], bool]) -> None:

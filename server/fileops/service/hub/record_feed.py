@@ -1,7 +1,7 @@
-"""What was recorded, on its way to the editors that want to know of it: at most twice a second, and not too much.
+"""New entries of the record for the editors that ask for them: at most twice a second, and not too many.
 
-Entries are published in the recorder's thread and sent on the event loop. What is not recorded is said to all editors
-that it concerns, wanted or not.
+Entries are published in the recorder's thread and sent on the event loop. What cannot be recorded is reported to all
+editors that it concerns, whether or not they ask for entries.
 """
 
 import logging
@@ -14,7 +14,7 @@ from fileops.model.record import Entry
 from fileops.service.hub.sessions import Throttle
 
 log = logging.getLogger(__name__)
-MAX_ENTRIES = 100  # of one notification; of more only their number is sent
+MAX_ENTRIES = 100  # per notification; beyond this only their number is sent
 MAX_UNSAID = 20
 
 Send = Callable[[Sequence[Entry], int], None]
@@ -28,7 +28,7 @@ class _Editor(Struct, frozen=True):
 
 
 class _Warned(Struct, frozen=True):
-    """An editor. warn: shows a sentence to its user. concerns: whether a recorded folder has to do with its folders."""
+    """An editor. warn: shows a message to its user. concerns: whether a recorded folder is related to its folders."""
 
     warn: Callable[[str], None]
     concerns: Callable[[str], bool]
@@ -41,7 +41,7 @@ class RecordFeed:
         self._lock = threading.Lock()
         self._editors: dict[str, _Editor] = {}
         self._warned: dict[str, _Warned] = {}
-        self._unsaid: list[tuple[str, str | None]] = []  # sentences that no editor was there for, and their folders
+        self._unsaid: list[tuple[str, str | None]] = []  # messages without an editor to show them, and their folders
         self._waiting: dict[str, Entry] = {}  # by id, in the order of their last change
         self._throttle = Throttle(self._send)
 
@@ -55,7 +55,7 @@ class RecordFeed:
             self._warned.pop(name, None)
 
     def connect_warnings(self, name: str, warn: Callable[[str], None], concerns: Callable[[str], bool]) -> None:
-        """Warn an editor from now on, and of what no other one was warned of. Both are called in any thread."""
+        """Warn an editor from now on, and of everything that nobody was warned of. Both are called in any thread."""
         editor = _Warned(warn, concerns)
         with self._lock:
             self._warned[name] = editor
@@ -65,7 +65,7 @@ class RecordFeed:
             warn(sentence)
 
     def warn(self, sentence: str, root: str | None = None) -> None:
-        """Warn all editors; with a root only those that have to do with that folder. Any thread."""
+        """Warn all editors; with a root only those related to that folder. Any thread."""
         log.warning("%s", sentence)
         with self._lock:
             editors = [editor for editor in self._warned.values() if _is_for(editor, root)]
@@ -75,7 +75,7 @@ class RecordFeed:
             editor.warn(sentence)
 
     def publish(self, entries: Sequence[Entry]) -> None:
-        """Entries that were added or changed. Called in the recorder's thread."""
+        """Take entries that were added or changed. Called in the recorder's thread."""
         with self._lock:
             if not self._editors:
                 return

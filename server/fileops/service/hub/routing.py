@@ -1,6 +1,6 @@
 """Event routing: each event reaches the connection of its session, and the editors that work with its file.
 
-Events are published on any thread, also under locks, so a connection decides on the event loop which of them it sends.
+Events are published on any thread, even under locks, so a connection decides on the event loop which of them it sends.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ class EventRouter:
     """See ports.EventSink: passes each event on to all connections."""
 
     def __init__(self) -> None:
-        self._sinks: Mapping[str, EventSink] = {}  # replaced on the event loop, never mutated
+        self._sinks: Mapping[str, EventSink] = {}  # replaced on the event loop, never modified
 
     def connect(self, connection: str, sink: EventSink) -> None:
         self._sinks = {**self._sinks, connection: sink}
@@ -32,9 +32,9 @@ class EventRouter:
 
 
 class EventView:
-    """One connection's view of the events: which it is sent, and under which names.
+    """One connection's view of the events: which of them it is sent, and under which names.
 
-    folders: of an editor, as given and canonical; none of an agent. is_open: whether the editor has this path open.
+    folders: of an editor, as given and canonical; none for an agent. is_open: whether the editor has this path open.
     paths_of: the canonical paths of what a session read under a name. is_connected: whether a session has a connection.
     Belongs to the event loop.
     """
@@ -54,7 +54,7 @@ class EventView:
         self._is_connected = is_connected
 
     def of(self, event: Event) -> Event | None:
-        """The event with the names that this connection knows; None if it is not sent."""
+        """Return the event with the names that this connection knows; None if it is not sent."""
         if isinstance(event, WatcherHealth):
             return event
         if isinstance(event, DidRecover):
@@ -64,14 +64,14 @@ class EventView:
         ):
             return None
         if isinstance(event, BecameStale) and not self._is_connected(event.session_id):
-            return None  # an agent that has left would not be refused
+            return None  # an agent that has left cannot be refused an edit
         local = replace(event, session_id=self._names.local(event.session_id))
         return (
             replace(local, source=self._names.local_source(local.source)) if isinstance(local, BecameStale) else local
         )
 
     def _concerns(self, session_id: SessionName, file_path: str) -> bool:
-        """Whether the editor works with a file, which its session may have given through a link."""
+        """Return whether the editor works with a file, which its session may have given through a link."""
         return self._has(file_path) or any(map(self._has, self._paths_of(session_id, file_path)))
 
     def _has(self, path: str) -> bool:

@@ -1,7 +1,7 @@
 """Registry of the sessions of a shared daemon: whose they are, what they did, and how long they are kept.
 
-A session outlives its connection, so that a host that starts its server again continues with what it has read.
-Records are updated on any thread; one lock guards them.
+A session outlives its connection, so that a host that restarts its server continues with what it has read. Records are
+updated on any thread; one lock guards them.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ from fileops.ports import EventSink
 from fileops.service.hub.names import has_own_id, is_of_host
 
 KEPT_S = 3600.0  # after its connection has ended
-MAX_KEPT = 256  # of these; the longest unused end first
+MAX_KEPT = 256  # of these; the least recently used end first
 NOTIFY_EVERY_S = 0.5
 
 
 class SessionRecord(Struct, frozen=True, kw_only=True):
     """A session. label: for people, see `SessionRegistry.meet`. last_seen: seconds since the epoch.
 
-    connections: those that have used it and have not ended, the one that used it last at the end. A host that starts
-    its server again has two for a moment.
+    connections: those that have used it and have not ended, most recent use last. A host that restarts its server has
+    two for a moment.
     """
 
     session_id: SessionName
@@ -45,7 +45,10 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
 
 
 class SessionRegistry:
-    """See the module. on_change: called on any thread, after a session or its record has changed."""
+    """Keeps the sessions, see the module.
+
+    on_change: called on any thread, after a session or its record has changed.
+    """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.on_change: Callable[[], None] = lambda: None
@@ -54,7 +57,7 @@ class SessionRegistry:
         self._records: dict[SessionName, SessionRecord] = {}
 
     def all(self) -> tuple[SessionRecord, ...]:
-        """In the order of first use."""
+        """Return the sessions in the order of first use."""
         with self._lock:
             return tuple(self._records.values())
 
@@ -63,7 +66,7 @@ class SessionRegistry:
             return self._records.get(session_id)
 
     def named(self, host: str, own_id: str) -> SessionRecord | None:
-        """Return the connected session `HOST…:ID` that was used last. Args: host: see is_of_host."""
+        """Return the most recently used connected session `HOST…:ID`. Args: host: see is_of_host."""
         with self._lock:
             found = [
                 record
@@ -82,7 +85,7 @@ class SessionRegistry:
         """Return the record of a session that this connection uses.
 
         Args: program: the name of the host's program. A new session gets it as its label, with a number if another
-        session has it already: "Codex", "Codex 2". A label never changes, so that people can rely on it.
+        session already has it: "Codex", "Codex 2". A label never changes, so that people can rely on it.
         """
         with self._lock:
             record = self._met(session_id, connection, host, program)
@@ -119,9 +122,9 @@ class SessionRegistry:
         return next(label for label in itertools.chain([program], numbered) if label not in taken)
 
     def disconnected(self, connection: str) -> list[SessionName]:
-        """Take the connection out of its sessions; those that have no other are kept for KEPT_S from now on.
+        """Remove the connection from its sessions; those without another are kept for KEPT_S from now on.
 
-        Returns these.
+        Returns the latter.
         """
         with self._lock:
             now = self._monotonic()
@@ -141,7 +144,7 @@ class SessionRegistry:
             self.on_change()
 
     def expired(self) -> list[SessionName]:
-        """The sessions without a connection that are to end now."""
+        """Return the sessions without a connection that must end now."""
         with self._lock:
             left = sorted(
                 (record for record in self._records.values() if not record.is_connected),
@@ -177,7 +180,7 @@ class ConnectionEvents:
 
 
 class Throttle:
-    """Calls something soon after it was requested, and at most every `every_s`. Requests may come on any thread."""
+    """Calls a function soon after it was requested, and at most every `every_s`. Requests may come on any thread."""
 
     def __init__(self, call: Callable[[], None], every_s: float = NOTIFY_EVERY_S) -> None:
         self._loop = asyncio.get_running_loop()

@@ -1,7 +1,7 @@
-"""Which files have other changes to keep now, on its way to the editors that show them: at most twice a second.
+"""Which files' changes to keep have changed, for the editors that show them: at most twice a second.
 
 A notification only says that the editor has to ask again. Paths are noted on any thread, and sent on the event loop. A
-key that a person types costs one test of a set: the files with such changes are known here, perhaps some too many.
+keystroke costs one test of a set: the files with such changes are known here, perhaps with a few too many.
 """
 
 import threading
@@ -13,7 +13,7 @@ from fileops.core.roots import is_inside
 from fileops.model.record import Entry, Turn, is_by_agent
 from fileops.service.hub.sessions import Throttle
 
-MAX_PATHS = 20  # of one moment; of more, one notification is sent for all files
+MAX_PATHS = 20  # at a time; beyond this, one notification is sent for all files
 
 Send = Callable[[str | None], None]
 
@@ -38,7 +38,7 @@ class UnkeptFeed:
         self._throttle = Throttle(self._send)
 
     def resume(self, paths: Iterable[str]) -> None:
-        """Files that had changes to keep when the daemon began."""
+        """Take the files that had changes to keep when the daemon started."""
         with self._lock:
             self._paths.update(paths)
 
@@ -51,7 +51,7 @@ class UnkeptFeed:
             self._editors.pop(name, None)
 
     def note_entries(self, entries: Sequence[Entry]) -> None:
-        """Entries that were added or changed. Called in the recorder's thread."""
+        """Take entries that were added or changed. Called in the recorder's thread."""
         with self._lock:
             changed: list[str] = []
             for entry in entries:
@@ -63,22 +63,25 @@ class UnkeptFeed:
         self._request(changed)
 
     def note_text(self, path: str) -> None:
-        """A document has another text. Called for each key that a person types."""
+        """Take note of a document's new text. Called after every keystroke."""
         if path in self._paths:
             self._request((path,))
 
     def note_kept(self, paths: Iterable[str]) -> None:
-        """Changes of these files were kept, or undone."""
+        """Take note that changes of these files were kept or undone."""
         self._request(paths)
 
     def note_index(self, root: str) -> None:
-        """Something was staged or committed in a work tree. Called in the recorder's thread."""
+        """Take note that something was staged or committed in a work tree. Called in the recorder's thread."""
         with self._lock:
             paths = [path for path in self._paths if is_inside(root, path)]
         self._request(paths)
 
     def note_turn(self, turn: Turn) -> None:
-        """A turn has begun or ended. What was undone before a session's next turn is not shown any more then."""
+        """Take note that a turn has begun or ended.
+
+        What was undone before a session's next turn is then no longer shown.
+        """
         with self._lock:
             if turn.ended is not None or not self._has_undone:
                 return
