@@ -124,7 +124,7 @@ class Workspace:
 
     @property
     def n_waiting_for_others(self) -> int:
-        """The number of requests that wait for an editor, mapped host or plugin, or for a path lock of one that does."""
+        """The number of requests that wait for an editor, mapped host or plugin, or a path lock of one that does."""
         return self.workers.n_waiting_for_others(self.path_locks.n_waiting)
 
     def close(self) -> None:
