@@ -476,16 +476,36 @@ async def test_keep_without_anything_new_has_its_own_sentence(shared: Place, fol
 
 async def test_keep_accepts_what_agents_changed(shared: Place, folder: Path) -> None:
     await edited(folder)
-    assert lines_of(await run(shared, folder, "keep", "a.txt"))[0] == "1 change is kept."
+    assert lines_of(await run(shared, folder, "keep", "a.txt"))[0] == "1 change in 1 file is kept."
     sentence, how = lines_of(await run(shared, folder, "keep", "--all"))
-    assert sentence == "1 change is kept."
+    assert sentence == "1 change in 1 file is kept."
     assert (await run(shared, folder, "keep")).returncode == 2
     assert b"every change of an agent is kept" in (await run(shared, folder, "changes")).stdout
     assert how.startswith("To take it back: fileops-server keep --undo ")
     undone = await run(shared, folder, *how.partition("fileops-server ")[2].split())
-    assert lines_of(undone) == ["1 change to keep or undo again."]
+    assert lines_of(undone) == ["1 change in 1 file to keep or undo again."]
     assert b"A new.txt" in (await run(shared, folder, "changes")).stdout
     assert (await run(shared, folder, "keep", "--undo", "none")).returncode == 1
+
+
+async def test_keep_counts_what_changes_counts(shared: Place, folder: Path) -> None:
+    """R-UI-2: places, and not the entries that made them; in a turn, of an agent and in all."""
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        turn_id = await agent.begin_turn(title="count")
+        for number in range(3):
+            await agent.read(folder / "a.txt")
+            assert (await agent.edit(folder / "a.txt", f"two{number or ''}\n", f"two{number + 1}\n")).ok
+        await agent.read(folder / "a.txt")
+        assert (await agent.edit(folder / "a.txt", "four\n", "4\n")).ok
+    listed = lines_of(await run(shared, folder, "changes"))
+    assert listed[-1].startswith("Not kept: 2 changes in 1 file. ")
+    for target in (("--turn", turn_id), ("--agent", "codex"), ("--all",), ("a.txt",)):
+        kept, how = lines_of(await run(shared, folder, "keep", *target))
+        assert kept == "2 changes in 1 file are kept."
+        (again,) = lines_of(await run(shared, folder, *how.partition("fileops-server ")[2].split()))
+        assert again == "2 changes in 1 file to keep or undo again."
+        assert lines_of(await run(shared, folder, "changes")) == listed
+    assert (await answer(shared, folder, "keep", "--all"))["n_changes"] == 2
 
 
 async def test_forget_removes_what_is_recorded(shared: Place, folder: Path) -> None:
@@ -520,7 +540,7 @@ async def test_json_of_each_command_has_the_documented_keys(shared: Place, folde
     done = await answer(shared, folder, "undo", "--agent", "codex", "--plan", preview["plan"], "--yes")
     assert set(await answer(shared, folder, "log", done["rewind_id"])) == {"rewind", "entries", "diff"}
     assert {"output", "error", "rewind_id", "files", "conflicts", "n_undone", "n_left"} <= set(done)
-    assert set(await answer(shared, folder, "keep", "--all")) == {"keep_id", "n_entries"}
+    assert set(await answer(shared, folder, "keep", "--all")) == {"keep_id", "n_entries", "n_changes"}
 
 
 async def test_changes_lists_what_is_not_kept_in_the_project_by_turn_and_file(shared: Place, folder: Path) -> None:

@@ -532,28 +532,49 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
     if sum(value is not None for value in given) != 1:
         raise Misused("Name a file or folder, --turn ID, --agent NAME, --all, or --undo ID.")
     if options.undo is not None:
+        before = await client.unkept(root=options.root)
         undone = await client.undo_keep(options.undo)
-        sentence = f"{counted(undone.n_entries + undone.n_changes, 'change')} to keep or undo again."
-        return _print(options, {"n_entries": undone.n_entries, "n_changes": undone.n_changes}, [plain(sentence)])
-    if options.all and not options.yes and not options.json and sys.stdin.isatty() and sys.stdout.isatty():
-        unkept = await client.unkept(root=options.root)
-        if unkept.n_changes:
-            print_lines(change_lines((), unkept, os.getcwd()))
-            if _asked("Keep all of this? [y/N] ") not in {"y", "yes"}:
-                raise NotDone("Nothing was kept.")
-    kept = await client.keep(
-        file_path=await path_of(client, options, options.path),
-        turn_id=None if options.turn is None else (await item_of(client, options, options.turn)).turn_id,
-        session_id=await session_of(client, options),
-        all=options.all or None,
-    )
-    sentence = "1 change is kept." if kept.n_entries == 1 else f"{kept.n_entries} changes are kept."
-    if kept.keep_id is None:
+        n_changes, n_files = _fewer(await client.unkept(root=options.root), before)
+        sentence = f"{counted(n_changes, 'change')} in {counted(n_files, 'file')} to keep or undo again."
+        return _print(options, {"n_entries": undone.n_entries, "n_changes": n_changes}, [plain(sentence)])
+    path, session_id = await path_of(client, options, options.path), await session_of(client, options)
+    turn_id = None if options.turn is None else (await item_of(client, options, options.turn)).turn_id
+
+    async def listed() -> Unkept:
+        if path is not None:
+            return await _unkept_in(client, options, path)
+        return await client.unkept(root=options.root, session_id=session_id, turn_id=turn_id)
+
+    before = await listed()
+    can_ask = sys.stdin.isatty() and sys.stdout.isatty()
+    if options.all and before.n_changes and can_ask and not (options.yes or options.json):
+        print_lines(change_lines((), before, os.getcwd()))
+        if _asked("Keep all of this? [y/N] ") not in {"y", "yes"}:
+            raise NotDone("Nothing was kept.")
+    kept = await client.keep(file_path=path, turn_id=turn_id, session_id=session_id, all=options.all or None)
+    n_changes, n_files = _fewer(before, await listed())
+    sentence = f"{counted(n_changes, 'change')} in {counted(n_files, 'file')} {'is' if n_changes == 1 else 'are'} kept."
+    if not n_changes:
         sentence = "There was nothing to keep: no change of an agent is new here."
     lines = [plain(sentence)]
     if kept.keep_id is not None:
         lines.append([(f"To take it back: fileops-server keep --undo {kept.keep_id}", "faint")])
-    return _print(options, {"keep_id": kept.keep_id, "n_entries": kept.n_entries}, lines)
+    answer = {"keep_id": kept.keep_id, "n_entries": kept.n_entries, "n_changes": n_changes}
+    return _print(options, answer, lines)
+
+
+def _fewer(before: Unkept, after: Unkept) -> tuple[int, int]:
+    """How many changes, in how many files, the one list has and the other one has not."""
+    if before.truncated:
+        return before.n_changes - after.n_changes, before.n_files - after.n_files
+    left = {change.change_id for file in after.files for change in file.changes}
+    gone = [
+        (file.file_path, change.change_id)
+        for file in before.files
+        for change in file.changes
+        if change.change_id not in left
+    ]
+    return len(gone), len({path for path, _ in gone})
 
 
 async def _changes(client: FileOpsClient, options: argparse.Namespace) -> int:
