@@ -1,4 +1,4 @@
-"""Adds to a result, if the client asked for that, what others changed, and which problems edits introduced."""
+"""Adds to a result, if the client asked for it, what others changed and which problems edits introduced."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from fileops.wire.details import Notice as NoticeDetails
 
 
-NOTICES_S = 5.0  # for a check of all files of a session, which may be on a mount that hangs
+NOTICES_S = 5.0  # for a check of all of a session's files, whose mount may hang
 
 
 async def notices_for(service: "FileOps", answer: "ToolAnswer", *, is_whole: bool = False) -> Notices:
-    """Return the notices for an answer, see FileOps.notices; none if it is cancelled or a disk does not answer.
+    """Return the notices for an answer, see FileOps.notices; none after a cancel or if a disk does not answer.
 
-    What the answer says has happened already, and neither a cancel nor a mount that hangs must hide it. The notices
-    wait for another one.
+    The answer is about something that has already happened, and neither a cancel nor a mount that hangs must hide it.
+    The notices wait for another answer.
     """
     n_used = answer.hints.n_chars
     about = answer.edited if answer.is_rebased or answer.is_outdated else None
@@ -39,7 +39,7 @@ async def notices_for(service: "FileOps", answer: "ToolAnswer", *, is_whole: boo
 
 
 def with_notices(serve: "Callable[..., Awaitable[ToolAnswer]]") -> Callable[..., Awaitable[ToolResult]]:
-    """Make a handler of the wire of one of `tools.py`.
+    """Make a handler for the wire out of one in `tools.py`.
 
     Its result has `details.notices` and `details.hints`. Under `notices: "output"` and `hints: "output"` it has their
     texts in `output`, the hints first.
@@ -57,9 +57,10 @@ def with_notices(serve: "Callable[..., Awaitable[ToolAnswer]]") -> Callable[...,
 
 
 async def with_diagnostics(service: "FileOps", answer: "ToolAnswer") -> "tuple[ToolAnswer, list[str]]":
-    """Return the answer with what its edits, and earlier ones, did to the problems of files in its details.
+    """Return the answer with the effects of its edits, and of earlier ones, on files' problems in its details.
 
-    Beside it the texts for the model. Waits for `diagnostics_wait_s` at most, and not at all if no source is concerned.
+    Also returns the texts for the model. Waits for at most `diagnostics_wait_s`, and not at all if no source is
+    concerned.
     """
     diagnosis = service.diagnosis
     if diagnosis is None:
@@ -89,7 +90,7 @@ def with_hints(service: "FileOps", answer: "ToolAnswer", texts: Sequence[str] = 
 
 
 async def _with_notices(service: "FileOps", answer: "ToolAnswer") -> tuple[ToolResult, list[str]]:
-    """Return the result with the notices in its details, and the texts that belong into its output."""
+    """Return the result with the notices in its details, and the texts that belong in its output."""
     mode, result = service.settings.notices, answer.result
     notices = await notices_for(service, answer, is_whole=mode == "details")
     about, is_rebased = notices.about, answer.is_rebased

@@ -1,4 +1,4 @@
-"""Handlers of the record: the log of changes, one entry, and how far the recording is."""
+"""Handlers of the record: the log of changes, one entry, and the state of the recording."""
 
 from typing import TYPE_CHECKING
 

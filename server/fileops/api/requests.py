@@ -1,7 +1,7 @@
-"""The table of `fileops/*` requests: method, params, handler. A new request is one line of it.
+"""The table of `fileops/*` requests: method, params, handler. A new request is one row.
 
-The server registers and announces what is in this table, and the schema (`fileops-server schema`) is made from it. The
-type of a result is that which the handler is annotated to return.
+The server registers and announces what is in this table, and `fileops-server schema` generates the schema from it. The
+type of a result is the handler's annotated return type.
 """
 
 from collections.abc import Awaitable, Callable
@@ -40,25 +40,25 @@ if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
     from fileops.service.hub.ask import ProjectAsk
 
-# The option `bash`; an editor of a shared daemon; a client whose user decides: any but an agent of a shared daemon.
+# The option `bash`; an editor of a shared daemon; a client whose user decides: any except an agent of a shared daemon.
 Need = Literal["bash", "editor", "user"]
 P = TypeVar("P", bound=wire.Params)
 
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[P]):
-    """A request and its handlers, which get the service and the decoded params and return the JSON-RPC result."""
+    """A request and its handlers, which take the service and the decoded params and return the JSON-RPC result."""
 
     method: str
     params: type[P]
     handle: "Callable[..., Awaitable[object]]"
-    # `handle` gets a third argument, which reports output; None if the client did not ask for reports.
+    # `handle` takes a third argument, which reports output; None if the client did not ask for reports.
     streams_output: bool = False
-    # Called first, on the event loop. Returns None, without any effect, if it would have to wait.
+    # Called first, on the event loop. Returns None without any effect if it would have to wait.
     try_sync: "Callable[[FileOps, P], object | None] | None" = None
-    needs: Need | None = None  # what it is served for; None: always
-    is_persons: "Callable[[P], bool]" = lambda _params: False  # whether it is an act of a person, by its params
-    details: str | None = None  # of a ToolResult: the name of the shape of its `details`, in wire/details.py
+    needs: Need | None = None  # what is required to serve it; None: nothing
+    is_persons: "Callable[[P], bool]" = lambda _params: False  # whether only a person may send it, by its params
+    details: str | None = None  # of a ToolResult: the shape of its `details`, in wire/details.py
     since: str = "1.0.0"  # the version of the server in which it appeared
 
 
@@ -115,7 +115,7 @@ async def set_ask(service: "FileOps", params: wire.SetAskParams) -> wire.AskResu
 
 
 def ask_result(service: "FileOps") -> wire.AskResult:
-    """What holds in the folders of this client."""
+    """Return the switch in this client's folders."""
     return wire.AskResult(ask=_switch(service).current)
 
 

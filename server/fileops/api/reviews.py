@@ -30,7 +30,7 @@ from fileops.wire.types import AskingSession, ErrorInfo
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
 
-MAX_TEXTS_CHARS = 16_000_000  # of all texts in one answer; those of further reviews are left out
+MAX_TEXTS_CHARS = 16_000_000  # of all texts in one answer; later reviews' texts are left out
 DID_CHANGE_REVIEWS = "fileops/didChangeReviews"  # to clients with the capability `reviews`
 
 
@@ -49,7 +49,7 @@ async def list_reviews(service: "FileOps", params: wire.ReviewsParams) -> wire.R
 
 
 async def decide_review(service: "FileOps", params: wire.DecideReviewParams) -> wire.DecideReviewResult:
-    """Raises: InvalidParams, and then nothing is decided."""
+    """Decide a review. Raises: InvalidParams; nothing has been decided then."""
     reviews = _reviews(service)
     review = reviews.queue.get(params.review_id)
     decision: Decision = Once()
@@ -67,7 +67,7 @@ async def decide_review(service: "FileOps", params: wire.DecideReviewParams) -> 
 
 
 async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -> wire.DecideReviewsResult:
-    """Raises: InvalidParams, and then nothing is decided."""
+    """Decide several reviews. Raises: InvalidParams; nothing has been decided then."""
     reviews = _reviews(service)
     if params.review_ids is None:
         chosen, results = list(reviews.listed()), list[DecisionResult]()
@@ -80,7 +80,7 @@ async def decide_reviews(service: "FileOps", params: wire.DecideReviewsParams) -
             if review is None
         ]
     chosen = [review for review in chosen if _matches(review, params, service)]
-    if params.outcome != "reject":  # without a change there is nothing to approve: the person has to look
+    if params.outcome != "reject":  # no change is left to approve, so the person has to look
         results += [_not_approved(review) for review in chosen if not review.asked.is_approvable]
         chosen = [review for review in chosen if review.asked.is_approvable]
     decisions = [(review, _bulk_decision(params, review, reviews)) for review in chosen]
@@ -199,7 +199,7 @@ def _file_decision(file: wire.DecidedFile, asked: ApprovalRequest, outcome: wire
 
 
 def reviews_of(reviews: Iterable[WaitingReview], names: SessionNames, *, with_texts: bool) -> list[wire.Review]:
-    """The texts of later reviews are left out where those before them fill an answer."""
+    """Return the reviews. Texts of later reviews are left out once earlier ones fill an answer."""
     left = MAX_TEXTS_CHARS if with_texts else 0
     listed: list[wire.Review] = []
     for review in reviews:

@@ -1,4 +1,4 @@
-"""Handlers of the requests that keep what the record has, and explain it. `tools.py` has the rewind."""
+"""Handlers of the requests that keep changes of the record, and explain it. `tools.py` has the rewind."""
 
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, TypeVar
@@ -47,7 +47,7 @@ async def item(service: "FileOps", params: wire.RecordItemParams) -> wire.Record
 
 
 async def _checked(answer: Awaitable[T], place: str) -> T:
-    """The answer; a failure is one of the params. Raises: InvalidParams."""
+    """Return the answer; a failure is due to the params. Raises: InvalidParams."""
     try:
         return await answer
     except FileOpsError as error:

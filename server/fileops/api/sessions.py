@@ -49,7 +49,7 @@ async def list_sessions(service: "FileOps", params: Params) -> wire.SessionsResu
 
 
 def sessions_result(service: "FileOps") -> wire.SessionsResult:
-    """The sessions of a shared daemon, under the names that this client knows."""
+    """Return the sessions of a shared daemon, under the names that this client knows."""
     return wire.SessionsResult(
         sessions=[
             wire.Session(

@@ -1,6 +1,6 @@
-"""The requests of tools: each handler returns the result on the wire, and beside it the model's that it was made of.
+"""The requests of tools: each handler returns the result on the wire, together with the model's.
 
-`requests.py` lists them with the notices that a client has asked for; the tools of MCP call them as they are.
+`requests.py` lists them with the notices that a client has asked for; the tools of MCP call them directly.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ToolAnswer(Struct, frozen=True, kw_only=True):
-    """A tool's result on the wire, and the outcome that it was made of. edited: the file of an edit, as given."""
+    """A tool's result on the wire, and the outcome behind it. edited: the file of an edit, as given."""
 
     result: wire.ToolResult
     outcome: ReadResult | EditResult | ChangeSetResult | UndoResult | RewindResult | CommandResult
@@ -41,13 +41,13 @@ class ToolAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def is_rebased(self) -> bool:
-        """Whether others had changed the file, and the edit was applied."""
+        """Whether others had changed the file and the edit was applied."""
         outcome = self.outcome
         return isinstance(outcome, EditResult) and outcome.rebased is not None and not outcome.dry_run
 
     @property
     def is_outdated(self) -> bool:
-        """Whether others had changed the file, and the edit was refused for it."""
+        """Whether others had changed the file and the edit was refused for that reason."""
         return isinstance(self.error, ModifiedExternally)
 
     @property
@@ -62,7 +62,7 @@ class ToolAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def edit_ids(self) -> tuple[str, ...]:
-        """The edits that were committed."""
+        """The committed edits."""
         match self.outcome:
             case EditResult(edit_id=str(edit_id), dry_run=False):
                 return (edit_id,)
@@ -75,12 +75,12 @@ class ToolAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def shown_path(self) -> str | None:
-        """The canonical path of the file whose present content the result shows."""
+        """The canonical path of the file whose current content the result shows."""
         return self.outcome.shown_path if isinstance(self.outcome, ReadResult | EditResult) else None
 
 
 def try_read(service: "FileOps", params: wire.ReadParams, max_output_bytes: int | None = None) -> ToolAnswer | None:
-    """`read` if nothing has to be waited for; otherwise None, and nothing has happened."""
+    """Read if nothing has to be waited for; otherwise return None without any effect."""
     session = service.names.full(params.session_id)
     outcome = service.read_at_once(convert.read_request(params, session, max_output_bytes))
     return None if outcome is None else read_answer(session, outcome)

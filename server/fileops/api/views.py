@@ -1,6 +1,6 @@
 """Handlers of `fileops/describe` and `fileops/render`.
 
-A separate module, as the other tables of handlers: one for each module of the wire.
+A separate module, like the other tables of handlers: there is one for each module of the wire.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The file that keeps the switch "ask before each edit" of each project, a JSON object. Blocks for the disk."""
+"""The file with each project's switch "ask before each edit", a JSON object. Blocks for the disk."""
 
 import json
 import logging
@@ -13,17 +13,17 @@ from fileops.platform.private_files import NotPrivate, open_private, require_pri
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 1 << 20
-MAX_PROJECTS = 1000  # those that were set first are left out
+MAX_PROJECTS = 1000  # beyond this, the oldest are dropped
 
 
 def default_file() -> str:
-    """`$XDG_STATE_HOME/fileops-server/ask.json`, by default under `~/.local/state`."""
+    """Return `$XDG_STATE_HOME/fileops-server/ask.json`, by default under `~/.local/state`."""
     base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(base, "fileops-server", "ask.json")
 
 
 def read(file: str) -> dict[str, Ask]:
-    """What was set for each project. A file that is missing, damaged or open to others sets nothing."""
+    """Return what was set for each project. A file that is missing, damaged or open to others sets nothing."""
     try:
         with open(open_private(file), encoding="utf-8", errors="surrogateescape") as kept:
             return msgspec.convert(json.loads(kept.read(MAX_BYTES)), dict[str, Ask])

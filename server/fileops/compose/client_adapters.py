@@ -1,4 +1,4 @@
-"""Adapters of one LSP client, as the composition root puts them together."""
+"""The adapters of one LSP client, as the composition root puts them together."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def version_of(files: "OverlayFileSystem", editor: str) -> "Callable[[str, Snapshot], int | None]":
-    """What finds the version of an editor's document at a path, if the document has the text of a snapshot."""
+    """Return what finds the version of an editor's document at a path, if the document has the text of a snapshot."""
 
     def find(path: str, snapshot: "Snapshot") -> int | None:
         for document in files.last_open_at(path):
@@ -64,7 +64,7 @@ def corrector_of(context: "ClientContext", names: "SessionNames") -> "Corrector 
 
 
 def command_approver_of(context: "ClientContext", names: "SessionNames") -> "CommandApprover | None":
-    """None if the client does not ask for commands."""
+    """Return None if the client does not ask about commands."""
     if not context.settings.bash:
         return None
 
@@ -77,9 +77,9 @@ def command_approver_of(context: "ClientContext", names: "SessionNames") -> "Com
 
 
 def executors(remote: "RouterFileSystem | None", own: "Executor | None" = None) -> "ExecutorChoice":
-    """Choose where commands run: on this host, or on the host that the working directory is mapped from.
+    """Choose where commands run: on this host, or on the host from which the working directory is mapped.
 
-    Args: own: takes the place of this host's shell.
+    Args: own: replaces this host's shell.
     """
 
     def executor_at(cwd: str) -> "tuple[Executor, str]":

@@ -1,4 +1,4 @@
-"""Base of the connections of a daemon: what they all do, in LSP and in MCP, in a private daemon and in a shared one.
+"""Base of a daemon's connections: what they have in common, in LSP and MCP, in private and shared daemons.
 
 Part of the composition root. Belongs to the event loop, except where a comment names a thread.
 """
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
     from fileops.service.review.queue import HostApprover
 
-MAX_UNREAD_BYTES = 64 << 20  # for one client of several: twice what stops its requests
+MAX_UNREAD_BYTES = 64 << 20  # for one client of several: twice the limit that stops its requests
 
 
 def attachment_of_only_client() -> "Attachment":
-    """What the LSP client of a private daemon would have said to attach to a shared one: it has a user."""
+    """Return what a private daemon's LSP client would have said to attach to a shared one: it has a user."""
     return Attachment(version=__version__, protocol="lsp", role="editor", host="", cwd="", pid=os.getppid())
 
 
@@ -52,18 +52,18 @@ class ClientConnection:
 
     @property
     def host(self) -> str:
-        """The client's own name, once it has said it; before that, the one of its first line."""
+        """The client's own name, once known; before that, the name in its first line."""
         return self._host
 
     @property
     def pid(self) -> int:
-        """Of the client's process: a child of the host, unless another program starts the host's servers."""
+        """The pid of the client's process: a child of the host, unless another program starts the host's servers."""
         return self._attachment.pid
 
     def _is_of_another_host(self, own_id: str) -> bool:
-        """Whether a session with this id of its host is connected by a program that has nothing to do with this one.
+        """Return whether an unrelated program is connected with a session of this host's id.
 
-        Ids are no secrets, so who names one has to come from the same host as long as the session is there.
+        Ids are not secret, so a program that names one must come from the same host while the session exists.
         """
         hub = self._state.hub
         if hub is None:
@@ -78,7 +78,7 @@ class ClientConnection:
 
     @property
     def program(self) -> str:
-        """The name of the client's program as people write it."""
+        """The name of the client's program, as people write it."""
         return program_name(self.host) if self.is_editor else agent_name(self.host)
 
     def describe(self) -> dict[str, object]:
@@ -103,7 +103,7 @@ class ClientConnection:
         """Send the list of sessions, if this is an editor."""
 
     def notify_ask(self) -> None:
-        """Send what the switch "ask before each edit" is, if this is an editor."""
+        """Send the value of the switch "ask before each edit", if this is an editor."""
 
     @property
     def folders(self) -> "tuple[str, ...]":
@@ -111,7 +111,7 @@ class ClientConnection:
         return self._folders()
 
     async def notices(self, session_id: SessionName) -> list[str]:
-        """See state.Connection. They count as reported, as with a tool's result."""
+        """See state.Connection. The notices count as reported, as in a tool's result."""
         service = self._service
         if service is None or not self._has_notices:
             return []
@@ -122,7 +122,7 @@ class ClientConnection:
         return [*rewound, *(notice_text(notice) for notice in notices.others), *problems]
 
     async def note_views(self, session_id: SessionName, file_paths: "Sequence[str]", output: str) -> None:
-        """See state.Connection. Only with hints: without them a session reads by itself."""
+        """See state.Connection. Only with hints: without them a session reads for itself."""
         if self._service is not None and self._service.settings.shows_lines:
             await self._service.note_views(session_id, file_paths, output)
 
@@ -150,7 +150,7 @@ class ClientConnection:
         return ConnectionEvents(hub.sessions, hub.router, self._name, lambda: (self.host, self.program))
 
     def _asker(self, host: "HostApprover", can_ask: "Callable[[], bool]", timeout_s: float) -> "ReviewAsker":
-        """What asks about the edits of this client's sessions. Args: host: who is asked if no view is left."""
+        """Return what asks about the edits of this client's sessions. Args: host: asked if no view is left."""
         hub = self._state.hub
 
         def info_of(full_name: SessionName) -> SessionInfo:
@@ -163,12 +163,12 @@ class ClientConnection:
 
     @property
     def _place(self) -> str:
-        """What the client keeps when it connects again; "" in a private daemon."""
+        """Return the name that the client keeps when it connects again; "" in a private daemon."""
         return "" if self._state.hub is None else f"{self._attachment.host} in {self._attachment.cwd}"
 
     def _leave(self) -> None:
-        """Called in a thread, once the client's part is closed."""
-        if self._state.hub is None:  # it was the only one
+        """Called in a thread, after the client's part is closed."""
+        if self._state.hub is None:  # it was the only client
             self._state.close()
         else:
             self._state.leave(self._name)

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_UNATTACHED = 64  # sessions of hooks that wait for their client
-# What the hosts of hooks call themselves as clients of MCP, where `mcp hook` calls them otherwise.
+MAX_UNATTACHED = 64  # hooks' sessions that wait for their client
+# The names of the hooks' hosts as MCP clients, where `mcp hook` uses another name.
 CLIENT_NAMES = {"claude": "claude-code", "codex": "codex-mcp-client", "gemini": "gemini-cli"}
 
-# Imported before the loop runs, where everything else would wait for them.
+# Imported before the loop runs, because everything else would wait for the imports.
 OF_A_RECORD = ("fileops.record.recorder", "fileops.record.history")
 
 
@@ -44,8 +44,8 @@ class HookedSession(NamedTuple):
 
 
 def serve_daemon(options: "DaemonOptions") -> int:
-    """Serve the clients that attach; returns the exit status. Call it with the garbage collector off, see `cli`."""
-    with suppress(ImportError):  # Python may have been built without sqlite3: the first client gets a message then
+    """Serve the clients that attach; return the exit status. Call it with the garbage collector off, see `cli`."""
+    with suppress(ImportError):  # Python may lack sqlite3; the first client then gets a message
         for module in OF_A_RECORD:
             import_module(module)
     gc.freeze()
@@ -54,7 +54,7 @@ def serve_daemon(options: "DaemonOptions") -> int:
 
 
 class UnattachedSession(NamedTuple):
-    """A hook's session that no client has, or not yet: some hosts call hooks before they start their servers."""
+    """A hook's session without a client (yet): some hosts call hooks before they start their servers."""
 
     hook: "Hook"
     ancestors: Sequence[int]
@@ -138,7 +138,7 @@ class SharedDaemonState(DaemonState):
             raise BadRequest(str(fault)) from None
         if self._parts is None:
             return  # without a client there is no folder to record
-        ancestors = ancestors_of(hook.pid)  # before the hook can end
+        ancestors = ancestors_of(hook.pid)  # before the hook may end
         if self._is_forged(hook):
             log.warning("a hook of process %d names session %s of another host", hook.pid, hook.own_id)
             return
@@ -157,7 +157,7 @@ class SharedDaemonState(DaemonState):
             await asyncio.to_thread(self._parts.recorder.record, cwd, found.connection.name)
 
     def _is_forged(self, hook: "Hook") -> bool:
-        """Whether a hook names a connected session of a host that has not started it."""
+        """Return whether a hook names a connected session of a host that has not started the hook."""
         names = self.hub.sessions.connections_of(hook.own_id)
         agents = [
             agent
@@ -167,13 +167,13 @@ class SharedDaemonState(DaemonState):
         return any(not is_of_one_host(hook.pid, agent.pid) for agent in agents)
 
     def _working_session(self, found: "HookedSession", cwd: str | None) -> "WorkingSession":
-        """Describe a hook's session. It works in the folder of the hook, too."""
+        """Describe a hook's session. It also works in the hook's folder."""
         label, roots = found.connection.describe_session(found.session_id)
         roots = tuple(dict.fromkeys((*roots, *(() if cwd is None else (cwd,)))))
         return WorkingSession(session_id=found.session_id, label=label, roots=roots)
 
     def _attach(self, unattached: "UnattachedSession", found: "HookedSession") -> None:
-        """Give the session, now that it is found, the turn that began before its client attached."""
+        """Attach the turn that began before its client attached to the session that was now found."""
         known = self._unattached.pop(unattached.session.session_id, None)
         if known is not None and self._parts is not None and known.session.session_id != found.session_id:
             session = self._working_session(found, unattached.cwd)
@@ -187,11 +187,11 @@ class SharedDaemonState(DaemonState):
                 self._attach(unattached, found)
 
     async def _session_of(self, hook: "Hook", ancestors: Sequence[int]) -> "HookedSession | None":
-        """Find a hook's session by its id, else by its process; None if no client has it.
+        """Find a hook's session by its id, or else by its process; None if no client has it.
 
-        By the process, it is that of the client whose parent is the nearest ancestor of the hook that is the parent of
-        one client only. So the session is found after the host has given it another id, and of a host that gives its
-        servers none.
+        By process, the session is that of the client whose parent is the hook's nearest ancestor that is the parent of
+        exactly one client. So a session is found even after the host has given it another id, and for a host that gives
+        its servers none.
         """
         session = self.hub.sessions.named(hook.host, hook.own_id)
         if session is not None and (connection := self.hub.connections.get(session.connections[-1])) is not None:
@@ -204,7 +204,7 @@ class SharedDaemonState(DaemonState):
 
 
 def _agent_of_process(agents: "list[McpConnection]", ancestors: Sequence[int]) -> McpConnection | None:
-    """Find the agent whose server is a child of the nearest of these processes that has one such child."""
+    """Find the agent whose server is the only child of the nearest of these processes."""
     parents = [parent_of(agent.pid) for agent in agents]
     for ancestor in ancestors:
         if parents.count(ancestor) == 1:
@@ -213,7 +213,7 @@ def _agent_of_process(agents: "list[McpConnection]", ancestors: Sequence[int]) -
 
 
 def _unattached_of(hook: "Hook", ancestors: Sequence[int], cwd: str | None) -> "UnattachedSession":
-    """Describe a hook's session as long as no client has it. It works in the folder of the hook."""
+    """Describe a hook's session while no client has it. It works in the hook's folder."""
     host = CLIENT_NAMES.get(hook.host, hook.host)
     session = WorkingSession(
         session_id=SessionName(base_of(host, hook.own_id)),

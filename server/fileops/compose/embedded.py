@@ -1,7 +1,7 @@
-"""Serves one client from inside its own process, with parts of the program in place of the server's.
+"""Serves one client inside its own process, with parts of the program instead of the server's.
 
-The client is connected through a socket pair, so that it gets what a client of the daemon gets, byte by byte. The
-session runs on the event loop of its caller. It handles no signals, and does not tune the process.
+The client is connected through a socket pair, so that it receives exactly what a daemon's client would, byte for byte.
+The session runs on its caller's event loop. It handles no signals, and does not tune the process.
 """
 
 import socket

@@ -48,11 +48,11 @@ def build_workspace(
     recorder: "Recorder | None" = None,
     label_of: "Callable[[SessionName], str]" = str,
 ) -> "Workspace":
-    """Build what clients share, over files as their users see them.
+    """Build what clients share, over the files as their users see them.
 
-    Args: events: of what happens to files. is_on_disk: whether paths are those of this machine's disk; the files of
+    Args: events: receives what happens to files. is_on_disk: whether paths are on this machine's disk; the files of
     another filesystem are not watched, but checked by its `stat`. has_stamp_at_once: see Freshness. saved: the files
-    without open documents. streams: of changes in folders, shared with the recorder. recorder, label_of: see Workspace.
+    without open documents. streams: changes in folders, shared with the recorder. recorder, label_of: see Workspace.
     """
     changed_paths = stat_scan.changed_paths if is_on_disk else None
     if remote is not None and changed_paths is not None:
@@ -89,7 +89,7 @@ def build_workspace(
 
 
 def _language_servers(on_correction: "Callable[[SessionName, DiagnosticsReport], None]") -> "LanguageServers":
-    from fileops.languages.service import LanguageServers  # with lsprotocol: for a session that has some
+    from fileops.languages.service import LanguageServers  # imports lsprotocol: only for sessions that use them
 
     return LanguageServers(on_correction)
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fileops.service.review.queue import WaitingReview
 
 
-TERMINAL = "terminal"  # the host of `review`, `undo` and the like
+TERMINAL = "terminal"  # the host of `review`, `undo` and similar commands
 
 
 class LspConnection(ClientConnection):
@@ -53,14 +53,14 @@ class LspConnection(ClientConnection):
 
     def __init__(self, state: DaemonState, attachment: "Attachment", name: str = "") -> None:
         super().__init__(state, attachment, name)
-        # As long as they all live: a shell may end before what it has started.
+        # For as long as they all live: a shell may end before what it has started.
         self._ancestors = ancestors_of(attachment.pid, MAX_ANCESTORS_OF_COMMANDS) if state.hub is not None else []
         self._markers = variables_of(attachment.pid, HOST_MARKERS) if state.hub is not None else []
 
     def serve(
         self, for_reading: int, for_writing: int, *, notice: str | None = None, is_embedded: bool = False
     ) -> "StreamSession":
-        """What serves the client. notice: a sentence for its user. is_embedded: in a process of another program."""
+        """Return what serves the client. notice: a message for its user. is_embedded: in another program's process."""
         self._server = LspServer(self._build, notice)
         max_unread_bytes: int | None = None
         if (hub := self._state.hub) is not None:
@@ -136,14 +136,14 @@ class LspConnection(ClientConnection):
         if self.is_editor:
             self._add_change_actions(service, context)
         if self._view is not None and self._agent_above() is None:
-            grace_s = 0.0 if hub is None else settings.review_grace_s  # in a private daemon no other view can come
+            grace_s = 0.0 if hub is None else settings.review_grace_s  # a private daemon can have no other view
             self._show_reviews(service, self._view, grace_s)
         return service
 
     def _agent_above(self) -> str | None:
-        """The program of the agent below whose host the client was started; None if none is known.
+        """Return the program of the agent below whose host the client was started; None if none is known.
 
-        The host is the parent of an attached server of MCP. An editor that is itself such a host starts its client as
+        The host is the parent of an attached MCP server. An editor that is itself such a host starts its client as
         another child, while a command of its agent's shell is below a shell, or is a command of a terminal. The latter
         is also known by what hosts set in the environment of these shells, because its ancestors may have ended.
         """
@@ -172,7 +172,9 @@ class LspConnection(ClientConnection):
 
         of = self._attachment
         self._host = of.host if client_name is None else host_name(client_name) or of.host
-        own_id = of.session or (None if self.is_editor else of.hints.get("session"))  # editors run in agents' shells
+        own_id = of.session or (
+            None if self.is_editor else of.hints.get("session")
+        )  # an editor may run in an agent's shell
         if isinstance(own_id, str) and not self._is_of_another_host(own_id):
             return base_of(self._host, own_id)
         return hub.session_base(self._host, self._name)
@@ -203,7 +205,7 @@ class LspConnection(ClientConnection):
         )
 
     def _know_problems(self, context: "ClientContext", shared: SharedParts) -> None:
-        """Ask this editor, if it says that it can answer, which problems an edit introduced in its documents."""
+        """Ask this editor, if it can answer, which problems an edit introduced in its documents."""
         diagnosis = shared.workspace.diagnosis
         if diagnosis is None or context.client.capability("experimental.fileops.diagnostics") is not True:
             return
@@ -212,7 +214,7 @@ class LspConnection(ClientConnection):
         diagnosis.editors[self._name] = LspEditorProblems(context.client, name, is_open)
 
     def _switch(self, hub: Hub, shared: SharedParts, warn: "Callable[[str], None]") -> ProjectAsk:
-        """The switch "ask before each edit" in the folders of this editor."""
+        """Return the switch "ask before each edit" for this editor's folders."""
 
         async def set_in(folders: "tuple[str, ...]", ask: "Ask") -> None:
             fault = await hub.set_ask(shared.workspace.modes, folders, ask)
@@ -222,7 +224,7 @@ class LspConnection(ClientConnection):
         return ProjectAsk(folders=self._folders, ask_at=hub.editors.ask_at, set_in=set_in)
 
     def _concern_agents(self, hub: Hub, context: "ClientContext", shared: SharedParts, view: "ReviewingClient") -> None:
-        """Let the edits of agents in this editor's folders and documents be decided here."""
+        """Let agents' edits in this editor's folders and documents be decided here."""
         settings = context.settings
         asked = AskedEditor(
             can_ask=view.can_ask(is_own=False) and self._agent_above() is None,
@@ -234,7 +236,7 @@ class LspConnection(ClientConnection):
         hub.editor_globs.connect(self._name, settings.unreadable, asked.folders, asked.is_open)
 
     def _reviews(self, context: "ClientContext", view: "ReviewingClient") -> "PersonReviews":
-        """What this client's user decides about: edits of its sessions, and of others in its folders and documents."""
+        """Return what this client's user decides: edits of its sessions, and others' in its folders and documents."""
         hub, name = self._state.hub, self._name
 
         def concerns(review: "WaitingReview") -> bool:
@@ -296,15 +298,15 @@ class LspConnection(ClientConnection):
         hub.recorded.connect(self._name, self._server.notify_recorded, self._concerns(shared))
 
     def _show_unkept(self, hub: Hub, shared: SharedParts) -> None:
-        """Notify the editor of files whose changes to keep are others now."""
+        """Notify the editor of files whose changes to keep have changed."""
         hub.unkept.connect(self._name, self._server.notify_unkept, self._concerns(shared))
 
     def _has_to_do_with(self, root: str) -> bool:
-        """Whether a recorded folder is one of the editor's folders, contains one, or is in one."""
+        """Return whether a recorded folder is one of the editor's folders, contains one, or is in one."""
         return any(is_inside(root, folder) or is_inside(folder, root) for folder in self._folders())
 
     def _concerns(self, shared: SharedParts) -> "Callable[[str], bool]":
-        """Whether a path is in the editor's folders, or open in it."""
+        """Return whether a path is in the editor's folders, or open in it."""
 
         def concerns(path: str) -> bool:
             inside = any(is_inside(folder, path) for folder in self._folders())
@@ -320,5 +322,5 @@ class LspConnection(ClientConnection):
             context.listen(LensRefresh(context.client).on_event)
 
     def _ignore_documents(self, context: "ClientContext") -> None:
-        """An agent opens no documents: its text would count as a person's unsaved text."""
+        """Ignore an agent's documents: their text would count as a person's unsaved text."""
         ignore_documents(context.server)

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NAMED_S = 5.0  # from the start of a server to its first message, at which some hosts call hooks already
-NAMES_THREADS = {"codex"}  # hosts, as `mcp hook` calls them, whose calls have the id of their session
+NAMED_S = 5.0  # until a server's first message; some hosts call hooks before it
+NAMES_THREADS = {"codex"}  # hosts (of `mcp hook`) whose calls contain their session's id
 
 
 class NoEvents:
-    """See ports.EventSink: the client is notified of nothing, since no host shows notifications to its model."""
+    """See ports.EventSink: the client is not notified, since no host shows notifications to its model."""
 
     def publish(self, event: "Event") -> None:
         pass
@@ -53,13 +53,13 @@ class McpConnection(ClientConnection):
         return self._host if self._server is None else self._server.host or self._host
 
     def has_session(self, host: str, own_id: str) -> bool:
-        """Whether the host gave this server the id at its start. Args: host: see is_of_host."""
+        """Return whether the host gave this server the id when it started it. Args: host: see is_of_host."""
         return self._server is not None and self._server.names.is_given(host, own_id)
 
     async def session_of_hook(self, host: str, own_id: str) -> "SessionName | None":
-        """The session that a hook of the host means; None if the host does not say its name.
+        """Return the session that the host's hook means; None if the host does not name it.
 
-        Where the calls name their session, as those of Codex do, it is the one with this id.
+        If calls name their session, as Codex's do, it is the one with this id.
         """
         if self._server is None:
             return None
@@ -72,7 +72,10 @@ class McpConnection(ClientConnection):
         return names.session_of({"threadId": own_id} if host in NAMES_THREADS else {})
 
     def serve(self, for_reading: int, for_writing: int, *, notice: str | None = None) -> "StreamSession":
-        """What serves the client. notice: a sentence for its model. Raises: msgspec.ValidationError (its options)."""
+        """Return what serves the client.
+
+        notice: a message for its model. Raises: msgspec.ValidationError (its options).
+        """
         of, hub = self._attachment, self._state.hub
         session, hints = of.session, of.hints
         if session is not None and self._is_of_another_host(session):

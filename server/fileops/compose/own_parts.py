@@ -1,4 +1,4 @@
-"""Parts of the program that the server is embedded in, in place of the server's.
+"""Parts of an embedding program that replace the server's.
 
 A separate module, because `embedded.py` makes these parts and `state.py` uses them, which it may not import.
 """
@@ -16,11 +16,11 @@ from fileops.ports import Approver, Executor, FileSystem, ImageDetector
 
 
 class OwnParts(Struct, frozen=True, kw_only=True):
-    """Objects of the embedding program. They are called in worker threads, except `approver`, on the event loop.
+    """Objects of the embedding program. Called in worker threads, except `approver`, which is called on the event loop.
 
-    strategies, processors, validators: by name. They are installed for the whole process while a client uses them;
-    a name must be free, or belong to the same function. All processors (in their order) and validators run.
-    executor: runs the commands of `fileops/bash`. image_detector: says which binary files are images.
+    strategies, processors, validators: by name. They are installed for the whole process while a client uses them; a
+    name must be free, or belong to the same function. All processors (in their order) and validators run. executor:
+    runs the commands of `fileops/bash`. image_detector: says which binary files are images.
     """
 
     filesystem: FileSystem | None = None
@@ -32,7 +32,7 @@ class OwnParts(Struct, frozen=True, kw_only=True):
     approver: Approver | None = None
 
     def added_to(self, settings: Settings) -> Settings:
-        """The settings with the program's processors and validators behind those that the client names."""
+        """Return the settings with the program's processors and validators after those that the client names."""
         return replace(
             settings,
             processors=tuple(dict.fromkeys([*settings.processors, *self.processors])),

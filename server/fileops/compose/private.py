@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 def serve(notice: str | None = None) -> int:
-    """Serve one LSP client; returns the exit status. Args: notice: shown to the client's user."""
-    gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
+    """Serve one LSP client; return the exit status. Args: notice: shown to the client's user."""
+    gc.disable()  # the imports create thousands of classes, none of them garbage
     from fileops.compose.client_connection import attachment_of_only_client
     from fileops.compose.lsp_connection import LspConnection
     from fileops.compose.state import DaemonState
@@ -26,7 +26,7 @@ def serve(notice: str | None = None) -> int:
 
 
 def serve_mcp(attachment: "Attachment", notice: str | None = None) -> int:
-    """Serve one MCP client; returns the exit status. Args: notice: given to the client's model."""
+    """Serve one MCP client; return the exit status. Args: notice: given to the client's model."""
     gc.disable()  # as in `serve`
     from fileops.compose.mcp_connection import McpConnection
     from fileops.compose.state import DaemonState

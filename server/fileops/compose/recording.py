@@ -30,9 +30,9 @@ def start_recorder(
     *,
     open_stream: "Callable[[Callable[[], None]], EventStream] | None",
 ) -> "Recorder":
-    """Start the record, and notify editors of what is recorded.
+    """Start the record, and notify editors of new entries.
 
-    Args: person_of: the user of an editor, by the name of its connection. open_stream: see Recorder.
+    Args: person_of: the user of an editor, by its connection's name. open_stream: see Recorder.
     """
     from fileops.record.command_windows import CommandWindows
     from fileops.record.recorder import Recorder
@@ -43,7 +43,7 @@ def start_recorder(
 
     def open_store() -> "RecordStore":
         store = open_record(recorded.warn)
-        # The name of a session without an id of its host means another one in each daemon.
+        # The name of a session without a host's id means another session in each daemon.
         store.named_since = began
         unkept.resume(store.unkept_paths())
         turns.resume(counted.turn for counted in store.turns(limit=1000) if has_host_id(counted.turn.session_id))
@@ -66,7 +66,7 @@ def start_recorder(
 
 
 def record_folders(recorder: "Recorder", service: "FileOps", client: str) -> None:
-    """Record the folders of a client from now on, also those that it opens later."""
+    """Record a client's folders from now on, including those that it opens later."""
 
     def record(folders: Sequence[str], arrived: Sequence[Callable[[], None]]) -> None:
         try:
@@ -106,7 +106,10 @@ class _Documents:
 
 
 def open_history(recorder: "Recorder | None", warn: Callable[[str], None]) -> "HistoryStore":
-    """The history of edits that outlives the daemon: in the record. Nothing is opened here. Args: warn: see above."""
+    """Return the edit history that outlives the daemon: in the record.
+
+    Nothing is opened here. Args: warn: see above.
+    """
     from fileops.record.history import RecordedHistory
 
     if recorder is not None:
@@ -132,7 +135,7 @@ class _Lazily:
 def open_record(warn: Callable[[str], None], *, is_tried_again: bool = False) -> "RecordStore":
     """Open the record. Blocks for the disk.
 
-    If that cannot be done now, the record is in memory; with is_tried_again, it raises OSError or sqlite3.Error.
+    If that fails now, the record is kept in memory; with is_tried_again, it raises OSError or sqlite3.Error instead.
     """
     import sqlite3
 

@@ -1,4 +1,4 @@
-"""What the connections of a daemon share. Part of the composition root.
+"""What a daemon's connections share. Part of the composition root.
 
 A private daemon is this state with one connection. Belongs to the event loop, except where a comment names a thread.
 """
@@ -65,15 +65,15 @@ class HubConnection(Protocol):
         ...
 
     def notify_ask(self) -> None:
-        """Send what the switch "ask before each edit" is, if this is an editor."""
+        """Send the value of the switch "ask before each edit", if this is an editor."""
         ...
 
     async def notices(self, session_id: SessionName) -> list[str]:
-        """Take the texts about what others changed, for a session of this connection."""
+        """Take the texts about others' changes, for a session of this connection."""
         ...
 
     async def note_views(self, session_id: SessionName, file_paths: "Sequence[str]", output: str) -> None:
-        """Count what the output of a shell command has shown of these files as read by a session."""
+        """Count what a shell command's output has shown of these files as read by a session."""
         ...
 
     def reset(self, session_id: SessionName) -> None:
@@ -81,18 +81,18 @@ class HubConnection(Protocol):
         ...
 
     def describe_session(self, session_id: SessionName) -> "tuple[str, tuple[str, ...]]":
-        """The label of a session of this connection, and the folders in which it works."""
+        """Return the label of a session of this connection, and the folders in which it works."""
         ...
 
 
 class DaemonState:
-    """Disk, open documents, history and worker threads. They are made for the first client, as it wants them.
+    """Disk, open documents, history and worker threads. They are created for the first client, with its options.
 
     The filesystems and the history are those that this client asks for, because a path has to mean the same to all.
     """
 
     def __init__(self, own: "OwnParts | None" = None) -> None:
-        """Args: own: parts of the program that the server is embedded in, in place of the server's."""
+        """Args: own: parts of the embedding program that replace the server's."""
         self.own = own
         self.reviews = ReviewQueue()
         self._loop = asyncio.get_running_loop()
@@ -102,12 +102,12 @@ class DaemonState:
 
     @property
     def hub(self) -> "Hub | None":
-        """None in a private daemon, whose connection is the only one."""
+        """None in a private daemon, which has only one connection."""
         return None
 
     @property
     def is_on_disk(self) -> bool:
-        """Whether paths are those of this machine's disk, and not of a filesystem of the embedding program."""
+        """Whether paths are on this machine's disk, not in a filesystem of the embedding program."""
         return self.disk is self.local
 
     def parts(
@@ -117,7 +117,10 @@ class DaemonState:
         freshness: "FreshnessRule",
         events: "EventSink",
     ) -> "SharedParts":
-        """What is made for the first client, and shared. Raises: InvalidParams, if other options are wanted now."""
+        """Return what is created for the first client, and shared.
+
+        Raises: InvalidParams, if other options are requested.
+        """
         if self._parts is None:
             self._parts = SharedParts(self, settings, warn, freshness, events)
         else:
@@ -127,11 +130,11 @@ class DaemonState:
     def leave(self, name: str) -> None:
         """Forget a connection and its open documents; its sessions are kept. Called in any thread.
 
-        The hub comes first. An edit whose question arises in between needs none any more, because no editor is
-        there. In the other order it would need one, without an editor to ask.
+        The hub comes first. An edit whose question arises in between then needs none, because no editor is there. In
+        the other order it would need one, with no editor to ask.
         """
         left = [] if self.hub is None else self.hub.leave(name)
-        with suppress(RuntimeError):  # the loop is closed, and nothing waits any more
+        with suppress(RuntimeError):  # the loop is closed, so nothing waits
             self._loop.call_soon_threadsafe(self._forget_view, name)
         if self._parts is not None:
             self._parts.workspace.work.disconnected(left)
@@ -156,14 +159,14 @@ class DaemonState:
             files.recover_in_background(self.local.recover_all, folders)
 
     def close(self) -> None:
-        """Finish the commits that have begun. Blocks; call it once all connections have ended."""
+        """Finish the commits that have begun. Blocks; call it after all connections have ended."""
         if self._parts is not None:
             self._parts.workspace.close()
             self._parts.close_sinks()
 
 
 class Hub:
-    """What the connections of a shared daemon know of one another: sessions, editors that can ask, routed events."""
+    """What the connections of a shared daemon know about one another: sessions, editors that can ask, routed events."""
 
     def __init__(self, socket: str, end_session: "Callable[[SessionName], None]") -> None:
         """Args: socket: where the daemon listens."""
@@ -181,7 +184,7 @@ class Hub:
         asyncio.get_running_loop().call_later(EXPIRE_EVERY_S, self._expire)
 
     def session_base(self, host: str, connection: str) -> str:
-        """A name for the sessions of a connection that the host has none for. It is given once."""
+        """Return a unique name for a connection's sessions, for which the host has none."""
         name, n = connection, 0
         while name in self._session_bases or name.rpartition("-")[0] != host:
             n += 1
@@ -190,7 +193,7 @@ class Hub:
         return name
 
     def leave(self, connection: str) -> list[SessionName]:
-        """Forget a connection. Returns the sessions that it was the last one of."""
+        """Forget a connection. Return the sessions for which it was the last one."""
         self.router.disconnect(connection)
         self.recorded.disconnect(connection)
         self.unkept.disconnect(connection)
@@ -200,9 +203,9 @@ class Hub:
         return self.sessions.disconnected(connection)
 
     async def set_ask(self, modes: "SessionModes", folders: "tuple[str, ...]", ask: "Ask") -> "OSError | None":
-        """Ask about edits in the projects of these folders so often from now on, whatever was said of sessions before.
+        """Set how often edits in the projects of these folders are asked about, whatever was said of sessions before.
 
-        Returns why it could not be kept over the end of the daemon. Args: modes: what was said of sessions.
+        Returns why that cannot outlive the daemon, if so. Args: modes: what was said of sessions.
         """
         roots = await asyncio.to_thread(_projects_of, folders)
         self.editors.switch.set(roots, ask)
@@ -220,12 +223,12 @@ class Hub:
         return None
 
     def person_of(self, editor: str) -> "ByPerson":
-        """The user of an editor, by the name of its connection."""
+        """Return the user of an editor, by its connection's name."""
         connection = self.connections.get(editor)
         return ByPerson(session_id=editor, label="a person" if connection is None else connection.program)
 
     def label_of(self, session_id: SessionName) -> str:
-        """What people are shown as the name of a session."""
+        """Return the name of a session for people."""
         session = self.sessions.get(session_id)
         return session_id if session is None else session.label
 
@@ -243,7 +246,7 @@ class Hub:
 
 
 def _projects_of(folders: "Sequence[str]") -> "tuple[str, ...]":
-    """The projects of these folders: the top of the git work tree that contains it, else the folder itself. Blocks."""
+    """Return the projects of these folders: the top of the git work tree, or the folder itself. Blocks."""
     from fileops.fs.spelling import real_path
     from fileops.record.git import top_of
 
@@ -251,7 +254,7 @@ def _projects_of(folders: "Sequence[str]") -> "tuple[str, ...]":
 
 
 def _meet(folders: "Sequence[str]", others: "Sequence[str]") -> bool:
-    """Whether one of these folders contains one of the others, or is in it."""
+    """Return whether one of these folders contains one of the others, or is in it."""
     from fileops.core.roots import is_inside
 
     return any(is_inside(folder, other) or is_inside(other, folder) for folder in folders for other in others)
@@ -305,7 +308,7 @@ class SharedParts:
             self._note_texts(state.hub)
 
     def _note_texts(self, hub: Hub) -> None:
-        """Let editors ask again for the changes to keep, after their users typed beside them."""
+        """Notify editors to ask again for the changes to keep, after their users have typed near them."""
         hint = self.files.on_change
 
         def note_text(path: str) -> None:
@@ -315,7 +318,7 @@ class SharedParts:
         self.files.on_change = note_text
 
     def _start_recorder(self, state: DaemonState, warn: "Callable[[str], None]") -> "Recorder | None":
-        """None if nothing is recorded: in a private daemon the history of edits is all that there is."""
+        """Return None if nothing is recorded: a private daemon only has the history of edits."""
         if state.hub is None or self._record == "off" or not state.is_on_disk:
             return None
         try:
@@ -323,7 +326,7 @@ class SharedParts:
             return recording.start_recorder(
                 self.files, hub.person_of, hub.recorded, hub.unkept, open_stream=open_stream
             )
-        except Exception as fault:  # the boundary of an optional part: without it everything else works
+        except Exception as fault:  # the boundary of an optional part; everything else works without it
             log.exception("nothing is recorded")
             warn(f"Changes are not recorded: {fault}. Everything else works.")
             return None
@@ -342,7 +345,7 @@ class SharedParts:
             raise InvalidParams(advice, ".initializationOptions.filesystems")
         if settings.encodings is not None and settings.encodings != self._encodings:
             raise InvalidParams(advice, ".initializationOptions.encodings")
-        if settings.history == "persistent" != self._history:  # one that outlives the daemon is in memory, too
+        if settings.history == "persistent" != self._history:  # a history that outlives the daemon is also in memory
             raise InvalidParams(advice, ".initializationOptions.history")
         if settings.record is not None and settings.record != self._record:
             raise InvalidParams(advice, ".initializationOptions.record")

@@ -1,4 +1,4 @@
-"""Ports to a client: its user, its model, its editor, and what it is notified of."""
+"""Ports to a client: its user, its model, its editor, and its notifications."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -42,15 +42,15 @@ class CommandApprover(Protocol):
 
 class EventSink(Protocol):
     def publish(self, event: Event) -> None:
-        """Publish from any thread. Keeps the order per thread, raises nothing and never blocks."""
+        """Publish from any thread. Keeps the order of each thread, raises nothing and never blocks."""
         ...
 
 
 class DocumentSink(Protocol):
-    """Takes what a client says of its open documents: on the event loop, in the order in which it was said."""
+    """Takes what a client says about its open documents: on the event loop, in order."""
 
     def opened(self, uri: str, path: str, version: int, text: str) -> None:
-        """The document at this absolute path is open with this text, also if it was open before."""
+        """The document at this absolute path is open with this text, even if it was already open."""
         ...
 
     def opened_unknown(self, uri: str, path: str, reason: str) -> None:
@@ -58,7 +58,7 @@ class DocumentSink(Protocol):
         ...
 
     def changed(self, uri: str, version: int, changes: Sequence[DocumentChange]) -> bool:
-        """The document's text changed. Returns False if no such document is open."""
+        """The document's text has changed. Return False if no such document is open."""
         ...
 
     def mark_unknown(self, uri: str | None, reason: str) -> None:
@@ -71,11 +71,11 @@ class DocumentSink(Protocol):
 
     @property
     def has_unclassified(self) -> bool:
-        """Whether a document was opened or changed since `classify_pending` ran."""
+        """Return whether a document was opened or changed since `classify_pending` ran."""
         ...
 
     def classify_pending(self) -> None:
-        """Compare what was opened or changed with its files. Called in a worker thread; may wait for the disk."""
+        """Compare opened and changed documents with their files. Called in a worker thread; may wait for the disk."""
         ...
 
 
@@ -84,7 +84,7 @@ class Editor(Protocol):
 
     @property
     def checks_version(self) -> bool:
-        """Whether it refuses an edit that is made for another version than it shows."""
+        """Whether the editor refuses an edit that was made for another version than the one it shows."""
         ...
 
     def apply(
@@ -94,11 +94,11 @@ class Editor(Protocol):
         is_current: Callable[[], bool],
         on_cancel: Callable[[Callable[[], None]], None],
     ) -> None:
-        """Have the editor make the edits of several documents, by one request. Called in a worker thread.
+        """Apply edits to several documents through the editor, in one request. Called in a worker thread.
 
-        Args: is_current: whether the documents are still those that the edits are made for; called last, on the event
-        loop. on_cancel: takes what withdraws the edits.
-        Raises: ApplyRefused; Cancelled (withdrawn and not made); DocumentUnknown (withdrawn and perhaps made). The
-        editor may have made some of them nevertheless, and then reports their texts.
+        Args: is_current: returns whether the documents are still those for which the edits were made; called last, on
+        the event loop. on_cancel: takes what withdraws the edits. Raises: ApplyRefused; Cancelled (withdrawn and not
+        made); DocumentUnknown (withdrawn and perhaps made). The editor may have made some of them all the same, and
+        then reports their texts.
         """
         ...

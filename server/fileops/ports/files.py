@@ -1,9 +1,9 @@
 """Ports to files: FileSystem with its streams and commits, rule files, and the watch of folders.
 
-A FileSystem is synchronous. All of it but `try_open_cached` is called in worker threads. Paths, except those given to
-`try_open_cached` and `resolve`, are canonical: absolute, without a symlink in any component. A FileSystem follows no
-symlink (`PathMoved`), so a decision about a canonical path holds for the file that is opened. It translates OSErrors
-to `FileOpsError`s.
+A FileSystem is synchronous. Everything except `try_open_cached` is called in worker threads. Paths, except those given
+to `try_open_cached` and `resolve`, are canonical: absolute, without a symlink in any component. A FileSystem follows no
+symlink (`PathMoved`), so a decision about a canonical path holds for the file that is opened. It translates OSErrors to
+`FileOpsError`s.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ from fileops.model.files import Committed, FolderEvents, Snapshot, Source, Stamp
 
 
 class ContentStream(Protocol):
-    """An open file, read front to back. Use as a context manager."""
+    """An open file, read from start to end. Use it as a context manager."""
 
     @property
     def stamp(self) -> Stamp:
@@ -34,11 +34,11 @@ class ContentStream(Protocol):
 
     @property
     def encoding(self) -> str | None:
-        """The encoding that a client has named for the file, whose text is then read as UTF-8; else None."""
+        """The encoding that a client has named for the file, whose text is then read as UTF-8; otherwise None."""
         ...
 
     def read(self, max_bytes: int) -> bytes:
-        """Read up to max_bytes; b"" only at the end."""
+        """Read up to max_bytes; return b"" only at the end."""
         ...
 
     def seek(self, offset_bytes: int) -> None: ...
@@ -52,7 +52,7 @@ class CommitHooks(Protocol):
     """Called by `replace` inside the file's lock."""
 
     def prepare(self) -> None:
-        """Called before each visible step that is undone if the commit fails: making a folder or a temp file.
+        """Called before each visible step that is undone if the commit fails: creating a folder or a temp file.
 
         It may be called any number of times. An exception ends the commit without effect.
         """
@@ -66,7 +66,7 @@ class CommitHooks(Protocol):
         """Take what withdraws a commit that the editor makes. Called after `before`.
 
         `withdraw` is called, on any thread, when the request is cancelled. The commit then decides: it is made, or
-        `replace` raises Cancelled and nothing happened.
+        `replace` raises Cancelled and nothing has happened.
         """
         ...
 
@@ -123,14 +123,14 @@ class FileSystem(Protocol):
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:
         """Compare-and-swap: apply the splices if the file is still the one in the snapshot.
 
-        The snapshot of a missing file creates it, and its parents, exclusively. The change is atomic and durable.
-        Raises: Stale (another file or content), AlreadyExists (of a creation), PathMoved, the FileOpsErrors of
+        The snapshot of a missing file creates it and its parents, exclusively. The change is atomic and durable.
+        Raises: Stale (another file or content), AlreadyExists (for a creation), PathMoved, the FileOpsErrors of
         writing, and what `hooks.before` raises. After an exception nothing has changed.
         """
         ...
 
     def remove(self, snapshot: Snapshot, hooks: CommitHooks) -> Committed:
-        """Compare-and-delete, to undo a creation. Raises as `replace`."""
+        """Compare-and-delete, to undo a creation. Raises: as `replace`."""
         ...
 
     def replace_set(
@@ -138,47 +138,47 @@ class FileSystem(Protocol):
     ) -> tuple[Committed, ...]:
         """Compare-and-swap of several files: all of them, or none, even if this process dies in between.
 
-        is_strict: files that cannot be changed together (hard links, mapped files) are refused. Else they are written
-        beside the set, and are restored if it fails, but not if this process dies in between.
+        is_strict: files that cannot be changed together (hard links, mapped files) are refused. Otherwise they are
+        written beside the set, and restored if it fails, but not if this process dies in between.
 
         The outcome of a rename has the new path, that of a removal no stamp. Raises: as `replace`, SetUnsupported (the
-        files cannot be changed together), and SetConflict, the one exception after which something has changed.
-        A failure names its file in `failed_path`, if it is of one.
+        files cannot be changed together), and SetConflict, the only exception after which something has changed. A
+        failure of one file names it in `failed_path`.
         """
         ...
 
     def lock_path(self, path: str) -> AbstractContextManager[object]:
-        """Lock a path within this process, and no inode. Reentrant in one thread.
+        """Lock a path within this process, but no inode. Reentrant in one thread.
 
-        For several paths at once, in their order as strings, before `replace_set` locks their files.
+        Several paths are locked in their order as strings, before `replace_set` locks their files.
         """
         ...
 
     def lock(self, path: str, *, waits: bool = True) -> AbstractContextManager[bool]:
         """Lock the file within this process, as `replace` does. Reentrant in one thread.
 
-        The context's value says whether the file is locked. It is always True with `waits`; without, it is False if
-        another thread holds the lock, which may wait for an editor or a remote host.
+        The context's value says whether the file is locked. With `waits` it is always True; without, it is False if
+        another thread holds the lock, which may be waiting for an editor or a remote host.
         """
         ...
 
 
 class RuleFiles(Protocol):
-    """Finds the rule files of folders, all of one name, and the further names of a file."""
+    """Finds the rule files of folders, all with the same name, and the other names of a file."""
 
     def above(self, folder: str, *, waits: bool = True) -> tuple[str, ...] | None:
-        """Return the paths of those in a canonical folder and in all folders above it, links included.
+        """Return the paths of the rule files in a canonical folder and all folders above it, links included.
 
         Without `waits`, on the event loop: None if a disk or a host might have to be waited for.
         """
         ...
 
     def keeps(self, path: str, since_ns: int) -> bool:
-        """Whether what was read of a rule file at this time (wall clock) counts without another check."""
+        """Return whether what was read of a rule file at this time (wall clock) is valid without another check."""
         ...
 
     def names_of(self, stamp: Stamp, folder: str) -> Iterator[str]:
-        """Yield the names of a file below a folder, as far as they can be found with bounded work."""
+        """Yield the names of a file below a folder, as far as they can be found with limited work."""
         ...
 
 
@@ -199,15 +199,15 @@ class DirectoryWatch(Protocol):
         ...
 
     def is_in_place(self, folder: str) -> bool:
-        """Whether the watched folder is still the one at that path."""
+        """Return whether the watched folder is still the one at that path."""
         ...
 
     def max_folders(self) -> int:
-        """How many folders may be watched at once, as the system is configured now."""
+        """Return how many folders may be watched at once, as the system is configured now."""
         ...
 
     def is_alive(self) -> bool:
-        """Whether events still arrive at all."""
+        """Return whether events still arrive at all."""
         ...
 
     def close(self) -> None: ...
@@ -222,17 +222,17 @@ class EventStream(Protocol):
         ...
 
     def add(self, folder: str) -> None:
-        """Watch a folder, unless it is watched already and still the same. Raises: WatchError."""
+        """Watch a folder, unless it is already watched and still the same. Raises: WatchError."""
         ...
 
     def remove_below(self, folder: str) -> None:
-        """Watch neither the folder nor what was in it."""
+        """Stop watching the folder and everything in it."""
         ...
 
     def read(self) -> FolderEvents: ...
 
     def is_alive(self) -> bool:
-        """Whether events still arrive at all."""
+        """Return whether events still arrive at all."""
         ...
 
     def close(self) -> None: ...

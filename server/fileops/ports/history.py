@@ -8,7 +8,7 @@ from fileops.model.history import AppliedEdit
 
 
 class EditRecorder(Protocol):
-    """Is notified of the daemon's commits, so that it does not take them for changes of others. Waits for nothing."""
+    """Is notified of the daemon's commits, so that it does not take them for others' changes. Waits for nothing."""
 
     def begin_commit(self, path: str) -> None:
         """A file is about to be written. Args: path: canonical."""
@@ -31,7 +31,7 @@ class HistoryStore(Protocol):
         ...
 
     def content(self, digest: bytes) -> bytes | None:
-        """Return the content after an edit that was loaded, by its digest, if it is kept. Must not raise."""
+        """Return the content after a loaded edit, by its digest, if it is kept. Must not raise."""
         ...
 
     def append(self, edit: AppliedEdit, content: bytes | None) -> None:

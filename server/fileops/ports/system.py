@@ -1,4 +1,4 @@
-"""Ports to the machine: shell commands, the clock, and what a file's content is."""
+"""Ports to the machine: shell commands, the clock, and the type of a file's content."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -10,12 +10,12 @@ class RunningProcess(Protocol):
     def wait(self, timeout_s: float, on_output: Callable[[bytes], None]) -> int | None:
         """Wait until all its processes have ended, and return the exit code; None if it was killed after timeout_s.
 
-        Args: on_output: called in this thread with what it prints, stdout and stderr as they arrive.
+        Args: on_output: called in this thread with output, stdout and stderr as they arrive.
         """
         ...
 
     def kill(self) -> None:
-        """End it and all that it started; then `wait` returns. Can be called at any time, from any thread."""
+        """End it and everything that it started; `wait` then returns. May be called at any time, from any thread."""
         ...
 
 
@@ -30,9 +30,9 @@ ExecutorChoice = Callable[[str], tuple[Executor, str]]  # working directory -> e
 
 class ImageDetector(Protocol):
     def detect(self, path: str, head: bytes) -> str | None:
-        """Return the media type if this is an image, else None. Called in worker threads, for binary content only.
+        """Return the media type if this is an image, else None. Called in worker threads, only for binary content.
 
-        Args: path: canonical. head: the first bytes of the content, at least 12 where it has as many.
+        Args: path: canonical. head: the first bytes of the content, at least 12 if there are as many.
         """
         ...
 

@@ -12,13 +12,13 @@ from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.service.paths import canonical_path
 
-MAX_BYTES = 1 << 20  # of a file that is compared with an output
+MAX_BYTES = 1 << 20  # of files that are compared with an output
 
 
 def read_proofs_in(
     fs: FileSystem, session: SessionName, file_paths: Sequence[str], output: str, roots: Roots | None
 ) -> list[ReadProof]:
-    """Return what the output verifiably has of the present files. fs: what the session may read; roots: where."""
+    """Return what the output verifiably contains of the current files. fs: what the session may read; roots: where."""
     return list(_read_proofs(fs, session, file_paths, output, roots))
 
 

@@ -1,8 +1,8 @@
-"""What a failed edit is answered beside its error: it is found out after the failure, in the same worker thread.
+"""The advice beside a failed edit's error, found after the failure in the same worker thread.
 
-The file is read once more, because the failure does not have its content; so what is offered is of one moment, and a
-file that the session must not read is not read. Everything here can be done without: what takes longer than MAX_CPU_MS
-of this thread, or fails, is left out.
+The file is read again, because the failure does not contain its content; so everything offered is of one moment, and a
+file that the session must not read is not read. Nothing here is essential: what takes longer than MAX_CPU_MS of this
+thread, or fails, is left out.
 """
 
 import time
@@ -37,8 +37,8 @@ from fileops.service.paths import canonical_path
 from fileops.tracking.content_cache import MAX_BASE_BYTES
 
 MAX_CPU_MS = 50
-MAX_BYTES = 4 << 20  # of a file in which places are searched
-MAX_SHOWN_BYTES = 1 << 20  # of a file of which lines are shown
+MAX_BYTES = 4 << 20  # of files in which places are searched
+MAX_SHOWN_BYTES = 1 << 20  # of files whose lines are shown
 MAX_OWN_EDITS = 20
 MAX_LINES_TO_READ = 400
 MAX_SHOWN_CHARS = 4000
@@ -46,7 +46,7 @@ MAX_SHOWN_CHARS_OF_CHANGED = 2400  # the notice of the change has up to 3,400 of
 
 
 class Suggested(Struct, frozen=True, kw_only=True):
-    """What is added to an answer, and what it makes count once it was sent."""
+    """What is added to an answer, and what counts once the answer was sent."""
 
     error: FileOpsError
     advice: Advice | None = None
@@ -60,7 +60,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
     settings: Settings
 
     def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> Suggested:
-        """Return the failure, with its nearest place, and what is added to its answer."""
+        """Return the failure with its nearest place, and what is added to its answer."""
         if request.content is not None or not isinstance(error, _ADVISED):
             return Suggested(error=error)
         check = _cpu_limit()
@@ -116,14 +116,14 @@ class Suggester(Struct, frozen=True, kw_only=True):
         )
 
     def _refused_place(self, snapshot: Snapshot, content: Text, examined: Examination) -> RefusedPlace | None:
-        """The lines to read of a file that is too large to be read whole."""
+        """Return the lines to read of a file that is too large to be read as a whole."""
         if snapshot.stamp is None or len(snapshot.data) <= self.settings.limits.max_file_kb * 1024:
             return None
         lines = _lines_to_read(content, examined)
         return None if lines is None else RefusedPlace(path=snapshot.path, stamp=snapshot.stamp, lines=lines)
 
     def _own_edits(self, request: EditRequest, snapshot: Snapshot) -> list[OwnEdit]:
-        """The newest edits of the session in this file that are in force."""
+        """Return the session's newest edits in force in this file."""
         ranges: dict[str, list[tuple[int, int]]] = {}
         times: dict[str, str] = {}
         for written in self.history.ranges_in(snapshot, request.session_id, MAX_OWN_EDITS):
@@ -137,7 +137,7 @@ _ADVISED = (NoMatch, MultipleMatches, CountMismatch, NotRead, ModifiedExternally
 
 
 def _cpu_limit() -> Check:
-    """A check that raises OutOfTime when this thread has worked for MAX_CPU_MS.
+    """Return a check that raises OutOfTime when this thread has worked for MAX_CPU_MS.
 
     Time in which other threads work does not count, so the answer does not depend on how busy the machine is.
     """
@@ -151,7 +151,7 @@ def _cpu_limit() -> Check:
 
 
 def _text_of(snapshot: Snapshot) -> Text | None:
-    """The text of a file; None if there is none, or too much."""
+    """Return the text of a file; None if there is none, or too much."""
     if not snapshot.exists or len(snapshot.data) > MAX_BYTES:
         return None
     fmt = text.detect_format(snapshot.data)
@@ -159,7 +159,7 @@ def _text_of(snapshot: Snapshot) -> Text | None:
 
 
 def _with_nearest(error: FileOpsError, edits: Sequence[Edit], content: Text, check: Callable[[], None]) -> FileOpsError:
-    """The failure of a text that is not found, with its nearest place."""
+    """Return the failure of a text that was not found, with its nearest place."""
     if isinstance(error, NoMatch):
         edit = edits[error.edit_index]
         try:
@@ -174,7 +174,7 @@ def _with_nearest(error: FileOpsError, edits: Sequence[Edit], content: Text, che
 
 
 def _shown(content: Text, examined: Examination, max_line_chars: int, max_chars: int) -> ShownLines | None:
-    """The lines around all places of the edit; None if one is not known, or they are too many."""
+    """Return the lines around all places of the edit; None if one is unknown, or there are too many."""
     if not examined.is_complete or not all(examined.ranges):
         return None
     places = [place for places in examined.ranges for place in places]
@@ -182,7 +182,7 @@ def _shown(content: Text, examined: Examination, max_line_chars: int, max_chars:
 
 
 def _lines_to_read(content: Text, examined: Examination) -> LineRange | None:
-    """The lines around the first place of the edit, and around the others that fit into one read with it."""
+    """Return the lines around the first place of the edit, and around others that fit into one read with it."""
     places = [place for places in examined.ranges for place in places]
     if not places:
         return None
@@ -194,7 +194,7 @@ def _lines_to_read(content: Text, examined: Examination) -> LineRange | None:
 
 
 def _seen_now(edits: Sequence[Edit], examined: Examination) -> list[Suggestion]:
-    """What can be sent once more as it is."""
+    """Return what can be sent again unchanged."""
     failed = {failure.edit_index for failure in examined.failures}
     return [
         Suggestion(

@@ -1,8 +1,8 @@
-"""Whether an edit left a file that no longer parses. It refuses nothing, and an edit never waits long for it.
+"""Whether an edit broke a file's syntax. It refuses nothing, and an edit never waits long for it.
 
-The new text is parsed in a child process while the edit is committed. Only if it has an error, the old text is parsed
-as well: an error that was there before is not of this edit. No thread is used for it, because that would compete with
-the commit for the interpreter's lock.
+The new text is parsed in a child process while the edit is committed. Only if it has an error is the old text parsed as
+well: an earlier error is not the fault of this edit. No thread is used, because it would compete with the commit for
+the interpreter's lock.
 
 What takes longer than TIMEOUT_S after the commit, or is larger than MAX_BYTES, is left out. Thread-safe; called in
 worker threads.
@@ -40,7 +40,7 @@ _BY_SUFFIX = {"py": "python", "pyi": "python", "json": "json", "toml": "toml"}
 
 
 class SyntaxChecker:
-    """Nothing is started, or even imported, before a file is edited that can be parsed."""
+    """Checks syntax. Nothing is started, or even imported, before a file is edited that can be parsed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -49,10 +49,10 @@ class SyntaxChecker:
         self._is_closed = False
 
     def begin(self, plan: Plan) -> "Check":
-        """Begin to parse what the plan makes of its file."""
+        """Start to parse the text after the plan."""
         language = self._language_of(plan)
         if language is not None and self._processes is None and (processes := self._present_processes()) is not None:
-            self._start(processes)  # for an edit that needs it; that one waits TIMEOUT_S at most
+            self._start(processes)  # for a later edit that needs it; that one waits TIMEOUT_S at most
         return Check(self, language, plan)
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class SyntaxChecker:
             starter.join()
 
     def call(self, language: str, content: str) -> "PluginCall | None":
-        """Begin to parse a text. None if no process is idle: then one is started, for later. Raises: PluginFailed."""
+        """Start to parse a text. None if no process is idle: one is then started for later. Raises: PluginFailed."""
         request: dict[str, object] = {
             "name": "syntax",
             "value": "fileops.service.plugins.syntax_parsers:faults_of",
@@ -86,7 +86,7 @@ class SyntaxChecker:
             starter.join(timeout_s)
 
     def faults(self, call: "PluginCall", timeout_s: float) -> list[SyntaxFault]:
-        """The syntax errors that the call has found. Raises: PluginFailed."""
+        """Return the syntax errors that the call found. Raises: PluginFailed."""
         answer = call.answer(timeout_s)
         if "text" not in answer:
             raise PluginFailed(reason=str(answer.get("failed")))
@@ -94,7 +94,7 @@ class SyntaxChecker:
         return [SyntaxFault(line=line, column=column, message=message) for line, column, message in faults]
 
     def _language_of(self, plan: Plan) -> str | None:
-        """None if the file is not checked."""
+        """Return None if the file is not checked."""
         language = _BY_SUFFIX.get(plan.snapshot.path.rpartition(".")[2].lower())
         if plan.creates:
             return None
@@ -109,7 +109,7 @@ class SyntaxChecker:
             return None if self._is_closed else self._processes
 
     def _start(self, processes: "PluginProcesses") -> None:
-        """Start a process in a separate thread, unless one is being started or there are enough."""
+        """Start a process in a separate thread, unless one is already starting or there are enough."""
 
         def start() -> None:
             with suppress(PluginFailed):
@@ -123,7 +123,7 @@ class SyntaxChecker:
 
 
 class Check:
-    """A check that has begun: a context manager, at whose end it is dropped unless `result` was called."""
+    """A check in progress: a context manager that drops it at the end unless `result` was called."""
 
     def __init__(self, checker: SyntaxChecker, language: str | None, plan: Plan) -> None:
         self._checker, self._language, self._plan = checker, language, plan
@@ -140,7 +140,7 @@ class Check:
             self._call.drop()
 
     def result(self) -> SyntaxReport | None:
-        """The report; None if the file still parses, did not parse before, or that is not known in time."""
+        """Return the report; None if the file still parses, did not parse before, or the answer is late."""
         if self._language is None:
             return None
         deadline = time.monotonic() + TIMEOUT_S
@@ -160,7 +160,7 @@ class Check:
         return text.decode(splices.apply(self._plan.snapshot.data, self._plan.splices), self._plan.format)
 
     def _begin(self, content: str) -> "PluginCall | None":
-        """None if that is not possible now."""
+        """Return None if a check cannot start now."""
         if self._language is None:
             return None
         try:
@@ -169,7 +169,7 @@ class Check:
             return None
 
     def _faults(self, call: "PluginCall | None", deadline: float) -> list[SyntaxFault] | None:
-        """None if they are not known in time."""
+        """Return None if the errors are not known in time."""
         if call is None:
             return None
         try:

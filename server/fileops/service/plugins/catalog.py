@@ -1,4 +1,4 @@
-"""Names of the strategies, processors and validators that are installed, for front ends to announce and to check.
+"""Names of the installed strategies, processors and validators, for front ends to announce and check.
 
 A separate module, because announcing the names must not load what runs plugins.
 """
@@ -9,7 +9,7 @@ from fileops.core.validation import VALIDATORS
 
 
 def strategy_names() -> list[str]:
-    """Return what `strategy` of an edit may be: "exact" first, then the others in the order of their registration."""
+    """Return the possible values of an edit's `strategy`: "exact" first, then the others as registered."""
     return [EXACT, *STRATEGIES]
 
 

@@ -1,8 +1,8 @@
 """The process in which plugins run: requests on stdin, answers on stdout, one at a time. Started by process.py.
 
-It imports nothing of the daemon. What a plugin does to it, the daemon survives: its memory is limited, what it prints
-goes to stderr, and it ends with the pipe it reads from, however the daemon ended. Frames are a length in four bytes and
-a JSON text in ASCII, in which lone surrogates (bytes that were no text) survive.
+It imports nothing of the daemon, and the daemon survives whatever a plugin does to it: its memory is limited, its
+output goes to stderr, and it ends with the pipe that it reads from, however the daemon ended. Frames are a length in
+four bytes and a JSON text in ASCII, in which lone surrogates (bytes that were not text) survive.
 """
 
 import json
@@ -19,7 +19,7 @@ from typing import Any, cast
 
 LENGTH = struct.Struct(">I")
 MAX_ANSWER_BYTES = 256 << 20
-_SPARE_CPU_S = 5  # a loop that holds the interpreter's lock hears nothing of the daemon's end
+_SPARE_CPU_S = 5  # for a loop that holds the interpreter's lock when the daemon ends
 
 
 def main(memory_mb: int, timeout_s: float) -> None:
@@ -45,7 +45,7 @@ def main(memory_mb: int, timeout_s: float) -> None:
 
 
 def _answered(request: dict[str, Any]) -> dict[str, object]:
-    """The result as `places` or `text`, an exception as `failed`, the type of any other result as `odd`."""
+    """Return the result as `places` or `text`, an exception as `failed`, any other result's type as `odd`."""
     try:
         plugin = EntryPoint(request["name"], request["value"], request["group"]).load()
         answer: object = plugin(*request["arguments"])
@@ -55,7 +55,7 @@ def _answered(request: dict[str, Any]) -> dict[str, object]:
         return {"text": answer} if answer is None or isinstance(answer, str) else {"odd": type(answer).__name__}
     except MemoryError:
         return {"failed": "MemoryError: it needs more memory than plugins are given", "is_last": True}
-    except BaseException as error:  # noqa: BLE001 - foreign code: all that it raises is a failure
+    except BaseException as error:  # noqa: BLE001 - foreign code: anything that it raises is a failure
         return {"failed": f"{type(error).__name__}: {error}"}
 
 
@@ -67,14 +67,14 @@ def _limit_cpu(timeout_s: float) -> None:
 
 
 def _read_all(fd: int, put: Callable[[bytes], None]) -> None:
-    """Run in a separate thread, so that the process ends with the daemon while a plugin runs."""
+    """Run in a separate thread, so that the process ends with the daemon even while a plugin runs."""
     while header := _read(fd, LENGTH.size):
         put(_read(fd, *LENGTH.unpack(header)))
     os._exit(0)
 
 
 def _read(fd: int, n_bytes: int) -> bytes:
-    """b"" at the end."""
+    """Return b"" at the end."""
     data = bytearray()
     while len(data) < n_bytes:
         chunk = os.read(fd, n_bytes - len(data))

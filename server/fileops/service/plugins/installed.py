@@ -1,6 +1,6 @@
 """Finds out from the files of installed packages whether one of them may have plugins.
 
-`importlib.metadata` gives the same answer, but importing and asking it takes a sixth of a daemon's start, and most
+`importlib.metadata` gives the same answer, but importing and asking it takes a sixth of a daemon's start-up, and most
 hosts have no plugins.
 """
 
@@ -13,7 +13,7 @@ _METADATA = (".dist-info", ".egg-info", "EGG-INFO")
 
 
 def may_have(groups: Sequence[str], path: Iterable[str], finders: Iterable[object]) -> bool:
-    """Return whether a package on `path` may name one of the groups of entry points. Doubt is True.
+    """Return whether a package on `path` may name one of the groups of entry points. In doubt, True.
 
     Args: path: as sys.path. finders: as sys.meta_path; one may know packages that are not on the path.
     """
@@ -22,7 +22,7 @@ def may_have(groups: Sequence[str], path: Iterable[str], finders: Iterable[objec
     names = [group.encode() for group in groups]
     try:
         return any(any(name in points for name in names) for folder in path for points in _entry_points(folder))
-    except OSError:  # an archive, or what may not be read
+    except OSError:  # an archive, or an unreadable folder
         return True
 
 

@@ -1,6 +1,6 @@
-"""Plugins that the command line of the daemon's process names as functions, `NAME=MODULE:FUNCTION`.
+"""Plugins that the daemon's command line names as functions, `NAME=MODULE:FUNCTION`.
 
-No message of a client names code: what a daemon runs is decided by the person or program that starts it.
+No message from a client names code: only the person or program that starts a daemon decides what it runs.
 """
 
 import re
@@ -13,7 +13,7 @@ from fileops.service.plugins.registry import PROCESSOR_GROUP, STRATEGY_GROUP, VA
 
 
 def name_plugins(strategies: Iterable[str], processors: Iterable[str], validators: Iterable[str]) -> None:
-    """Make functions known by name, before the first service is built. Raises: ValueError, with a sentence."""
+    """Register functions by name, before the first service is built. Raises: ValueError, with a message."""
     named = [
         *(_entry(text, "--strategy", STRATEGY_GROUP) for text in strategies),
         *(_entry(text, "--processor", PROCESSOR_GROUP) for text in processors),
@@ -27,7 +27,7 @@ def name_plugins(strategies: Iterable[str], processors: Iterable[str], validator
 
 
 def _entry(text: str, option: str, group: str) -> EntryPoint:
-    if not re.fullmatch(r"[\w.-]+=[\w.]+:[\w.]+", text):  # else the version of Python decides what is raised
+    if not re.fullmatch(r"[\w.-]+=[\w.]+:[\w.]+", text):  # otherwise the error would depend on the version of Python
         raise ValueError(f"{option} {text} is not NAME=MODULE:FUNCTION, such as heading=my_plugin:replace_section.")
     name, _, value = text.partition("=")
     entry = EntryPoint(name, value, group)

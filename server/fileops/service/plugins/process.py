@@ -1,4 +1,4 @@
-"""Processes that run plugins for the daemon: started at the first use, used again, killed when a plugin does not end.
+"""Processes that run plugins for the daemon: started at the first use, reused, and killed when a plugin does not end.
 
 Thread-safe; called in worker threads of the plugins' share, each of which waits for one process.
 """
@@ -20,12 +20,12 @@ from typing import Any, cast
 from fileops.model.internal_errors import PluginFailed
 from fileops.service.plugins.host import LENGTH, MAX_ANSWER_BYTES
 
-START_S = 30.0  # for the interpreter to start; what a plugin imports is its own time
+START_S = 30.0  # for the interpreter to start; a plugin's imports count as its own time
 TIMEOUT_S = 10.0
 MEMORY_MB = 1024
 TIMEOUT_VARIABLE, MEMORY_VARIABLE = "FILEOPS_PLUGIN_TIMEOUT_S", "FILEOPS_PLUGIN_MEMORY_MB"
 
-# The daemon's own search path, and not the folder that it happens to be in.
+# The daemon's own search path, without the folder that it happens to be in.
 _START = (
     "import sys; sys.path[:] = sys.argv[3:]; from fileops.service.plugins.host import main; "
     "main(int(sys.argv[1]), float(sys.argv[2]))"
@@ -45,22 +45,25 @@ class PluginProcesses:
 
     @classmethod
     def limited_by(cls, environment: Mapping[str, str]) -> "PluginProcesses":
-        """Raises: ValueError, where a variable is no positive number."""
+        """Raises: ValueError, if a variable is not a positive number."""
         return cls(
             _positive(environment, TIMEOUT_VARIABLE, TIMEOUT_S), _positive(environment, MEMORY_VARIABLE, MEMORY_MB)
         )
 
     def call(self, request: dict[str, object]) -> dict[str, Any]:
-        """See host.py. Raises: PluginFailed, where no answer came in time."""
+        """Call a plugin, see host.py. Raises: PluginFailed, if no answer came in time."""
         return self._begun(self._idle_process() or self._started(), request).answer(self.timeout_s)
 
     def begin(self, request: dict[str, object]) -> "PluginCall | None":
-        """Begin a call that has to be ended; None where no process is idle. Waits for nothing. Raises: PluginFailed."""
+        """Begin a call that has to be ended; return None if no process is idle.
+
+        Waits for nothing. Raises: PluginFailed.
+        """
         process = self._idle_process()
         return None if process is None else self._begun(process, request)
 
     def start(self) -> None:
-        """Start one more process, for `begin`. Raises: PluginFailed."""
+        """Start another process, for `begin`. Raises: PluginFailed."""
         self.give_back(self._started())
 
     @property
@@ -69,7 +72,7 @@ class PluginProcesses:
             return len(self._all)
 
     def close(self) -> None:
-        """End them all; calls that wait for one fail."""
+        """End all processes; calls that wait for one fail."""
         with self._lock:
             self._is_closed = True
             busy = self._all.difference(self._idle)
@@ -128,20 +131,20 @@ class PluginProcesses:
         return process
 
     def _forget(self, process: "_Process") -> None:
-        """Under the lock."""
+        """Forget a process. The lock is held."""
         self._all.discard(process)
         process.kill()
         process.close()
 
 
 class PluginCall:
-    """A call that has begun. Either `answer` or `drop` ends it, once."""
+    """A call in progress. Either `answer` or `drop` ends it, once."""
 
     def __init__(self, processes: PluginProcesses, process: "_Process") -> None:
         self._processes, self._process = processes, process
 
     def answer(self, timeout_s: float) -> dict[str, Any]:
-        """Raises: PluginFailed, where no answer came in time."""
+        """Return the answer. Raises: PluginFailed, if none came in time."""
         processes, process = self._processes, self._process
         try:
             answer = process.answer(timeout_s)
@@ -195,14 +198,17 @@ class _Process:
         return not self._has_closed_its_answers()
 
     def _has_closed_its_answers(self) -> bool:
-        """Return whether the pipe is at its end. A child of the process may keep it open; then the next call fails."""
+        """Return whether the pipe is at its end.
+
+        A child of the process may keep it open; then the next call fails.
+        """
         poll = select.poll()
         poll.register(self._answers, select.POLLHUP)
         return bool(poll.poll(0))
 
     @property
     def end(self) -> str:
-        """How it ended, once it has been killed, if it was not that which ended it."""
+        """Return how it ended, once it has been killed, unless the kill ended it."""
         code = self._process.returncode
         return f"signal {-code}" if code is not None and code < 0 else f"status {code}"
 
@@ -219,15 +225,15 @@ class _Process:
         return cast("dict[str, Any]", json.loads(self._received(timeout_s)))
 
     def kill(self) -> None:
-        """With all of its group. From any thread, also twice."""
+        """Kill it with its whole group. From any thread, even twice."""
         with self._guard:
-            if self._process.returncode is None:  # not waited for yet: the number is still its own
+            if self._process.returncode is None:  # not waited for yet, so the pid is still its own
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
 
     def close(self) -> None:
-        """By the one thread that uses it."""
+        """Close it; called by the one thread that uses it."""
         self._requests.close()
         self._answers.close()
 
@@ -263,7 +269,7 @@ class _Process:
         return chunk
 
     def _written(self, rest: memoryview) -> memoryview:
-        """What is left."""
+        """Return what is left to write."""
         try:
             return rest[os.write(self._requests.fileno(), rest) :]
         except BrokenPipeError:

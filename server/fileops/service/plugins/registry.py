@@ -1,10 +1,10 @@
 """Plugins: strategies, processors and validators of other packages, by name.
 
-They are entry points of installed packages, or functions that the command line names (named.py). They are
-loaded at their first use.
+They are entry points of installed packages, or functions that the command line names (named.py). They are loaded when
+they are first used.
 
-Their code runs in separate processes (process.py): one that blocks, loops or uses too much memory is killed; its
-edit fails and names it.
+Their code runs in separate processes (process.py): one that blocks, loops or uses too much memory is killed; its edit
+fails and names it.
 """
 
 import logging
@@ -36,7 +36,7 @@ _TOO_MANY = "too many edits wait for plugins already"
 
 
 class Plugins:
-    """Where the plugins run. Nothing is started, or even imported, before one is used."""
+    """Where plugins run. Nothing is started, or even imported, before one is used."""
 
     def __init__(self) -> None:
         self._processes: PluginProcesses | None = None
@@ -73,12 +73,12 @@ _running = [Plugins()]  # the registered names outlive a connection, the process
 
 
 def add_named(entries: "Iterable[EntryPoint]") -> None:
-    """Register these, too, in front of what is installed. To be called before the first service is built."""
+    """Register these as well, before the installed ones. Must be called before the first service is built."""
     _of_command_line.extend(entries)
 
 
 def register_plugins() -> Plugins:
-    """Make what is installed known by name. To be closed when the service ends."""
+    """Register what is installed by name. Must be closed when the service ends."""
     register_installed()
     _running[0] = Plugins()
     return _running[0]
@@ -147,7 +147,7 @@ def _named(entry: "EntryPoint") -> dict[str, object]:
 
 
 def _unique(entries: "Iterable[EntryPoint]", kind: str, taken: set[str]) -> "Iterator[EntryPoint]":
-    """A name that is taken stays with its first owner."""
+    """Return the name if it is free. A name that is taken stays with its first owner."""
     for entry in entries:
         if entry.name in taken:
             log.warning("%s %s of %s ignored: the name is taken", kind, entry.name, entry.value)

@@ -1,7 +1,7 @@
-"""Parsers that say where a text has syntax errors. They run in a child process with limits (process.py, host.py).
+"""Parsers that find syntax errors in a text. They run in a child process with limits (process.py, host.py).
 
-A parser may need much time and memory, and a deeply nested text may end the interpreter itself; here that ends a child
-alone. Imports nothing of the daemon, and each parser at its first use.
+A parser may need much time and memory, and a deeply nested text may crash the interpreter itself; here that ends only a
+child. Imports nothing of the daemon, and each parser only when it is first used.
 """
 
 import gc
@@ -16,7 +16,7 @@ Fault = tuple[int, int, str]  # line and column, 1-based, and a clause
 
 def faults_of(language: str, text: str) -> str:
     """Return the first syntax error as a JSON list of Fault."""
-    gc.disable()  # thousands of objects are made, and none of them is garbage yet
+    gc.disable()  # thousands of objects are created, none of them garbage yet
     try:
         faults = _PARSERS[language](text)
     finally:

@@ -1,7 +1,7 @@
 """Images for a model: recognised by their first bytes, scaled to the limits, never trusted.
 
-Bytes in, an image out; knows no files. Pillow is imported when the first image is read. One image is decoded at a time,
-and its memory is freed before the next one, so that parallel requests need no more memory than one.
+Takes bytes, returns an image, and knows no files. Pillow is imported when the first image is read. One image is decoded
+at a time, and its memory is freed before the next, so that parallel requests need no more memory than one.
 """
 
 import base64
@@ -22,12 +22,12 @@ MAX_SIDE_PIXELS = 2000
 MAX_BASE64_BYTES = 4_500_000  # below the 5 MB that the common model APIs take per image
 MAX_FILE_BYTES = 32 * 1024 * 1024
 _JPEG_QUALITIES = (85, 70, 50)
-_SHRINK = 0.7  # of each side, when nothing else gets the bytes down
+_SHRINK = 0.7  # of each side, if nothing else makes it small enough
 _ORIENTATION = 0x0112  # EXIF tag
 
 PNG, JPEG, GIF, WEBP = "image/png", "image/jpeg", "image/gif", "image/webp"
-# Decoding one of these takes at most 300 MB, and that only while it lasts. An 8K screen has 33 million pixels.
-# WebP's decoder keeps three copies; a JPEG is decoded at a fraction of its size, up to what Pillow calls a bomb.
+# Decoding one of these takes at most 300 MB, temporarily. An 8K screen has 33 million pixels. WebP's decoder keeps
+# three copies; a JPEG is decoded at a fraction of its size, up to what Pillow considers a bomb.
 MAX_PIXELS = {PNG: 40_000_000, GIF: 40_000_000, WEBP: 20_000_000, JPEG: 89_000_000}
 _FORMATS = {PNG: "PNG", JPEG: "JPEG", GIF: "GIF", WEBP: "WEBP"}
 
@@ -35,7 +35,7 @@ _one_at_a_time = threading.Lock()
 
 
 class ContentDetector:
-    """Implements ImageDetector by the first bytes; the name does not count."""
+    """An ImageDetector that goes by the first bytes; the name does not count."""
 
     def detect(self, path: str, head: bytes) -> str | None:
         del path
@@ -43,7 +43,7 @@ class ContentDetector:
 
 
 def media_type(head: bytes) -> str | None:
-    """By the first bytes of a file, None where they are of no image that is read here."""
+    """Return the media type by the first bytes of a file; None if they are of no image that is read here."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return PNG
     if head.startswith(b"\xff\xd8\xff"):
@@ -54,9 +54,10 @@ def media_type(head: bytes) -> str | None:
 
 
 def picture_of(data: bytes, file_type: str) -> ImageContent:
-    """The image as a model can take it: its own bytes where they fit, else turned upright, scaled, compressed.
+    """Return the image in a form that a model accepts: its own bytes if they fit, else upright, scaled and compressed.
 
-    file_type: PNG, JPEG, GIF or WEBP; another is unreadable. Of an animation the first frame. Raises: ImageUnreadable.
+    file_type: PNG, JPEG, GIF or WEBP; others are unreadable. Only the first frame of an animation. Raises:
+    ImageUnreadable.
     """
     if file_type not in _FORMATS:
         raise ImageUnreadable(reason=f"{file_type} is no type that is read; there are {', '.join(_FORMATS)}")
@@ -71,7 +72,7 @@ def picture_of(data: bytes, file_type: str) -> ImageContent:
 
 
 def _decoded(data: bytes, file_type: str) -> ImageContent | ImageUnreadable:
-    """A failure is returned: raised from here, it would hold on to the pixels."""
+    """Return the decoded image, or the failure: raised from here, it would hold on to the pixels."""
     from PIL import Image
 
     broken = (
@@ -103,7 +104,7 @@ def _fitted(image: "Image", data: bytes, file_type: str) -> ImageContent | Image
         and _base64_bytes(len(data)) <= MAX_BASE64_BYTES
     )
     if is_as_it_is:
-        image.load()  # what cannot be decoded is not handed on
+        image.load()  # an image that cannot be decoded is not passed on
         shown_type, shown, size = file_type, data, (width, height)
     else:
         image.draft("RGB", (MAX_SIDE_PIXELS, MAX_SIDE_PIXELS))  # a JPEG only
@@ -126,7 +127,7 @@ def _base64_bytes(n_bytes: int) -> int:
 
 
 def _orientation(image: "Image") -> int:
-    """1 where the file says none, or nothing that can be understood."""
+    """Return 1 if the file says none, or something unknown."""
     try:
         orientation = image.getexif().get(_ORIENTATION, 1)
     except (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error):
@@ -135,7 +136,7 @@ def _orientation(image: "Image") -> int:
 
 
 def _plain(image: "Image") -> "Image":
-    """In a mode that every scaler and encoder takes; the first frame."""
+    """Return the first frame in a mode that every scaler and encoder accepts."""
     image.load()
     if image.mode in {"RGB", "RGBA", "L"}:
         return image
@@ -169,7 +170,7 @@ def _turned(image: "Image", orientation: int) -> "Image":
 
 
 def _encoded(image: "Image", file_type: str) -> tuple[str, bytes, tuple[int, int]]:
-    """Media type, bytes within the budget, size. Photographs become JPEG, all else PNG while that fits."""
+    """Return media type, bytes within the budget, and size. Photographs become JPEG, others PNG while that fits."""
     while True:
         tries = [] if file_type == JPEG else [(PNG, 0)]
         for mime_type, quality in (*tries, *((JPEG, quality) for quality in _JPEG_QUALITIES)):
@@ -186,7 +187,7 @@ def _as_png(image: "Image") -> bytes:
 
 
 def _as_jpeg(image: "Image", quality: int) -> bytes:
-    """What is transparent becomes white."""
+    """Return a JPEG. Transparent parts become white."""
     out = io.BytesIO()
     if image.mode == "RGBA":
         from PIL import Image

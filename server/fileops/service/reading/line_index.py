@@ -1,7 +1,7 @@
 """A sparse index of the lines of a large file, which reads build as they stream it.
 
-One per content identity (see `LineIndexes`). It always covers a prefix of the file, so a read in that prefix begins at
-most one chunk before its line. Thread-safe.
+There is one for each content identity (see `LineIndexes`). It always covers a prefix of the file, so a read in that
+prefix starts at most one chunk before its line. Thread-safe.
 """
 
 import threading
@@ -12,7 +12,7 @@ from fileops.core.stamps import is_racy
 from fileops.model.bounded import LruDict
 from fileops.model.files import Stamp
 
-MAX_POINTS = 1 << 16  # of one file: 1 MB of memory; at a chunk of 256 kB that is 16 GB of file, and then no more
+MAX_POINTS = 1 << 16  # per file: 1 MB of memory; with chunks of 256 kB enough for 16 GB
 MAX_FILES = 64
 
 Identity = tuple[int, int, int, int, int]
@@ -28,13 +28,13 @@ class LineIndex:
         self.total_lines: int | None = None
 
     def point_before(self, line: int) -> tuple[int, int]:
-        """(line, byte offset) of the last known line start up to `line`; (1, 0) if no other is known."""
+        """Return (line, byte offset) of the last known line start up to `line`; (1, 0) if no other is known."""
         with self._lock:
             at = bisect_right(self._lines, line) - 1
             return self._lines[at], self._offsets[at]
 
     def note(self, line: int, offset_bytes: int) -> None:
-        """Record that `line` begins at this offset. Points up to the last known one are known already."""
+        """Record that `line` begins at this offset. Points up to the last known one are already known."""
         with self._lock:
             if offset_bytes > self._offsets[-1] and len(self._offsets) < MAX_POINTS:
                 self._offsets.append(offset_bytes)
@@ -49,7 +49,7 @@ class LineIndexes:
         self._indexes: LruDict[Identity, LineIndex] = LruDict(MAX_FILES)
 
     def of(self, stamp: Stamp, taken_ns: int) -> LineIndex | None:
-        """The index; None if the stamp is too young for an identity: other content could get the same one."""
+        """Return the index; None if the stamp is too recent for an identity: other content could get the same one."""
         if is_racy(stamp, taken_ns):
             return None
         identity = (stamp.dev, stamp.ino, stamp.size_bytes, stamp.mtime_ns, stamp.ctime_ns)

@@ -1,4 +1,4 @@
-"""Where the refused edits of each session were, in files that are too large to be read whole.
+"""Where each session's refused edits were, in files that are too large to be read as a whole.
 
 A read of such a file is answered with the lines to read instead. No decision depends on it. Thread-safe: edits are
 noted on the event loop, and reads look here in worker threads.
@@ -13,7 +13,7 @@ from fileops.model.files import Stamp
 from fileops.model.sessions import SessionName
 from fileops.model.suggestions import RefusedPlace
 
-MAX_FILES = 100  # of one session
+MAX_FILES = 100  # per session
 
 
 class RefusedPlaces:
@@ -31,9 +31,9 @@ class RefusedPlaces:
             files.put(place.path, place)
 
     def lines_in(self, session_id: SessionName, path: str, stamp: Stamp) -> LineRange | None:
-        """The lines to read; None if there are none, or the file has changed since.
+        """Return the lines to read; None if there are none, or the file has changed since.
 
-        Args: path: canonical. stamp: of the present content.
+        Args: path: canonical. stamp: of the current content.
         """
         with self._lock:
             files = self._sessions.get(session_id)
