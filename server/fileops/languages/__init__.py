@@ -1,1 +1,1 @@
-"""Language servers that the daemon starts, and what they say about edits."""
+"""Language servers that the daemon starts, and what they report about edits."""

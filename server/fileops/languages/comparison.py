@@ -1,7 +1,7 @@
 """Compares the problems before and after a commit, as language servers find them.
 
-Each language server is given the texts before the commit, then those after it. So what others changed in between, and
-what the session had read, does not matter. Belongs to the event loop of `languages/service.py`.
+Each language server is given the texts before the commit, then those after it. So others' changes in between, and what
+the session had read, do not matter. Belongs to the event loop of `languages/service.py`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ MAX_FILE_BYTES = 1 << 20
 
 
 class Comparison(Edits, frozen=True, kw_only=True):
-    """Edits whose problems are to be compared.
+    """Edits whose problems are compared.
 
     folders: workspace folders of the client. may_know: whether the session has read this file, and may read it.
     """
@@ -52,7 +52,7 @@ class _FoundProblems(Compared, frozen=True, kw_only=True):
 
 
 async def compare(pool: LanguageServerPool, comparison: Comparison) -> DiagnosticsReport:
-    """Ask all language servers that check the files. If some of them fail, the others make the report."""
+    """Ask all language servers that check the files. If some fail, the others make the report."""
     sizes = [len(data) for change in comparison.changes for data in (change.before, change.after) if data is not None]
     if max(sizes, default=0) > MAX_FILE_BYTES:
         return unsettled(comparison, "unavailable", comparison.sources, "a file has more than 1 MB")
@@ -81,11 +81,11 @@ async def _found(server: LanguageServer, comparison: Comparison) -> Compared:
     """Raises: ServerEnded, TimeoutError."""
     changes = [change for change in comparison.changes if checks(server.setting, change.path_after)]
     edited = {path for change in changes for path in (change.path, change.path_after)}
-    # Files that others have written since; most are known already, by the record.
+    # Files that others have written since; the record already knows most of them.
     overwritten = [path for path in server.open_paths() if path not in edited and server.is_overwritten(path)]
     if overwritten:
         await server.note_files_changed([(path, FileChangeType.Changed) for path in overwritten])
-    # All texts before first, then all texts after: a problem in one file may depend on another one of the set.
+    # First all texts before, then all texts after: a problem in one file may depend on another file of the set.
     for change in changes:
         if change.before is not None:
             await server.send_text(change.path, text_of(change.before))
@@ -108,9 +108,9 @@ async def _found(server: LanguageServer, comparison: Comparison) -> Compared:
 
 
 async def _problems_of_others(server: LanguageServer, paths: Iterable[str]) -> dict[str, tuple[Problem, ...]]:
-    """Return the present problems of files that are not edited, as far as the server says them in time."""
+    """Return the current problems of files that are not edited, as far as the server reports them in time."""
     found: dict[str, tuple[Problem, ...]] = {}
-    with suppress(TimeoutError):  # what it says later is not promised
+    with suppress(TimeoutError):  # later reports are not promised
         async with asyncio.timeout(OTHER_FILES_S):
             for path in paths:
                 if (problems := await server.refreshed_problems(path, OTHER_FILES_S)) is not None:

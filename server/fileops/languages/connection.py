@@ -1,8 +1,8 @@
-"""One language server as a child process, and pygls' language client that talks to it.
+"""One language server as a child process, and the pygls client that talks to it.
 
-Adds what pygls' client does not do: stderr is drained, frames and unread output are bounded, a request has a time limit
-and ends with the server, a reply that cannot be decoded is an error, and the whole process group ends. Belongs to the
-event loop that started it.
+Adds what pygls' client lacks: stderr is drained, frames and unread output are limited, a request has a time limit and
+ends with the server, a reply that cannot be decoded is an error, and the whole process group ends. Belongs to the event
+loop that started it.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ UNDECODABLE = -32700  # JSON-RPC's parse error, for a reply that is not what the
 
 
 class ServerEnded(Exception):
-    """The server has ended or is of no use any more. The text is a clause: "it ended with status 1"."""
+    """The server has ended or has become useless. The text is a clause: "it ended with status 1"."""
 
 
 class ServerConnection:
-    """on_end: called once, with the reason, if the server ends by itself or has to be killed."""
+    """A running server. on_end: called once, with the reason, if the server ends unasked or has to be killed."""
 
     def __init__(self, on_end: Callable[[str], None]) -> None:
         self.client = LanguageClient(
@@ -71,7 +71,7 @@ class ServerConnection:
             raise ServerEnded(f"it could not be started: {error.strerror or error}") from None
         self._process = process
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        # pygls' interface of a writer names two methods, which a StreamWriter has.
+        # pygls' writer interface has two methods, which a StreamWriter has.
         self.client.protocol.set_writer(cast("Any", process.stdin))
         self._tasks = [
             asyncio.create_task(_drain(process.stderr)),
@@ -97,14 +97,14 @@ class ServerConnection:
             reply.cancel()
 
     def require_alive(self) -> None:
-        """Raise ServerEnded if the server has ended, or end it if it does not read what it is sent."""
+        """Raise ServerEnded if the server has ended, and end it if it does not read."""
         if self.end_reason is None and self._n_unread_bytes() > MAX_UNREAD_BYTES:
             self._end("it does not read what it is sent")
         if self.end_reason is not None:
             raise ServerEnded(self.end_reason)
 
     async def stop(self) -> None:
-        """End the server as LSP says, and by force what does not end in time."""
+        """End the server as LSP specifies, and by force if it does not end in time."""
         self._is_stopping = True
         if self.end_reason is None and self._process is not None:
             with suppress(TimeoutError, ServerEnded, JsonRpcException):
@@ -147,7 +147,7 @@ class ServerConnection:
 
     @staticmethod
     async def _status(process: asyncio.subprocess.Process) -> int | None:
-        """Wait for the exit of a process that has closed its output; None if it goes on."""
+        """Wait for the exit of a process that has closed its output; return None if it keeps running."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SHUTDOWN_S):
                 return await process.wait()
@@ -164,7 +164,7 @@ class _NoMessage(Exception):
 
 
 class _Frames:
-    """The output of a server, for pygls' reader, which would take any line and any length."""
+    """The output of a server, for pygls' reader, which would accept any line and any length."""
 
     def __init__(self, stdout: asyncio.StreamReader) -> None:
         self._stdout = stdout
@@ -183,7 +183,7 @@ class _Frames:
 
 class _Protocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """As pygls does; a reply that it could not decode, and would drop, fails the request."""
+        """Do as pygls does, but a reply that it could not decode, and would drop, fails the request."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -194,7 +194,7 @@ class _Protocol(LanguageServerProtocol):
 
 
 def _make_converter() -> Any:
-    """Return lsprotocol's converter, which reads of a server's capabilities only what is used here.
+    """Return lsprotocol's converter, which reads only the used parts of a server's capabilities.
 
     With cattrs 26, lsprotocol 2025.0.0 fails on `notebookDocumentSync`, as ruff, pylsp and basedpyright send it.
     """

@@ -1,7 +1,7 @@
 """One language server: the documents that are open in it, and their settled problems. Belongs to one event loop.
 
-A server that offers `textDocument/diagnostic` is asked (pull); any other one publishes (push), and its problems count
-once it has been quiet for a moment. A server may register pull late, also while its pushes are waited for.
+A server that offers `textDocument/diagnostic` is asked (pull); any other publishes (push), and its problems count once
+it has been quiet for a moment. A server may register pull late, even while its pushes are awaited.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 INITIALIZE_S = 30.0
 MAX_DOCUMENTS = 32  # open in one server
 MAX_PROBLEMS = 10_000  # of one file; further ones are not compared
-RETRY_S = 0.02  # until a request is repeated that the server could not answer yet
-MAX_REPEATS = 3  # pulls because the server asked for another one meanwhile
+RETRY_S = 0.02  # before a request is repeated that the server could not answer yet
+MAX_REPEATS = 3  # pulls repeated because the server asked for another
 SILENCE_S = 2.0  # a server that publishes need not publish what has not changed
 SILENCE_FACTOR = 4  # times the longest that one of its publications has taken
 _TRY_AGAIN = (-32802, -32801, -32800)  # ServerCancelled, ContentModified, RequestCancelled
@@ -56,10 +56,10 @@ class _Document:
     def __init__(self, uri: str, path: str, text: str) -> None:
         self.uri, self.path, self.version = uri, path, 1
         self.stamp = _stamp(path)  # of the file when it was opened, or last saved by us
-        self.published: tuple[Problem, ...] | None = None  # for this version, or after it was sent if none is named
+        self.published: tuple[Problem, ...] | None = None  # for this version; without a version, since it was sent
         self.problems: tuple[Problem, ...] | None = None  # settled, of this text
         self.previous: tuple[Problem, ...] | None = None  # settled, of the text before
-        self.has_news = False  # `problems` may be others by now: the server said so, or another file has changed
+        self.has_news = False  # `problems` may be outdated: the server said so, or another file changed
         self.is_asked_about = False
         self.set_text(text)
 
@@ -70,7 +70,10 @@ class _Document:
 
 
 class LanguageServer:
-    """on_end: see ServerConnection. on_correction: called with a path, its settled problems, and what holds now."""
+    """A language server.
+
+    on_end: see ServerConnection. on_correction: called with a path, its settled problems, and the new ones.
+    """
 
     def __init__(
         self,
@@ -84,7 +87,7 @@ class LanguageServer:
         self.start_s: float | None = None
         self._connection = ServerConnection(on_end)
         self._on_correction = on_correction
-        self._documents: dict[str, _Document] = {}  # by URI, the last used is the last
+        self._documents: dict[str, _Document] = {}  # by URI, most recently used last
         self._pull: types.DiagnosticOptions | None = None
         self._encoding: PositionEncoding = "utf-16"
         self._formats_lines = False
@@ -130,7 +133,7 @@ class LanguageServer:
         self.start_s = time.monotonic() - begun
 
     async def stop(self) -> None:
-        """End it, by force after a moment."""
+        """End it, after a moment by force."""
         await self._connection.stop()
 
     def kill(self) -> None:
@@ -235,7 +238,7 @@ class LanguageServer:
             document.has_news = True
 
     def _document_of(self, uri: str) -> _Document | None:
-        """Servers do not always spell a URI as they were sent it."""
+        """Return the document. Servers do not always spell a URI as it was sent to them."""
         found = self._documents.get(uri)
         if found is None and (path := path_of(uri)) is not None:
             found = self._documents.get(uri_of(path))
@@ -248,7 +251,7 @@ class LanguageServer:
         return uri_of(path) in self._documents
 
     def open_paths(self) -> list[str]:
-        """Return the open files, the last used one last."""
+        """Return the open files, most recently used last."""
         return [document.path for document in self._documents.values()]
 
     def text_of(self, path: str) -> str | None:
@@ -263,7 +266,7 @@ class LanguageServer:
 
     async def send_text(self, path: str, text: str) -> None:
         """Open the file with this text, or change it to this text. Raises: ServerEnded."""
-        async with self._asking:  # the answer to a question is about the text that it was asked about
+        async with self._asking:  # a question must be answered about the text it was asked for
             self._sent(path, text)
 
     def _sent(self, path: str, text: str) -> _Document:
@@ -293,13 +296,16 @@ class LanguageServer:
         return document
 
     def _unsettle(self) -> None:
-        """A file has changed: problems in others may depend on it. A server that publishes says so by itself."""
+        """Reconsider problems in other files, which may depend on a changed file.
+
+        A server that publishes does so itself.
+        """
         if self._pull is not None and self._pull.inter_file_dependencies:
             for document in self._documents.values():
                 document.has_news = True
 
     def note_saved(self, path: str) -> None:
-        """The text that was sent last is now in the file."""
+        """Take note that the text that was sent last is now in the file."""
         document = self._documents.get(uri_of(path))
         if document is not None and self.is_alive:
             document.stamp = _stamp(path)
@@ -309,8 +315,8 @@ class LanguageServer:
             )
 
     async def note_files_changed(self, changes: Sequence[tuple[str, types.FileChangeType]]) -> None:
-        """Files were created, changed or deleted on the disk: close those that are open, so that it reads the disk."""
-        async with self._asking:  # one that is asked about stays open until the answer is there
+        """Close open files that were created, changed or deleted on disk, so that the server reads the disk."""
+        async with self._asking:  # a file in question stays open until the answer has come
             if not self.is_alive:
                 return
             for path, _ in changes:
@@ -330,7 +336,7 @@ class LanguageServer:
 
     @property
     def formats_lines(self) -> bool:
-        """Whether it offers to format ranges."""
+        """Return whether it offers to format ranges."""
         return self._formats_lines
 
     async def formatted(
@@ -338,7 +344,7 @@ class LanguageServer:
     ) -> tuple[tuple[Replacement, ...], ...]:
         """Return what the server replaces in the text to format each of these ranges of lines.
 
-        The server sees the text for these questions only. Raises: ServerEnded, TimeoutError.
+        The server sees the text only for these questions. Raises: ServerEnded, TimeoutError.
         """
         async with self._asking:
             known = self._documents.get(uri_of(path))
@@ -354,7 +360,7 @@ class LanguageServer:
                         self._documents[uri].has_news = had_news
 
     def _take_back(self, path: str, was: tuple[str, tuple[Problem, ...] | None] | None) -> None:
-        """Let the server forget a text that was a question only."""
+        """Make the server forget a text that was sent only for a question."""
         if not self.is_alive:
             return
         if was is None:
@@ -364,7 +370,7 @@ class LanguageServer:
         document = self._sent(path, text)
         if self._pull is not None:
             document.problems = problems
-        else:  # what it publishes of the question may still come, so nothing counts until it is quiet again
+        else:  # late reports on the question may come, so nothing counts until it is quiet
             document.previous = problems
 
     async def _asked_to_format(
@@ -405,7 +411,7 @@ class LanguageServer:
             return await self._settled(document, time.monotonic() + timeout_s)
 
     async def refreshed_problems(self, path: str, timeout_s: float) -> tuple[Problem, ...] | None:
-        """Return the present problems of a file that may depend on one that was changed.
+        """Return the current problems of a file that may depend on a changed one.
 
         None if the file is not open, or its problems were never asked for.
 
@@ -415,7 +421,7 @@ class LanguageServer:
             document = self._documents.get(uri_of(path))
             if document is None or not document.has_news:
                 return None if document is None else document.problems
-            if self._pull is None:  # it publishes them unasked; nothing says when it is done
+            if self._pull is None:  # it publishes them; nothing shows when it is done
                 return document.problems if document.published is None else document.published
             if not self._pull.inter_file_dependencies:
                 return document.problems
@@ -518,13 +524,13 @@ def _ignore(_params: object) -> None:
 
 
 def language_of(path: str) -> str:
-    """Return the language id of LSP for a file, by its extension."""
+    """Return LSP's language id of a file, by its extension."""
     extension = os.path.basename(path).rpartition(".")[2].lower()
     return _LANGUAGES.get(extension, extension)
 
 
 def program_of(name: str, root: str) -> str:
-    """Return the program that a command names, never one that the folder `root` may contain. Raises: ServerEnded."""
+    """Return the program that a command names, never one that may be in the folder `root`. Raises: ServerEnded."""
     program = name if "/" in name else find_program(name, outside=[root])
     if program is None:
         raise ServerEnded(f"there is no program {name} in the PATH outside of the project")

@@ -1,7 +1,7 @@
 """A JSON-RPC connection: envelopes, requests in flight, and exactly one answer to every request.
 
-It knows no protocol that is built on JSON-RPC: which messages are served, and by what, is known to a `Dialect`.
-Everything here belongs to the event loop.
+It knows no protocol on top of JSON-RPC: a `Dialect` knows which messages are served, and how. Everything here belongs
+to the event loop.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Dialect(Protocol):
     """A protocol on top of JSON-RPC: its lifecycle, and its messages. Params that are absent or null are None."""
 
     def handle_request(self, msg_id: MessageId, method: str, params: object) -> None:
-        """Handle a request, and answer it by `serve`, `answer` or `refuse` of the connection. Raises nothing."""
+        """Handle a request, and answer it with the connection's `serve`, `answer` or `refuse`. Raises nothing."""
         ...
 
     def handle_notification(self, method: str, params: object) -> None:
@@ -36,48 +36,48 @@ class Dialect(Protocol):
         ...
 
     def is_cancellation(self, fault: BaseException) -> bool:
-        """Whether a handler failed because its request was cancelled in time."""
+        """Return whether a handler failed because its request was cancelled in time."""
         ...
 
 
 class MessageSink(Protocol):
-    """Where messages go out."""
+    """Where messages are sent."""
 
     @property
     def n_pending_bytes(self) -> int:
-        """Bytes that were written and that the client has not taken yet."""
+        """The number of bytes that were written and that the client has not taken yet."""
         ...
 
     def write(self, body: bytes) -> bool:
-        """Whether the message was taken for sending; False if the client is gone or was cut off."""
+        """Return whether the message was accepted for sending; False if the client is gone or was disconnected."""
         ...
 
     def batch(self) -> AbstractContextManager[None]:
-        """Messages written inside may be sent in one write."""
+        """Let messages that are written inside be sent in one write."""
         ...
 
 
 class Connection:
     """One peer. `sink` is None until the transport is open: what is sent before is dropped.
 
-    is_settled: whether all that the last message caused is done; else a handler may not have taken its first step.
-    on_request_done: called whenever `n_working` became smaller.
+    is_settled: whether everything caused by the last message is done; if not, a handler may not have taken its first
+    step. on_request_done: called whenever `n_working` becomes smaller.
     """
 
     def __init__(self, dialect: Dialect, withdraw: Withdraw) -> None:
-        """Args: withdraw: makes the message that withdraws a request of the daemon."""
+        """Args: withdraw: makes the message that withdraws one of the daemon's requests."""
         self.sink: MessageSink | None = None
         self.on_request_done: Callable[[], None] = lambda: None
         self.outgoing = OutgoingRequests(self.send, self._request_done, withdraw)
         self._dialect = dialect
         self._tasks: dict[MessageId, asyncio.Task[None]] = {}
-        self._unanswered: set[MessageId] = set()  # in flight, and the peer wants no answer any more
+        self._unanswered: set[MessageId] = set()  # in flight, but the peer no longer wants an answer
         self.is_settled = True
 
     # --- in ------------------------------------------------------------------------------------------------------
 
     def receive(self, body: bytes) -> None:
-        """Handle one message; raises nothing."""
+        """Handle one message. Raises nothing."""
         self.is_settled = False
         match messages.parse(body):
             case RpcRequest(msg_id, method, params):
@@ -99,7 +99,7 @@ class Connection:
     def serve(self, msg_id: MessageId, handle: Handler, params: object) -> None:
         """Call a handler, and answer the request with what it returns, or with an error if it raises.
 
-        A coroutine that it returns runs in a task of its own, in which the request can be cancelled.
+        A coroutine that it returns runs in its own task, in which the request can be cancelled.
         """
         with Delivery() as delivery:  # the task gets a copy of this context
             try:
@@ -119,9 +119,9 @@ class Connection:
     def cancel(self, msg_id: MessageId, *, is_answered: bool = True) -> bool:
         """Cancel a request whose handler is working on it. It stays in flight until its handler has ended.
 
-        A handler that has ended is not cancelled any more: its answer is sent in this turn of the loop.
+        A handler that has ended can no longer be cancelled: its answer is sent in this turn of the loop.
 
-        Args: is_answered: whether the peer then gets an answer to it; MCP forbids one, LSP demands one.
+        Args: is_answered: whether the peer then gets an answer to it; MCP forbids one, LSP requires one.
         """
         task = self._tasks.get(msg_id)
         if task is None or task.done():
@@ -147,10 +147,10 @@ class Connection:
         handling: Coroutine[Any, Any, object],
         task: "asyncio.Task[None]",
     ) -> None:
-        """Answer a request whose handler failed or was cancelled, also before its first step."""
+        """Answer a request whose handler failed or was cancelled, perhaps before its first step."""
         handling.close()
         fault = None if task.cancelled() else task.exception()
-        if self._tasks.get(msg_id) is not task:  # answered, and the id may be that of another request by now
+        if self._tasks.get(msg_id) is not task:  # answered, and the id may be another request's by now
             if fault is not None:
                 log.error("what an answer makes count has failed", exc_info=fault)
             return
@@ -162,7 +162,7 @@ class Connection:
         self._request_done()
 
     def _end(self, msg_id: MessageId) -> bool:
-        """Count the request as handled. Returns whether the peer wants an answer."""
+        """Count the request as handled. Return whether the peer wants an answer."""
         del self._tasks[msg_id]
         is_wanted = msg_id not in self._unanswered
         self._unanswered.discard(msg_id)
@@ -187,15 +187,15 @@ class Connection:
         self.send(message if params is None else {**message, "params": params})
 
     def batch(self) -> AbstractContextManager[None]:
-        """Messages sent inside may be sent in one write."""
+        """Let messages that are sent inside be sent in one write."""
         return nullcontext() if self.sink is None else self.sink.batch()
 
     def send(self, message: dict[str, object]) -> bool:
-        """Whether the message was handed over for sending."""
+        """Return whether the message was handed over for sending."""
         return self.sink is not None and self.sink.write(json.dumps(message))
 
     def error_of(self, fault: BaseException) -> RpcError:
-        """What the client is sent after a handler's failure."""
+        """Return what the client is sent after a handler's failure."""
         if isinstance(fault, RequestRefused):
             return fault.error
         if isinstance(fault, InvalidParams):
@@ -207,12 +207,12 @@ class Connection:
     # --- work ----------------------------------------------------------------------------------------------------
 
     def in_flight(self) -> "list[asyncio.Future[Any]]":
-        """The requests of the client that are being handled."""
+        """The client's requests that are being handled."""
         return list(self._tasks.values())
 
     @property
     def n_working(self) -> int:
-        """Requests in flight that do not wait for an answer of the client."""
+        """The number of requests in flight that do not wait for an answer from the client."""
         return len(self._tasks) - len(self.outgoing)
 
     def _request_done(self) -> None:

@@ -1,8 +1,7 @@
 """Strict decoding of params into a type, by msgspec. An error names its place in our words; nothing is coerced.
 
-`null` for a key that has a default means that the key is absent; for one that has none it is refused. A number
-without a fraction is an integer, whether or not it is written with a point. Unknown keys are refused by name, in
-Structs that forbid them.
+`null` means that a key is absent if the key has a default; otherwise it is refused. A number without a fraction is an
+integer, with or without a decimal point. Structs that forbid unknown keys refuse them by name.
 """
 
 import re
@@ -24,7 +23,7 @@ LSP_TOKENS = ("workDoneToken", "partialResultToken")  # every request may have t
 
 
 class InvalidParams(Exception):
-    """Params that do not fit their type: what is wrong, and its place, like a JSONPath from `$`."""
+    """Params that do not fit their type: what is wrong, and where, like a JSONPath from `$`."""
 
     def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(reason)
@@ -36,7 +35,7 @@ class InvalidParams(Exception):
         return "$" + self._path
 
     def below(self, segment: str) -> "InvalidParams":
-        """Put a segment before the path, and return this exception."""
+        """Prepend a segment to the path, and return this exception."""
         self._path = segment + self._path
         return self
 
@@ -45,7 +44,7 @@ def decode(value: object, into: type[T]) -> T:
     """Raises: InvalidParams."""
     try:
         return msgspec.convert(value, into)
-    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: of a key that is no Unicode
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: a key that is not Unicode
         normalised = _normalised(value, into)
     try:
         return msgspec.convert(normalised, into)
@@ -86,7 +85,7 @@ def require_in_range(params: object) -> None:
 
 
 def _normalised(value: object, wanted: Any) -> object:
-    """Return a copy that msgspec takes as we do: without the nulls that mean an absent key, with integers as such.
+    """Return a copy that msgspec reads as we do: without nulls that mean an absent key, and with integers as integers.
 
     Nothing is refused here. What does not fit the type stays in its place, so that msgspec names it.
     """
@@ -117,7 +116,7 @@ def _normalised_object(value: dict[str, object], wanted: type[msgspec.Struct]) -
 
 @cache
 def _members(wanted: Any) -> tuple[Any, ...]:
-    """The types of a union except null, without their annotations; of another type, itself."""
+    """Return the types of a union except null, without their annotations; of another type, the type itself."""
     if get_origin(wanted) is Annotated:
         return _members(get_args(wanted)[0])
     if get_origin(wanted) in {Union, UnionType}:
@@ -127,7 +126,7 @@ def _members(wanted: Any) -> tuple[Any, ...]:
 
 
 def _bounds(wanted: Any) -> msgspec.Meta | None:
-    """The bounds of a type, also if it is one of a union."""
+    """Return the bounds of a type, even inside a union."""
     if get_origin(wanted) is Annotated:
         return get_args(wanted)[1]
     members = get_args(wanted) if get_origin(wanted) in {Union, UnionType} else ()
@@ -203,7 +202,7 @@ def _mismatch(reason: str, value: object, members: tuple[Any, ...], bounds: msgs
 
 
 _ARRAYS = (list, tuple)  # `tuple[T, ...]`
-_REFUSED = "?"  # replaces a key or a text that does not fit: it may be no Unicode, or look like a path of msgspec
+_REFUSED = "?"  # replaces a bad key or text, which may be no Unicode, or look like msgspec's path
 _SEGMENT = r"\.(\w+)|\[(\d+)\]"
 _MISSING = r"Object missing required field `(\w+)`"
 _OUT_OF_BOUNDS = r"Expected `\w+` (>=|>|<=|of length >=) "
@@ -214,12 +213,12 @@ _NAMES: dict[Any, str] = {
 
 
 def unknown_key(keys: Iterable[str]) -> str:
-    """Return the reason against a key that is none of these. It lists them, for a client that misspelt one."""
+    """Return the error about a key that is none of these. It lists them, for a client that misspelt one."""
     return f"unknown key; there are: {', '.join(key for key in keys if key not in LSP_TOKENS)}"
 
 
 def _segment(key: str) -> str:
-    """Format a key as in JSONPath; cut, because a client's key may be a whole file."""
+    """Format a key as in JSONPath; cut it, because a client's key may be a whole file."""
     shown = key if len(key) <= 100 else key[:100] + "…"
     return f".{shown}" if shown.isidentifier() else f"[{_quoted(shown)}]"
 

@@ -1,4 +1,4 @@
-"""JSON-RPC errors. They report requests that could not be handled; a tool's failure is a result and not an error."""
+"""JSON-RPC errors, for requests that could not be handled; a tool's failure is a result, not an error."""
 
 import logging
 import uuid
@@ -18,7 +18,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 SERVER_NOT_INITIALIZED = -32002
 REQUEST_CANCELLED = -32800
-REQUEST_FAILED = -32803  # of LSP: it is valid, and cannot be done
+REQUEST_FAILED = -32803  # LSP's: the request is valid, but cannot be done
 
 
 class RpcError(Struct, frozen=True):
@@ -65,7 +65,7 @@ def cancelled() -> RpcError:
 
 
 def internal_error(fault: BaseException) -> RpcError:
-    """Report a defect of the server: the log has the traceback under an id, the client gets the id only."""
+    """Report a defect of the server: the log has the traceback under an id, the client gets only the id."""
     incident_id = uuid.uuid4().hex[:12]
     log.error("incident %s", incident_id, exc_info=fault)
     return RpcError(INTERNAL_ERROR, f"Internal error (incident {incident_id})", {"incident_id": incident_id})

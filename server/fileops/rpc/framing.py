@@ -1,4 +1,4 @@
-"""Parser of LSP's base-protocol frames: chunks of bytes in, bodies out. It knows nothing about their content.
+"""Parser of LSP's base-protocol frames: chunks of bytes in, bodies out. It does not look at their content.
 
 `FrameParser` does no I/O, so tests and fuzzers can drive it. After a bad frame it continues at the next header that it
 recognises.
@@ -13,12 +13,12 @@ from msgspec import Struct
 MAX_BODY_BYTES = 64 << 20
 MAX_SKIPPED_BODY_BYTES = 1 << 30  # a longer length ends the stream: it must be wrong
 MAX_HEADER_BYTES = 8 << 10
-MAX_GARBAGE_BYTES = MAX_BODY_BYTES  # between two frames; a peer that sends more is not using LSP
+MAX_GARBAGE_BYTES = MAX_BODY_BYTES  # between two frames; a peer that sends more does not speak LSP
 MAX_LENGTH_DIGITS = 18
 _CHUNK_BYTES = 1 << 16
 _LARGE_CHUNK_BYTES = 1 << 20  # of a body that is long
 _HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]*[ \t]*:")
-# Anchored at the line's end only: the rest of a body that was announced too short precedes the next header.
+# Anchored only at the line's end: the rest of a body whose length was understated precedes the next header.
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(.*)$", re.IGNORECASE)
 _USUAL_BLOCK = re.compile(rb"Content-Length: (\d{1,%d})\r\n\r\n" % MAX_LENGTH_DIGITS)
 
@@ -38,7 +38,7 @@ _Steps = Generator[bytes | BadFrame | None, bytes, _Result]
 
 
 class FrameParser:
-    """Chunks in, frames out. After an exception nothing more can be fed."""
+    """Chunks in, frames out. After an exception it accepts nothing more."""
 
     def __init__(self) -> None:
         self.n_wanted_bytes = _CHUNK_BYTES
@@ -58,7 +58,7 @@ class FrameParser:
             yield frame
             frame = next(self._parsing)
 
-    # A step yields a frame, or None to be sent the next chunk.
+    # A step yields a frame, or None to ask for the next chunk.
 
     def _parse(self) -> "_Steps[None]":
         while True:
@@ -89,7 +89,7 @@ class FrameParser:
         """Return the body length that the next header block announces; None at the end."""
         if not self._buffer:
             yield from self._fill()
-        if usual := _USUAL_BLOCK.match(self._buffer):  # what all clients send; the lines below would find the same
+        if usual := _USUAL_BLOCK.match(self._buffer):  # what all clients send; the code below would find the same
             length = int(usual[1])
             del self._buffer[: usual.end()]
             return length
@@ -104,7 +104,7 @@ class FrameParser:
             elif not text and values:
                 return _length_of(values)
             elif not text:
-                self._garbage(n_block_bytes)  # a block without a length: its body, if any, is garbage too
+                self._garbage(n_block_bytes)  # a block without a length: any body is garbage too
                 n_block_bytes = 0
             elif not _HEADER.match(text):
                 self._garbage(len(text))
@@ -120,7 +120,7 @@ class FrameParser:
             raise StreamBroken(f"no frame began within {MAX_GARBAGE_BYTES} bytes")
 
     def _line(self) -> "_Steps[bytes | None]":
-        """Return a line with its newline; of an over-long one the end, which may be a header. None at the end."""
+        """Return a line with its newline; of an overlong one the end, which may be a header. None at the end."""
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0:
             if len(self._buffer) > MAX_HEADER_BYTES:
@@ -149,7 +149,7 @@ class FrameParser:
         del self._buffer[:n_bytes]
 
     def _cut(self, n_bytes: int) -> bytes:
-        if n_bytes == len(self._buffer):  # mostly: one message at a time
+        if n_bytes == len(self._buffer):  # usually one message at a time
             piece = bytes(self._buffer)
             self._buffer.clear()
             return piece

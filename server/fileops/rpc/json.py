@@ -1,4 +1,4 @@
-"""Conversion between JSON text and Python values: by msgspec, or by the standard library for what msgspec refuses.
+"""Converts between JSON text and Python values: with msgspec, or with the standard library where msgspec refuses.
 
 msgspec refuses lone surrogates. JSON can escape them, and file names that are not UTF-8 contain them.
 """
@@ -12,7 +12,7 @@ MAX_DIGITS = 4000  # of an integer; Python's own limit is 4300, for the cost of 
 
 
 class NotJson(ValueError):
-    """The bytes are not a JSON text. args[0] is the reason."""
+    """The bytes are not JSON. args[0] is the reason."""
 
 
 class OutOfRange:
@@ -23,7 +23,7 @@ OUT_OF_RANGE = OutOfRange()
 
 
 class NumberOutOfRange(NotJson):
-    """A valid JSON text with a number that is out of range. `value` has OUT_OF_RANGE in its place."""
+    """Valid JSON with a number that is out of range. `value` has OUT_OF_RANGE in its place."""
 
     def __init__(self, value: object) -> None:
         super().__init__("number out of range")

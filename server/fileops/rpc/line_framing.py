@@ -1,14 +1,14 @@
 """Newline-delimited JSON: chunks of bytes in, one JSON text per line out; the text itself is not examined.
 
-`LineParser` reads nothing itself, so that tests and fuzzers can drive it. A line over the limit is reported once and
-skipped to its end. Source: MCP, "Transports", stdio.
+`LineParser` does no I/O, so tests and fuzzers can drive it. A line over the limit is reported once and skipped to its
+end. Source: MCP, "Transports", stdio.
 """
 
 from collections.abc import Iterator
 
 from fileops.rpc.framing import BadFrame
 
-MAX_LINE_BYTES = 64 << 20  # as much as a body of LSP's framing
+MAX_LINE_BYTES = 64 << 20  # as much as a body in LSP's framing
 _CHUNK_BYTES = 1 << 16
 _LARGE_CHUNK_BYTES = 1 << 20  # of a line that is long
 
@@ -19,14 +19,14 @@ class LineParser:
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._n_searched = 0  # bytes of the buffer that have no newline
-        self._n_skipped = 0  # bytes of the present line that were dropped, because it is too long
+        self._n_skipped = 0  # dropped bytes of the current line, which is too long
 
     @property
     def n_wanted_bytes(self) -> int:
         return _LARGE_CHUNK_BYTES if len(self._buffer) >= _CHUNK_BYTES else _CHUNK_BYTES
 
     def feed(self, chunk: bytes) -> Iterator[bytes | BadFrame]:
-        """Yield the lines that are complete with this chunk. b"" says that the stream, and its last line, has ended."""
+        """Yield the lines that this chunk completes. b"" means that the stream, and its last line, has ended."""
         self._buffer += chunk or b"\n"
         start = 0
         while (end := self._buffer.find(b"\n", max(start, self._n_searched))) >= 0:

@@ -1,4 +1,4 @@
-"""Parses the JSON-RPC envelope of one message. Pure: it knows no state of the connection."""
+"""Parses the JSON-RPC envelope of one message. Pure: it knows nothing of the connection's state."""
 
 from typing import cast
 
@@ -46,7 +46,7 @@ def parse(body: bytes) -> RpcRequest | Notification | Reply | Malformed:
 def _without_numbers_out_of_range(
     parsed: RpcRequest | Notification | Reply | Malformed, reason: str
 ) -> RpcRequest | Notification | Reply | Malformed:
-    """Replace a message that contains such a number, so that it is answered and not handled."""
+    """Replace a message that contains such a number, so that it is answered instead of handled."""
     match parsed:
         case RpcRequest(msg_id, _, params):
             try:

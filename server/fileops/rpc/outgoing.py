@@ -17,7 +17,7 @@ WITHDRAWN_S = 1.0  # for the reply to a withdrawn request, which says whether it
 
 
 class ClientGone(Exception):
-    """The client cannot answer any more."""
+    """The client can no longer answer."""
 
 
 class ClientRefused(Exception):
@@ -54,9 +54,8 @@ class OutgoingRequests:
     ) -> object:
         """Send a request and return its result as plain JSON. A timeout or a cancel withdraws the request.
 
-        Args: params: None for a request without params. withdrawal: when it is done the request is withdrawn, and its
-        reply awaited for WITHDRAWN_S.
-        Raises: TimeoutError, ClientGone, ClientRefused.
+        Args: params: None for a request without params. withdrawal: when it is done, the request is withdrawn, and its
+        reply is awaited for WITHDRAWN_S. Raises: TimeoutError, ClientGone, ClientRefused.
         """
         if self._client_gone:
             raise ClientGone
@@ -98,7 +97,7 @@ class OutgoingRequests:
             reply.set_exception(ClientRefused("the reply has neither result nor error"))
 
     def disconnect(self) -> None:
-        """The client is gone: all open requests, and all later ones, end with ClientGone."""
+        """End all open requests, and all later ones, with ClientGone: the client is gone."""
         self._client_gone = True
         for reply in self._open.values():
             if not reply.done():

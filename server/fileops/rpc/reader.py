@@ -1,8 +1,8 @@
-"""MessageReader: reads frames on the event loop and hands them on, one per turn of the loop, through a bounded queue.
+"""MessageReader: reads frames on the event loop and passes them on, one per turn of the loop, through a bounded queue.
 
 One per turn, so that a handler has taken its first step before the next message is handled; after a message that was
 answered synchronously the next one follows in the same turn. While the queue is full nothing is read, so a client that
-sends faster than it is served has to wait.
+sends too fast has to wait.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from fileops.rpc.framing import BadFrame, FrameParser, StreamBroken
 log = logging.getLogger(__name__)
 
 MAX_MESSAGES = 256
-MAX_IN_A_TURN = 16  # then timers, signals and threads have their turn
+MAX_IN_A_TURN = 16  # then timers, signals and threads get a turn
 MAX_BYTES = 64 << 20  # one message may be that large, and then waits alone
 
 Frame = bytes | BadFrame | StreamBroken | None  # None: a clean end
@@ -30,11 +30,11 @@ class Parser(Protocol):
 
     @property
     def n_wanted_bytes(self) -> int:
-        """How many bytes are read next."""
+        """Return how many bytes are read next."""
         ...
 
     def feed(self, chunk: bytes) -> Iterator[bytes | BadFrame]:
-        """The frames that are complete with this chunk; b"" says that the stream has ended. Raises: StreamBroken."""
+        """Return the frames that this chunk completes; b"" means that the stream has ended. Raises: StreamBroken."""
         ...
 
 
@@ -51,8 +51,8 @@ class MessageReader:
         """Create a reader; `open` starts it.
 
         Args: take: handles one frame, the last of which is the end; a coroutine that it returns is awaited before the
-        next one. is_settled: whether all that the last frame caused is done. batch: entered around several frames, the
-        answers to which may be sent in one write. parser: of LSP's frames by default.
+        next one. is_settled: returns whether everything caused by the last frame is done. batch: entered around several
+        frames, whose answers may be sent in one write. parser: LSP's frames by default.
         """
         self._loop = loop
         self._fd = fd
@@ -80,7 +80,7 @@ class MessageReader:
         self._is_reading = True
 
     def close(self) -> None:
-        """Take and read nothing more."""
+        """Stop reading and handling."""
         self._is_closed = True
         self._stop_reading()
         if self._pause is not None:
@@ -150,14 +150,14 @@ class MessageReader:
         else:
             self._loop.add_reader(self._fd, self._read)
 
-    # --- taking ------------------------------------------------------------------------------------------------
+    # --- handling ----------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
         if not self._is_pumping:
             self._pump()
 
     def _pump(self) -> None:
-        """Take some frames in this turn of the loop, and the rest in later ones."""
+        """Handle some frames in this turn of the loop, and the rest in later ones."""
         if len(self._waiting) > 1:
             with self._batch():
                 self._take_some()

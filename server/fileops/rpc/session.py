@@ -19,15 +19,15 @@ from fileops.rpc.writer import FrameWriter
 log = logging.getLogger(__name__)
 
 FINISH_S = 2.0  # for requests in flight when the client has only stopped sending
-CANCEL_S = 5.0  # for cancelled ones: a commit that has begun is finished
+CANCEL_S = 5.0  # for cancelled ones: a commit that has begun finishes
 CLOSE_S = 5.0  # for the service's threads
 WRITE_S = 2.0  # for a client that still has to take its answers
-MAX_PENDING_BYTES = 32 << 20  # of answers that the client has not read: then its requests wait too
-# Requests in progress, those waiting for the client's own answer apart: then the next ones wait. Far more than there
-# are threads for them; each may produce a large answer while the client does not read.
+MAX_PENDING_BYTES = 32 << 20  # of unread answers; beyond this, the client's requests wait too
+# Requests in progress, except those that wait for the client's own answer. Beyond this, the next ones wait. It is far
+# more than there are threads for them; each may produce a large answer while the client does not read.
 MAX_WORKING = 128
-# Together with those that wait for an editor, a mapped host, a plugin or a review, and those after them: they must not
-# keep the server from the next message, which may be the very answer or the cancel that they wait for.
+# The limit including those that wait for an editor, a mapped host, a plugin or a review, and those behind them: they
+# must not keep the server from the next message, which may be the very answer or cancel that they wait for.
 MAX_WAITING = 1024
 
 
@@ -39,15 +39,15 @@ class Server(Protocol):
 
     @property
     def n_waiting_for_others(self) -> int:
-        """Requests in progress that wait for another program or a person."""
+        """Return how many requests in progress wait for another program or a person."""
         ...
 
     def flush(self) -> None:
-        """Send the notifications that are still waiting."""
+        """Send the notifications that still wait."""
         ...
 
     def close_service(self) -> None:
-        """Finish what is being committed. Blocks."""
+        """Finish the commits in progress. Blocks."""
         ...
 
 
@@ -68,7 +68,7 @@ class StreamSession:
         """Take how messages are framed, by default as LSP frames them.
 
         Args: end_of_input: the exit status if the client closes its end. max_unread_bytes: see FrameWriter; a client
-        that does not read them is cut off.
+        that does not read is disconnected.
         """
         self._server = server
         self._end_of_input = end_of_input
@@ -103,7 +103,7 @@ class StreamSession:
         return await self._finish(status)
 
     def end(self, status: int, reason: str | None = None) -> None:
-        """Begin to end. The first call counts."""
+        """Start to end. Only the first call counts."""
         if not self._end.done():
             if reason is not None:
                 log.error("shutting down: %s", reason)
@@ -150,7 +150,7 @@ class StreamSession:
                 await self._room.wait()
 
     async def _on_end_of_input(self, reason: str) -> None:
-        """Handle the end of input: requests in flight are still answered if they need nothing of the client."""
+        """Handle the end of input: requests in flight are still answered if they need nothing from the client."""
         self._connection.outgoing.disconnect()
         if in_flight := self._connection.in_flight():
             await asyncio.wait(in_flight, timeout=FINISH_S)
@@ -160,7 +160,7 @@ class StreamSession:
     # --- the end -----------------------------------------------------------------------------------------------
 
     async def _finish(self, status: int) -> Ended:
-        """Leave nothing half done: no temporary file, no lock, no unsent answer or notification."""
+        """Leave nothing half done: no temp file, no lock, no unsent answer or notification."""
         self._connection.outgoing.disconnect()
         in_flight = self._connection.in_flight()
         for future in in_flight:
@@ -174,7 +174,7 @@ class StreamSession:
         return Ended(status, len(stuck), is_closed)
 
     async def _in_thread(self, work: Callable[[], object], timeout_s: float) -> bool:
-        """Do something that blocks, and return whether it was done in time.
+        """Do something that blocks, and return whether it finished in time.
 
         It runs in a separate thread, because asyncio would wait for its executor for ever.
         """

@@ -1,7 +1,7 @@
 """The process around one session on stdin and stdout: private descriptors, signals, and the exit.
 
-stdout carries messages and nothing else: both standard descriptors are moved away, so that neither a print nor a child
-process can write between them.
+stdout carries only messages: both standard descriptors are moved away, so that neither a print nor a child process can
+write between them.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 log = logging.getLogger(__name__)
 
-BROKEN = 1  # exit status of an end that the client did not ask for
+BROKEN = 1  # exit status if the client did not ask for the end
 
 
 class Ended(Struct, frozen=True):
@@ -35,17 +35,17 @@ class ServedSession(Protocol):
         ...
 
     def end(self, status: int, reason: str | None = None) -> None:
-        """Begin to end. The first call counts."""
+        """Start to end. Only the first call counts."""
         ...
 
 
 def serve_standard_io(session: Callable[[int, int], ServedSession]) -> int:
-    """Serve one client on stdin and stdout; returns the exit status.
+    """Serve one client on stdin and stdout; return the exit status.
 
-    Args: session: makes the session on the event loop, from the descriptors to read and to write.
+    Args: session: creates the session on the event loop, from the descriptors to read and to write.
     """
     for stream, name in ((sys.__stdin__, "stdin"), (sys.__stdout__, "stdout")):
-        if stream is None:  # its number may be another file's by now
+        if stream is None:  # its number may belong to another file by now
             log.error("shutting down: %s was closed at the start", name)
             return BROKEN
     for_reading, for_writing = _take_standard_descriptors()
@@ -59,7 +59,7 @@ async def _serve(make_session: Callable[[int, int], ServedSession], for_reading:
     signals.ignore()
     if ended.n_stuck or not ended.is_closed:
         log.error("the disk does not answer: %d requests are abandoned", ended.n_stuck)
-        os._exit(ended.status)  # a thread that is stuck in the kernel would keep the process for ever
+        os._exit(ended.status)  # a thread stuck in the kernel would keep the process alive
     return ended.status
 
 
@@ -100,7 +100,7 @@ class Signals:
             signal.siginterrupt(number, False)
 
     def ignore(self) -> None:
-        """From here on, to the end of the process."""
+        """Ignore the signals from here on, to the end of the process."""
         for number in self.NUMBERS:
             signal.signal(number, signal.SIG_IGN)
 

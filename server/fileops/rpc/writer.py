@@ -1,6 +1,6 @@
 """FrameWriter: writes frames without blocking the event loop.
 
-A frame is written directly if the descriptor takes it without waiting, else by a thread that waits for the client.
+A frame is written directly if the descriptor takes it without waiting, otherwise by a thread that waits for the client.
 """
 
 import os
@@ -15,13 +15,13 @@ from contextlib import suppress
 
 from fileops.rpc.framing import lsp_frame
 
-UNREAD_S = 10.0  # without a byte taken: a client that is only slow takes some
+UNREAD_S = 10.0  # without any byte taken; a client that is only slow takes some
 _MAX_HELD_BYTES = 1 << 15  # half of what a pipe takes
-_MAX_JOINED_BYTES = 1 << 20  # written by one call, where many small frames wait
+_MAX_JOINED_BYTES = 1 << 20  # written by one call, if many small frames wait
 
 
 class FrameWriter:
-    """`write` never blocks; `n_pending_bytes` is how far the client lags."""
+    """Writes frames. `write` never blocks; `n_pending_bytes` is how far the client lags."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class FrameWriter:
         """Take what is called, in the writer's thread, when the client is gone and when nothing is pending any more.
 
         Args: on_unread: called once, by `write`, if more than `max_unread_bytes` are pending and the client has taken
-        nothing for UNREAD_S. They are dropped then, and so is all that follows.
+        nothing for UNREAD_S. Those and all later bytes are dropped.
         """
         self._max_unread_bytes = max_unread_bytes
         self._on_unread = on_unread
@@ -64,7 +64,7 @@ class FrameWriter:
         self._thread.start()
 
     def write(self, body: bytes) -> bool:
-        """Whether the frame was taken; False after `close`, and if the client is gone or was cut off."""
+        """Return whether the frame was accepted; False after `close`, and if the client is gone or was disconnected."""
         frame = self._frame(body)
         if self._held is None:
             return self._put(frame)
@@ -79,14 +79,14 @@ class FrameWriter:
         return _WriteBatch(self)
 
     def hold(self) -> bool:
-        """Begin to join what is written, until `put_all`. False if that has begun already."""
+        """Start to join what is written, until `put_all`. Return False if that has already begun."""
         if self._held is not None:
             return False
         self._held = []
         return True
 
     def put_all(self) -> None:
-        """Write what was joined, and join nothing more."""
+        """Write what was joined, and stop joining."""
         self._put_held()
         self._held = None
 
@@ -125,7 +125,7 @@ class FrameWriter:
         )
 
     def close(self, timeout_s: float) -> bool:
-        """Write what is pending until the timeout. Returns whether the client took all."""
+        """Write what is pending until the timeout. Return whether the client took everything."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -206,10 +206,10 @@ class _WriteBatch:
 
 
 class _Pipe:
-    """The pipe of `fd`, opened again: the flags of `fd` are shared with other processes."""
+    """The pipe of `fd`, opened again, since other processes share the flags of `fd`."""
 
     def __init__(self, fd: int) -> None:
-        """Raises: OSError, if there is no proc(5)."""
+        """Raises: OSError, without proc(5)."""
         self._fd = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def send(self, frame: bytes) -> int:
