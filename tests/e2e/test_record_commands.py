@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from fileops.terminal.record_arguments import NotDone, last_undo
 from fileops_client import FileOpsClient
 from support.daemon_process import FILEOPS, Place, place, place_of_test
 from support.patience import PATIENCE_S
@@ -300,6 +301,41 @@ async def test_undo_since_a_turn_is_of_its_agent_or_of_all(shared: Place, folder
     assert sorted(Path(file["file_path"]).name for file in done["files"]) == ["a.txt", "new.txt"]
     done = await answer(shared, folder, "undo", "--all", "--since", turn["turn_id"], "--yes")
     assert sorted(Path(file["file_path"]).name for file in done["files"]) == ["a.txt", "new.txt", "other.txt"]
+
+
+@pytest.mark.parametrize("n_at_once", [1, 2, 1000])
+async def test_redo_finds_the_last_undo_however_much_the_person_wrote_since(
+    shared: Place, folder: Path, n_at_once: int
+) -> None:
+    """The list of the person's changes comes in parts."""
+    await edited(folder)
+    first = await answer(shared, folder, "undo", "a.txt", "--yes")
+    second = await answer(shared, folder, "undo", "new.txt", "--yes")
+    async with FileOpsClient.attach(root=folder, role="editor") as editor:
+        assert await last_undo(editor, str(folder), n_at_once) == second["rewind_id"]
+        assert (await answer(shared, folder, "redo", "--yes"))["error"] is None
+        assert await last_undo(editor, str(folder), n_at_once) == first["rewind_id"]
+        assert (await answer(shared, folder, "redo", "--yes"))["error"] is None
+        with pytest.raises(NotDone, match="you have undone nothing here, or it was redone"):
+            await last_undo(editor, str(folder), n_at_once)
+
+
+async def test_undo_of_all_says_if_there_are_more_files_than_it_was_about(shared: Place, folder: Path) -> None:
+    """Status 3: something was left. 1,000 files are listed, and undone, at once."""
+    n_files = 1003
+    async with FileOpsClient.attach(root=folder, role="editor") as editor:
+        await until_started(editor)
+        async with FileOpsClient.attach(root=folder, host="codex") as agent:
+            command_id = await agent.begin_command("make")
+            for number in range(n_files):
+                (folder / f"{number}.txt").touch()
+            await agent.end_command(command_id)
+        assert (await editor.unkept()).n_files == n_files
+    done = await run(shared, folder, "undo", "--all", "--yes")
+    assert (done.returncode, done.stdout.startswith(b"1000 changes in 1000 files were undone.\n")) == (3, True)
+    assert done.stderr == b"fileops-server undo: This was about 1000 files, and there are more. Run it again.\n"
+    again = await run(shared, folder, "undo", "--all", "--yes")
+    assert (again.returncode, lines_of(again)[0]) == (0, "3 changes in 3 files were undone.")
 
 
 async def test_undo_with_a_conflict_leaves_it_and_has_status_3(shared: Place, folder: Path) -> None:

@@ -33,6 +33,7 @@ from fileops.terminal.record_arguments import (
     is_folder,
     is_path,
     item_of,
+    last_undo,
     moment_of,
     path_of,
     session_of,
@@ -431,23 +432,11 @@ async def _undo_unkept(client: FileOpsClient, options: argparse.Namespace) -> in
 async def _redo(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     if options.id is None:
-        return await _rewound(client, options, {"rewind_id": await _last_undo(client, options)})
+        return await _rewound(client, options, {"rewind_id": await last_undo(client, options.root)})
     found = await item_of(client, options, options.id)
     if found.item.rewind is None and (found.item.entry is None or not is_undo(found.item.entry)):
         raise NotDone(f'{visible(options.id)} is no undo. `fileops-server log` marks them with "undoes".')
     return await _rewound(client, options, found.target)
-
-
-async def _last_undo(client: FileOpsClient, options: argparse.Namespace) -> str:
-    """The person's newest undo that is not taken back, and is none of an undo itself. Raises: NotDone."""
-    log = await client.log(root=options.root, by="person", limit=MAX_ENTRIES)
-    known = {entry.entry_id: entry for entry in log.entries}
-    for entry in log.entries:
-        undone = [known.get(entry_id) for entry_id in entry.undoes]
-        is_redo = bool(undone) and all(each is not None and is_undo(each) for each in undone)
-        if entry.rewind_id is not None and entry.undone_by is None and not is_redo:
-            return entry.rewind_id
-    raise NotDone("There is nothing to redo: you have undone nothing here, or it was redone.")
 
 
 async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: Target) -> int:

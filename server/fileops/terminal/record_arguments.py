@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from fileops.terminal.lines import visible
-from fileops_client import FileOpsClient, RecordItem, ResponseError
+from fileops.terminal.log_groups import is_undo
+from fileops_client import FileOpsClient, RecordEntry, RecordItem, ResponseError
 
 MAX_ENTRIES = 1000  # of one answer
 _NAMES_SHOWN = 5  # of sessions
@@ -85,6 +86,27 @@ async def item_of(client: FileOpsClient, options: argparse.Namespace, given: str
         f"{name or repr(given)} is not the id of a change, command, turn or undo, nor a file here. "
         "`fileops-server log` lists changes, and `log --turns` turns."
     )
+
+
+async def last_undo(client: FileOpsClient, root: str, n_at_once: int = MAX_ENTRIES) -> str:
+    """The person's newest undo in a folder that is not taken back, and that takes none back itself.
+
+    Args: n_at_once: entries that are asked for at once. Raises: NotDone, UNREACHABLE.
+    """
+    before: str | None = None
+    while True:
+        log = await client.log(root=root, by="person", before=before, limit=n_at_once)
+        for entry in log.entries:
+            if entry.rewind_id is not None and entry.undone_by is None and not await _is_redo(client, entry):
+                return entry.rewind_id
+        if not log.more:
+            raise NotDone("There is nothing to redo: you have undone nothing here, or it was redone.")
+        before = log.entries[-1].entry_id
+
+
+async def _is_redo(client: FileOpsClient, undo: RecordEntry) -> bool:
+    """Whether it takes an undo back. All that a rewind undoes in one file is of one kind. Raises: UNREACHABLE."""
+    return bool(undo.undoes) and is_undo((await client.entry(undo.undoes[0])).entry)
 
 
 async def session_of(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> str | None:
