@@ -105,6 +105,8 @@ class RecordGame:
         self._made_at: dict[str, str] = {}  # where each word was written first
         self._copied: dict[str, str] = {}  # files that an agent made by a copy, with the agent
         self._saved_again: set[str] = set()  # words of others that only an editor's buffer had when it was saved
+        self._seen: set[str] = set()  # in any entry
+        self._returned: set[str] = set()  # words that came back by a copy, a rename, or a save of an earlier text
         self._renamed: dict[str, str] = {}  # files that an agent renamed, with their name before
         self._buffers: dict[str, list[Any]] = {}  # path -> [text, text of the file, version]
         self._open: dict[str, str] = {}  # agent -> command
@@ -576,8 +578,10 @@ class RecordGame:
         for key in tuple(self._buffers):  # an undo goes to the disk then; what was not saved is dropped
             del self._buffers[key]
             self._editor.notify("textDocument/didClose", {"textDocument": {"uri": Path(key).as_uri()}})
+        await self._judge_views()
         for agent in AGENTS:
             await self._judge_undo(agent)
+        await self._judge_views()
 
     async def _entries(self) -> list[dict[str, Any]]:
         return (await self._editor.call("fileops/log", {"limit": 1000}))["entries"][::-1]
@@ -587,6 +591,9 @@ class RecordGame:
         after = {match[0] for match in WORD.finditer(shown["after_text"] or "")}
         is_whole = entry["content"] == "kept" and entry["gap"] is None
         added = {word for word in after - before if word not in recorded}
+        if entry["rewind_id"] is None and not entry["undoes"]:
+            self._returned |= (after - before) & self._seen
+        self._seen |= before | after
         recorded |= after
         by = entry["by"]
         for word in added if is_whole else ():
@@ -601,14 +608,58 @@ class RecordGame:
                 f"({entry['kind']}, {entry['evidence']}, {entry['found']})",
             )
 
+    async def _judge_views(self) -> None:
+        """What is not kept, `blame` and the log name the same changes of the present files.
+
+        A line is one word here, so a line that is listed is of one of its place's entries, and the other way round.
+        Not so where a word came back: whose it is then, depends on whether one follows the file or the text.
+        """
+        await self._settle_record()
+        entries = {entry["entry_id"]: entry for entry in await self._entries()}
+        unkept = await self._editor.call("fileops/unkept", {})
+        listed = {file["file_path"]: file for file in unkept["files"]}
+        for path in sorted({*listed, *map(str, self._files())}):
+            if not os.path.exists(path):
+                continue
+            blame = await self._editor.call("fileops/blame", {"file_path": path})
+            owners: dict[int, str | None] = {}
+            for owned in blame["lines"]:
+                owners |= dict.fromkeys(
+                    range(owned["first_line"], owned["first_line"] + owned["n_lines"]), owned["entry_id"]
+                )
+            placed: dict[int, set[str]] = {}
+            name, words = Path(path).name, Path(path).read_text().splitlines()
+            for change in listed.get(path, {"changes": ()})["changes"]:
+                if not change["undoable"]:  # others wrote in it
+                    lines = range(change["start_line"], change["end_line"] + 1)
+                    own = {line for line in lines if owners.get(line) in change["entry_ids"]}
+                    is_back = any(words[line - 1] in self._returned for line in lines)
+                    require(bool(own) or is_back, f"nobody listed is blamed for lines {lines} of {name}")
+                    placed |= {line: set(change["entry_ids"]) for line in own}
+                    continue
+                for line in range(change["start_line"], change["end_line"] + 1):
+                    placed.setdefault(line, set()).update(change["entry_ids"])
+            for line, entry_ids in placed.items():
+                require(
+                    owners.get(line) in entry_ids or words[line - 1] in self._returned,
+                    f"line {line} of {name} is not kept of {entry_ids}, and blame names {owners.get(line)}",
+                )
+            for line, entry_id in owners.items():
+                entry = entries.get(entry_id or "")
+                if entry is None or not _is_by_agent(entry["by"]) or entry["kept"] or entry["undone_by"]:
+                    continue
+                require(
+                    line in placed or words[line - 1] in self._returned,
+                    f"blame names {entry_id} for line {line} of {name}, which is not listed",
+                )
+                self.outcomes["a line that is listed and blamed alike"] += line in placed
+
+    def _files(self) -> list[Path]:
+        return [path for path in sorted(self.root.rglob("*")) if path.is_file()]
+
     def _words_on_disk(self) -> dict[str, str]:
         """Each word that is in a file, with one of them."""
-        return {
-            match[0]: str(path)
-            for path in sorted(self.root.rglob("*"))
-            if path.is_file()
-            for match in WORD.finditer(path.read_text())
-        }
+        return {match[0]: str(path) for path in self._files() for match in WORD.finditer(path.read_text())}
 
     def _is_copy(self, path: str) -> bool:
         """Whether an agent made the file of another one. A rename is a copy if the first name was used again since."""
@@ -632,6 +683,11 @@ class RecordGame:
             if word not in after and not word.startswith(f"{agent}x") and not self._is_copy(path)
         ]
         require(not lost, f"an undo of {agent} lost {lost[:5]} of {before[lost[0]] if lost else ''}")
+
+
+def _is_by_agent(by: dict[str, Any]) -> bool:
+    """Whether an agent may have made it."""
+    return not _said_to_be(by).isdisjoint(AGENTS)
 
 
 def _said_to_be(by: dict[str, Any]) -> set[str]:

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from msgspec import Struct
 
 from fileops.core import splices as splicing
-from fileops.core.diff.contents import line_spans, splices_between
+from fileops.core.diff.contents import is_blank, line_spans, splices_between
 from fileops.core.diff.lines import changed_ranges
 from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.text import detect_format, newline_of, split_lines
@@ -78,11 +78,12 @@ def own_places(
     present: bytes | None,
     rewound: bytes | None,
     content_of: ContentOf,
+    undoes: Mapping[str, Collection[str]] | None = None,
 ) -> list[ChangedPlace]:
     """Return what the chosen steps still make of the present content, as the smallest runs of lines, top to bottom.
 
     rewound: the content after a rewind of them. What others wrote over or beside their text is in both contents, so it
-    is no such place. content_of: see rewind_file.
+    is no such place. content_of: see rewind_file. undoes: see owners_of_lines.
     """
     if rewound == present:
         return []
@@ -92,7 +93,7 @@ def own_places(
     by_place = _splices_of_lines(rewound or b"", present, is_created=rewound is None)
     mine = [number for number, step in enumerate(steps) if step.step_id in chosen]
     # The only chosen step has all places.
-    pieces = _pieces(steps, present, StepTexts(content_of), {}) if len(mine) > 1 else []
+    pieces = _pieces(steps, present, StepTexts(content_of), undoes or {}) if len(mine) > 1 else []
     starts = [0, *accumulate(piece.n_bytes for piece in pieces)]
     places: list[ChangedPlace] = []
     for first_line, n_lines, start, end, removed in by_place:
@@ -111,6 +112,7 @@ def shared_places(
     present: bytes | None,
     rewound: bytes | None,
     content_of: ContentOf,
+    undoes: Mapping[str, Collection[str]] | None = None,
 ) -> list[ChangedPlace]:
     """Return where text of the chosen steps remains after a rewind of them, because others wrote in it.
 
@@ -121,37 +123,46 @@ def shared_places(
     before = texts.before(steps[0]) if steps else None
     if not steps or present is None or rewound is None or (before is None and steps[0].before is not None):
         return []
-    fmt = detect_format(rewound)
-    old, new = _lines(rewound, fmt), _lines(present, detect_format(present))
-    own = changed_ranges(old, new)
-    starts_before = list(accumulate(map(len, old), initial=len(fmt.bom)))
-    starts = list(accumulate(map(len, new), initial=len(detect_format(present).bom)))
     # What was undone is nobody's in these pieces, so text with an owner is what the rewind had to leave.
-    pieces = _pieces(steps, rewound, texts, {})
-    ends = list(accumulate(piece.n_bytes for piece in pieces))
+    mine = {number for number, step in enumerate(steps) if step.step_id in chosen}
+    owners = [owners & mine for owners in _owners_by_line(_pieces(steps, rewound, texts, undoes or {}), rewound)]
+    fmt = detect_format(present)
+    new = _lines(present, fmt)
+    line_after = _unchanged_lines(_lines(rewound, detect_format(rewound)), new)
+    starts = list(accumulate(map(len, new), initial=len(fmt.bom)))
     found: list[ChangedPlace] = []
     for first_line, n_lines, _, _, removed in _splices_of_lines(before or b"", rewound, is_created=before is None):
-        lines, owners = list[int](), set[int]()
-        for line in range(first_line - 1, first_line - 1 + n_lines):
-            n = bisect_right(ends, starts_before[line])
-            while n < len(pieces) and ends[n] - pieces[n].n_bytes < starts_before[line + 1]:
-                if pieces[n].n_bytes and pieces[n].owner >= 0 and steps[pieces[n].owner].step_id in chosen:
-                    lines.append(line)
-                    owners.add(pieces[n].owner)
-                n += 1
-        if not lines or any(i < lines[-1] + 1 and lines[0] < i_stop for i, i_stop, _, _ in own):
-            continue
-        first, stop = _moved(own, lines[0]), _moved(own, lines[-1]) + 1
-        if any(j < stop and first < j_stop for _, _, j, j_stop in own):
-            continue
-        ids = tuple(steps[number].step_id for number in sorted(owners))
-        found.append(ChangedPlace(first + 1, stop - first, starts[first], starts[stop], removed, ids))
+        runs = _runs(range(first_line - 1, first_line - 1 + n_lines), owners, line_after)
+        for number, lines in enumerate(runs):
+            first, stop = line_after[lines[0]], line_after[lines[-1]] + 1
+            ids = tuple(steps[n].step_id for n in sorted(set[int]().union(*(owners[line] for line in lines))))
+            replaced = removed if number == 0 else b""  # by all of them
+            found.append(ChangedPlace(first + 1, stop - first, starts[first], starts[stop], replaced, ids))
     return found
 
 
-def _moved(ranges: Sequence[tuple[int, int, int, int]], line: int) -> int:
-    """Where an unchanged line is after the changes. Args: ranges: of changed_ranges, which do not have the line."""
-    return line + sum((j_stop - j) - (i_stop - i) for i, i_stop, j, j_stop in ranges if i_stop <= line)
+def _runs(lines: range, owners: Sequence[Collection[int]], line_after: Mapping[int, int]) -> Iterator[range]:
+    """Yield the lines from one with an owner to the last one with an owner, as far as they stay side by side."""
+    first = last = -1
+    for line in lines:
+        if first >= 0 and line_after.get(line) != line_after[first] + line - first:
+            yield range(first, last + 1)
+            first = -1
+        if owners[line] and line in line_after:
+            first, last = (line if first < 0 else first), line
+    if first >= 0:
+        yield range(first, last + 1)
+
+
+def _unchanged_lines(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, int]:
+    """Return where each unchanged line of the old content is in the new one, from 0 on."""
+    unchanged: dict[int, int] = {}
+    line = shift = 0
+    for i, i_stop, _, j_stop in changed_ranges(old, new):
+        unchanged.update((n, n + shift) for n in range(line, i))
+        line, shift = i_stop, j_stop - i_stop
+    unchanged.update((n, n + shift) for n in range(line, len(old)))
+    return unchanged
 
 
 def without_returns(steps: Sequence[FileStep], chosen: Collection[str]) -> list[FileStep]:
@@ -226,10 +237,14 @@ def _pieces(
     pieces = [_Piece(len(content), -1)]
     removed: dict[tuple[str, bytes], list[_Piece]] = {}
     for number, step in enumerate(steps):
+        if step.after is None and number < len(steps) - 1:
+            continue  # it is there again later: what is the same then is not new
         splices = texts.forward(step)
         if splices is None:  # its content is gone: what it wrote is nobody's
             continue
-        if step.before != at:  # something that is not recorded changed it
+        if step.before is None and at is not None:
+            splices = _splices(content, texts.after(step) or b"")
+        elif step.before != at:  # something that is not recorded changed it
             before = texts.before(step) or b""
             pieces, content = _replaced(pieces, _splices(content, before), -1), before
         restored = {
@@ -324,6 +339,23 @@ def _newest_by_line(pieces: Sequence[_Piece], present: bytes) -> list[int]:
                 owners[number] = max(owners[number], piece.owner)
                 number += 1
         at = stop
+    return owners
+
+
+def _owners_by_line(pieces: Sequence[_Piece], present: bytes) -> list[set[int]]:
+    """Return the owners of the text of each line; blanks and newlines do not count."""
+    fmt = detect_format(present)
+    lines = _lines(present, fmt)
+    stops = list(accumulate(map(len, lines), initial=len(fmt.bom)))[1:]
+    owners = [set[int]() for _ in lines]
+    at = 0
+    for piece in pieces:
+        start, at = at, at + piece.n_bytes
+        line = bisect_right(stops, start)
+        while piece.owner >= 0 and start < at and line < len(lines):
+            if not is_blank(present[start : min(at, stops[line])], fmt):
+                owners[line].add(piece.owner)
+            start, line = stops[line], line + 1
     return owners
 
 

@@ -1,7 +1,5 @@
 """Who wrote the lines of a file, as the record explains its present content. Runs in worker threads."""
 
-from collections.abc import Collection, Sequence
-
 from fileops.core import text
 from fileops.core.merge.authorship import OwnedLines, owners_of_lines
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
@@ -11,7 +9,7 @@ from fileops.model.record import Entry
 from fileops.model.rewind import BlamedLines, FileStep
 from fileops.ports import FileSystem
 from fileops.record.store import RecordStore
-from fileops.service.rewind.files import StoredContents, steps_of
+from fileops.service.rewind.files import StoredContents, steps_of, undone_of
 from fileops.service.rewind.lineage import Lineages, follows_all
 
 
@@ -33,7 +31,7 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLine
     known = {entry.entry_id: entry for entry in entries}
     steps = [_after_rename(step, known[step.step_id], lineages) for step in steps_of(entries)]
     steps = [step for step in steps if step.before != step.after]  # but for renames alone
-    owned = owners_of_lines(steps, snapshot.data, StoredContents(store), _undone_of(entries))
+    owned = owners_of_lines(steps, snapshot.data, StoredContents(store), undone_of(entries))
     return [_blamed(lines, known) for lines in owned]
 
 
@@ -42,15 +40,6 @@ def _after_rename(step: FileStep, entry: Entry, lineages: Lineages) -> FileStep:
     departure = lineages.departure_of(entry) if entry.kind == "create" and entry.moved_from is not None else None
     before = None if departure is None else departure.before
     return step if before is None else FileStep(step.step_id, before.digest, step.after)
-
-
-def _undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:
-    """The entries that each undo may have undone: all before it, if it does not name them, because it is partial."""
-    undone: dict[str, Collection[str]] = {}
-    for number, entry in enumerate(entries):
-        if entry.is_undo:
-            undone[entry.entry_id] = entry.undoes or [earlier.entry_id for earlier in entries[:number]]
-    return undone
 
 
 def _blamed(lines: OwnedLines, known: dict[str, Entry]) -> BlamedLines:

@@ -164,6 +164,15 @@ def cancelled_of(history: Sequence[Entry]) -> set[str]:
     }
 
 
+def undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:
+    """The entries that each undo may have undone: all before it, if it does not name them, because it is partial."""
+    undone: dict[str, Collection[str]] = {}
+    for number, entry in enumerate(entries):
+        if entry.is_undo:
+            undone[entry.entry_id] = entry.undoes or [earlier.entry_id for earlier in entries[:number]]
+    return undone
+
+
 def _later_authors(history: Sequence[Entry], left: Collection[str], chosen: Collection[str]) -> tuple[By, ...]:
     """The authors of later changes of the file, newest first, each once."""
     authors: list[By] = []

@@ -56,6 +56,7 @@ from fileops.service.rewind.files import (
     has_text,
     is_usable,
     steps_of,
+    undone_of,
     unknown_of,
 )
 from fileops.service.rewind.items import is_by
@@ -231,8 +232,9 @@ class UnkeptPlaces(Struct, frozen=True):
             return [], []
         contents = StoredContents(self.store)
         rewound = rewind_file(steps, chosen, present, contents, cancelled_of(history))
-        own = own_places(steps, chosen, present, rewound.content, contents)
-        return own, shared_places(steps, chosen, present, rewound.content, contents) if rewound.left else []
+        undoes = undone_of(history)
+        own = own_places(steps, chosen, present, rewound.content, contents, undoes)
+        return own, shared_places(steps, chosen, present, rewound.content, contents, undoes) if rewound.left else []
 
     def _undone_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
         """What people undid in one file, and no later turn of its session has passed."""
@@ -396,7 +398,9 @@ class UnkeptPlaces(Struct, frozen=True):
         history = history[next(n for n, entry in enumerate(history) if entry.entry_id == change.entry_ids[0]) :]
         others = [
             owned
-            for owned in owners_of_lines(steps_of(history), snapshot.data, StoredContents(self.store))
+            for owned in owners_of_lines(
+                steps_of(history), snapshot.data, StoredContents(self.store), undone_of(history)
+            )
             if owned.entry_id not in change.entry_ids
             and owned.first_line <= change.end_line
             and owned.first_line + owned.n_lines > change.start_line
