@@ -1,4 +1,4 @@
-"""Policy of approval: before which writes the user is asked, and which files are protected."""
+"""Approval policy: before which writes the user is asked, and which files are protected."""
 
 from fileops.core import text
 from fileops.core.ignore import FILE_NAME
@@ -11,8 +11,8 @@ from fileops.model.files import Snapshot
 from fileops.model.settings import ApprovalMode
 
 # Files that other programs execute or obey when a user merely opens a shell, an editor or a repository, or starts an
-# agent. An agent that could write its host's settings would lift the permissions and hooks that bind it. What agents
-# only read as advice (AGENTS.md, CLAUDE.md) is not protected.
+# agent. An agent that could write its host's settings could lift the permissions and hooks that bind it. Files that
+# agents only read as advice (AGENTS.md, CLAUDE.md) are not protected.
 PROTECTED_FOLDERS = (
     (".git",), (".vscode",), (".idea",), (".github", "workflows"), (".vim",), (".emacs.d",), (".config", "nvim"),
     (".config", "fish"), (".zed",), (".config", "zed"), (".devcontainer",), (".husky",),
@@ -27,7 +27,7 @@ PROTECTED_NAMES = frozenset({
     FILE_NAME, ".mcp.json", ".claude.json", "opencode.json", "opencode.jsonc", ".devcontainer.json",
 })  # fmt: skip
 PLUGIN_HOOKS = ("hooks", "hooks.json")  # of a Claude Code plugin, in the folder of the plugin
-# Hosts make work trees in their own folders (`.claude/worktrees/NAME`). A file there is a file of the project.
+# Hosts create work trees in their own folders (`.claude/worktrees/NAME`). A file there is a file of the project.
 HOSTS_WITH_WORKTREES = frozenset({".claude", ".codex", ".cursor", ".gemini"})
 WORKTREES = "worktrees"
 
@@ -35,7 +35,8 @@ WORKTREES = "worktrees"
 def needs_decision(mode: ApprovalMode, snapshot: Snapshot, roots: Roots | None, client_can_ask: bool) -> bool:
     """Return whether the user decides before this file is written. A client that cannot ask is never asked.
 
-    A file that says what agents must not read is asked about in every mode, or an agent could read all the rest.
+    For a file that says what agents must not read, the user is asked in every mode; otherwise an agent could read the
+    rest.
     """
     if not client_can_ask:
         return False
@@ -80,7 +81,7 @@ def is_protected(canonical_path: str, roots: Roots | None) -> bool:
 
 
 def _without_worktrees(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders without those of hosts that hold work trees; what is above and below them still counts."""
+    """Return the folders without those in which hosts keep work trees; what is above and below them still counts."""
     return tuple(
         name
         for at, name in enumerate(folders)
@@ -89,7 +90,7 @@ def _without_worktrees(folders: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def simplified(decision: Decision, plan: Plan) -> Decision:
-    """Return Once if the user's text or choice of parts equals the proposal, else the decision."""
+    """Return Once if the user's text or choice of parts equals the proposal, otherwise the decision."""
     match decision:
         case Modify(user_text):
             proposed = text.decode(apply(plan.snapshot.data, plan.splices), plan.format)

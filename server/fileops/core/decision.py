@@ -1,7 +1,7 @@
 """Applies a user's decision to a plan.
 
 Pure: knows no client. A text that the user has modified and a choice of changes both become splices over the same
-snapshot, so that the bytes outside them survive here too.
+snapshot, so that the bytes outside them survive here as well.
 """
 
 from typing import assert_never
@@ -34,7 +34,7 @@ from fileops.model.settings import Limits
 
 
 def decision_about(decided: FileDecision, plan: Plan) -> Once | Modify | SomeChanges:
-    """What was decided about one file of several that is not left out."""
+    """Return what was decided about one file of several that was not left out."""
     if decided.text is not None:
         return Modify(decided.text)
     if decided.change_ids is None:
@@ -44,11 +44,11 @@ def decision_about(decided: FileDecision, plan: Plan) -> Once | Modify | SomeCha
 
 
 def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Limits, removes: bool = False) -> Plan:
-    """The plan that the decision leaves: `plan` itself if it was approved as proposed.
+    """Return the plan that the decision leaves: `plan` itself if it was approved as proposed.
 
-    A plan that removes its file (`removes`) can only be approved or rejected as a whole; where the user may keep the
-    file with another text, the caller does not say `removes`.
-    Raises: Rejected, NobodyDecided, ConsentUnavailable, TooManyReviews, ApprovalTimedOut, NotEncodable.
+    A plan that removes its file (`removes`) can only be approved or rejected as a whole; if the user may keep the file
+    with another text, the caller does not pass `removes`. Raises: Rejected, NobodyDecided, ConsentUnavailable,
+    TooManyReviews, ApprovalTimedOut, NotEncodable.
     """
     decision = simplified(decision, plan)
     match decision:
@@ -92,7 +92,7 @@ def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Li
 
 
 def always_of(decision: Decision) -> Always | None:
-    """What the decision says about later edits, None if nothing."""
+    """Return what the decision says about later edits; None if nothing."""
     match decision:
         case Always():
             return decision
@@ -103,7 +103,7 @@ def always_of(decision: Decision) -> Always | None:
 
 
 def reason_of(decision: Decision) -> str:
-    """Why the user did not approve all of it, "" if they gave no reason, or rejected all of it."""
+    """Return why the user did not approve everything; "" if they gave no reason, or rejected all of it."""
     match decision:
         case Modify(reason=reason) | SomeChanges(reason=reason) | SomeFiles(reason=reason):
             return reason
@@ -112,7 +112,7 @@ def reason_of(decision: Decision) -> str:
 
 
 def with_always(decision: Decision, always: Always) -> Decision:
-    """The decision, with this in place of what it says about later edits, if it says something."""
+    """Return the decision with this instead of what it says about later edits, if it says anything."""
     match decision:
         case Always():
             return always

@@ -1,4 +1,4 @@
-"""Formatting of the lines that an edit changes, and of no others, whatever a formatter does to the rest of a text.
+"""Formats only the lines that an edit changes, whatever a formatter does to the rest of the text.
 
 Texts have LF line ends. Ranges of lines are 0-based, their ends exclusive; offsets are in characters.
 """
@@ -10,11 +10,11 @@ from itertools import accumulate
 from fileops.core.diff.lines import changed_ranges
 
 LineRange = tuple[int, int]
-Replacement = tuple[int, int, str]  # start, end, and the text in place of what is between them
+Replacement = tuple[int, int, str]  # start, end, and the new text between them
 
 
 def changed_lines(before: str | None, after: str) -> list[LineRange]:
-    """Return the ranges of lines of `after` that `before` has not. before: None for a new file."""
+    """Return the ranges of lines of `after` that are not in `before`. before: None for a new file."""
     lines = after.split("\n")
     if before is None:
         return [(0, len(lines))]
@@ -22,7 +22,7 @@ def changed_lines(before: str | None, after: str) -> list[LineRange]:
 
 
 def formatted(text: str, ranges: Sequence[LineRange], made: Sequence[Sequence[Replacement]]) -> str:
-    """Return `text` with those changes of lines that lie in the ranges; one that reaches beyond a range is left out.
+    """Return `text` with the line changes that lie in the ranges; one that reaches beyond its range is left out.
 
     made: for each range, in order, what a formatter replaces in `text`. Raises: ValueError, if two of these overlap.
     """
@@ -41,8 +41,8 @@ def formatted(text: str, ranges: Sequence[LineRange], made: Sequence[Sequence[Re
 def _changed(
     text: str, lines: Sequence[str], starts: Sequence[int], replacements: Sequence[Replacement]
 ) -> list[tuple[int, int, list[str]]]:
-    """Return which lines the replacements change, in order, as small as they tell them apart, and the lines instead."""
-    groups: list[tuple[int, int, list[Replacement]]] = []  # of lines that the replacements share
+    """Return which lines the replacements change, in order and as small as possible, and the new lines."""
+    groups: list[tuple[int, int, list[Replacement]]] = []  # replacements that share lines
     end_before = 0
     for replacement in sorted(replacements, key=lambda each: each[:2]):
         start, end, _ = replacement
@@ -67,7 +67,7 @@ def _changed(
 
 
 def indentation_of(text: str) -> tuple[int, bool]:
-    """Return how many columns a text indents by, and whether by blanks; for servers without settings of their own."""
+    """Return by how many columns a text indents, and whether with spaces; for servers without their own settings."""
     indented = [line for line in text.split("\n") if line[:1] in {" ", "\t"} and line.strip()]
     widths = [len(line) - len(line.lstrip(" ")) for line in indented if line[0] == " "]
     return min(*widths, 8) if widths else 4, len(widths) * 2 >= len(indented)

@@ -1,7 +1,7 @@
 """Glob patterns of paths, with the syntax of LSP 3.17 ("Pattern"): `*` `?` `**` `{a,b}` `[a-z]` `[!a-z]`.
 
 A pattern that does not begin with `/` or `**` matches at any depth, as if it began with `**/`. The patterns are the
-user's, and the paths an agent's: see `_linear` for the time that a path can take.
+user's, and the paths an agent's: see `_linear` for how long matching a path can take.
 """
 
 import re
@@ -15,7 +15,7 @@ MAX_VERDICTS = 10_000  # pairs of a glob and a path, of `is_below`
 
 
 class Glob:
-    """A pattern of whole absolute paths. Raises: ValueError, with a clause that says what is bad."""
+    """A pattern of whole absolute paths. Raises: ValueError, with a clause that names the fault."""
 
     def __init__(self, glob: str) -> None:
         if not glob:
@@ -29,7 +29,7 @@ class Glob:
 
 
 def _choices(glob: str) -> list[list[str]]:
-    """Return the sequences of tokens that the braces and each `**/`, which may be nothing, leave to choose from."""
+    """Return the sequences of tokens that the braces and each `**/`, which may be empty, allow."""
     sequences: list[list[str]] = [[]]
     for token in _TOKENS.findall(glob):
         options = [[token]]
@@ -103,12 +103,12 @@ def _class(members: str) -> str:
 
 
 def folded(path: str) -> str:
-    """Return the path as filesystems that ignore case and the form of characters compare it."""
+    """Return the path in the form that filesystems which ignore case and character forms compare."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
 def fault_of_glob(glob: str) -> str | None:
-    """Return what is wrong with a glob of the option `unreadable`, None if nothing is."""
+    """Return what is wrong with a glob of the option `unreadable`; None if nothing is."""
     if glob.startswith("!"):
         return "must not begin with `!`: it only adds files. Use an .agentsignore file to take some out"
     try:
@@ -120,13 +120,13 @@ def fault_of_glob(glob: str) -> str | None:
 
 @cache
 def _globs_of(glob: str) -> tuple[Glob, Glob]:
-    """Return the glob for the file itself, and for all that is below it. Raises: ValueError."""
+    """Return the globs for the file itself and for everything below it. Raises: ValueError."""
     bare = folded(glob).rstrip("/") or glob
     return Glob(bare), Glob(f"{bare}/**")
 
 
 @lru_cache(maxsize=MAX_VERDICTS)
 def is_below(glob: str, path: str) -> bool:
-    """Return whether a glob without a fault matches a canonical path or a folder above it, without regard to case."""
+    """Return whether a valid glob matches a canonical path or a folder above it, ignoring case."""
     name = folded(path)
     return any(pattern.fullmatch(name) for pattern in _globs_of(glob))

@@ -1,11 +1,11 @@
 """Patterns of an ignore file, with the syntax and the meaning of `.gitignore` (gitignore(5)). Pure.
 
-The patterns are those of `pathspec`, which is imported with the first file of patterns. What this module adds:
+The patterns are those of `pathspec`, which is imported with the first file of patterns. This module adds:
 
-- A pattern that can match nothing is an error. Git drops it silently, and here that would open a file.
+- A pattern that can match nothing is an error. Git drops it silently, which would open a file here.
 - Names are also compared without case and in one normal form of Unicode, as some filesystems do. A path is matched if
   either comparison matches it.
-- Matching takes time that grows with the length of the path times that of the pattern; see `_linear`.
+- Matching takes time proportional to the length of the path times that of the pattern; see `_linear`.
 """
 
 import codecs
@@ -19,15 +19,15 @@ from fileops.core.globs import folded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Patterns = list[tuple[re.Pattern[str], bool]]  # and whether what they match is ignored
+    Patterns = list[tuple[re.Pattern[str], bool]]  # and whether a match is ignored
 
 FILE_NAME = ".agentsignore"
 MAX_KNOWN = 10_000  # paths
-MAX_BYTES = 1_000_000  # of a file of patterns; the longest ones that people write have a few thousand lines
+MAX_BYTES = 1_000_000  # per file; the longest that people write have a few thousand lines
 
 
 class BadPatternsError(ValueError):
-    """The patterns cannot be used. The message is a clause that says why, such as "line 3 is no pattern"."""
+    """The patterns cannot be used. The message is a clause with the reason, such as "line 3 is no pattern"."""
 
 
 class IgnorePatterns:
@@ -37,14 +37,14 @@ class IgnorePatterns:
         lines = _lines_of(data)
         self._exact = _patterns_of(lines)
         self._folded = _patterns_of([_folded_line(line) for line in lines])
-        self._known: dict[str, bool] = {}  # by path; agents name the same files again and again
+        self._known: dict[str, bool] = {}  # by path; agents name the same files repeatedly
 
     def match(self, path: str) -> bool:
-        """Return whether the patterns match a file, or a folder that it is in.
+        """Return whether the patterns match a file, or a folder that contains it.
 
         Args: path: relative to the folder of the patterns, without `.` and `..`.
 
-        As in Git, the folders decide first: a file in a folder that is matched cannot be taken out again.
+        As in git, folders decide first: a file in a folder that is matched cannot be re-included.
         """
         known = self._known.get(path)
         if known is None:
@@ -69,10 +69,10 @@ class GitPatterns:
                 self._patterns += _patterns_of([line.removesuffix("\r")])
 
     def verdict(self, entry: str) -> bool | None:
-        """Whether an entry of a folder is ignored; None if no pattern matches the entry itself.
+        """Return whether an entry of a folder is ignored; None if no pattern matches the entry itself.
 
-        Args: entry: relative to the folder of the patterns, of a folder with a slash at its end. What they say of the
-        folders that it is in is to be asked before.
+        Args: entry: relative to the folder of the patterns; a folder's ends in a slash. The folders that contain it
+        must be checked first.
         """
         return _verdict(self._patterns, entry)
 
@@ -80,7 +80,7 @@ class GitPatterns:
 def _is_matched(patterns: "Patterns", path: str) -> bool:
     at = path.find("/")
     while at >= 0:
-        if _is_ignored(patterns, path[: at + 1]):  # with the slash, which says that it is a folder
+        if _is_ignored(patterns, path[: at + 1]):  # with the slash that marks a folder
             return True
         at = path.find("/", at + 1)
     return _is_ignored(patterns, path)
@@ -91,7 +91,7 @@ def _is_ignored(patterns: "Patterns", entry: str) -> bool:
 
 
 def _verdict(patterns: "Patterns", entry: str) -> bool | None:
-    """Return what the last pattern that matches an entry of a folder says of it; None if none does."""
+    """Return the verdict of the last pattern that matches an entry of a folder; None if none matches."""
     for regex, is_ignored in reversed(patterns):
         if regex.fullmatch(entry) is not None:
             return is_ignored
@@ -110,7 +110,7 @@ def _lines_of(data: bytes) -> "list[str]":
 
 
 def _folded_line(line: str) -> str:
-    """Return the line for the comparison without case; as it is, if that would be no pattern (`[Z-a]`)."""
+    """Return the line for the comparison without case; unchanged if it would be no pattern (`[Z-a]`)."""
     try:
         _patterns_of([folded(line)])
     except BadPatternsError:

@@ -1,9 +1,9 @@
 """Files in an encoding that a client has named: their text as UTF-8, and splices of that text as splices of the file.
 
-Everything above the filesystem works on the text as UTF-8. A byte that the codec cannot decode is a lone surrogate
-there (U+DC00 and the byte, three bytes that are not valid UTF-8), so each byte has its own form and nothing that a
-caller can write is mistaken for it. Bytes outside a splice are copied, never encoded again. A change is refused unless
-the codec reads the changed file as exactly the wanted text, so no property of a codec has to be relied upon.
+Everything above the filesystem works on the text as UTF-8. A byte that the codec cannot decode becomes a lone surrogate
+(U+DC00 plus the byte, three bytes that are not valid UTF-8), so each byte has its own form, which no caller can write.
+Bytes outside a splice are copied, never encoded again. A change is refused unless the codec decodes the changed file to
+exactly the intended text, so nothing depends on properties of a codec.
 """
 
 import codecs
@@ -36,7 +36,7 @@ codecs.register_error(_KEEP, _keep_bytes)
 
 
 def fault_of_encoding(name: str) -> str | None:
-    """Return why the name is no encoding of text files, as a clause; None if it is one."""
+    """Return why the name is not an encoding of text files, as a clause; None if it is one."""
     try:
         "".encode(name)  # refuses codecs such as zip and rot13
         codecs.getincrementaldecoder(name)
@@ -48,7 +48,7 @@ def fault_of_encoding(name: str) -> str | None:
 
 
 def is_plain_utf8(encoding: str) -> bool:
-    """Whether the encoding is UTF-8, in which files are read and written unchanged."""
+    """Return whether the encoding is UTF-8, in which files are read and written unchanged."""
     return codecs.lookup(encoding).name == UTF8
 
 
@@ -62,15 +62,15 @@ def to_utf8(data: bytes, encoding: str) -> bytes:
 
 
 def has_escapes(text: str) -> bool:
-    """Whether the text contains escaped bytes."""
+    """Return whether the text contains escaped bytes."""
     return any(map(_is_escape, text))
 
 
 def require_encodable(text: Text, splices: Sequence[Splice], encoding: str | None) -> None:
     """Require that the file can hold the new text of the splices over `text`, without mixing encodings, as a text.
 
-    encoding: as the client named it, None if it did not. Then a file that is not valid UTF-8 takes only non-ASCII
-    characters that it has at the replaced place already. Raises: NotEncodable.
+    encoding: as the client named it, None if it did not. A file that is not valid UTF-8 then accepts only non-ASCII
+    characters that it already has at the replaced place. Raises: NotEncodable.
     """
     if any(b"\0" in splice.new for splice in splices):
         _require_text(text, splices)
@@ -86,9 +86,9 @@ def require_encodable(text: Text, splices: Sequence[Splice], encoding: str | Non
 
 
 def _require_text(text: Text, splices: Sequence[Splice]) -> None:
-    """Require that the splices do not make a binary file of a text. Raises: NotEncodable.
+    """Require that the splices do not turn a text into a binary file. Raises: NotEncodable.
 
-    Nothing could be read, edited or undone in that file afterwards.
+    Nothing in that file could be read, edited or undone afterwards.
     """
     data = splicing.apply(text.data, splices)
     if is_binary(data, text.format) and not is_binary(text.data, text.format):
@@ -138,14 +138,14 @@ def _decoded(new: bytes, encoding: str) -> str:
 
 
 def _encoded(new: str, encoding: str) -> bytes:
-    """Encode a new text. Raises: NotEncodable, also if the codec would read another text from the bytes."""
+    """Encode a new text. Raises: NotEncodable, even if only the codec would decode the bytes differently."""
     try:
         data = new.encode(encoding, _KEEP)
     except UnicodeEncodeError as error:
         raise NotEncodable(encoding=encoding, characters=error.object[error.start : error.end]) from error
     except UnicodeError as error:
         raise NotEncodable(encoding=encoding, characters="", fault="state") from error
-    for character in set(new):  # some codecs replace what they do not have by what looks alike
+    for character in set(new):  # some codecs replace missing characters with similar ones
         is_free = not character.isascii() and not _is_escape(character)
         if is_free and character.encode(encoding).decode(encoding) != character:
             raise NotEncodable(encoding=encoding, characters=character)
@@ -153,7 +153,10 @@ def _encoded(new: str, encoding: str) -> bytes:
 
 
 def _file_bytes(text: str, encoding: str) -> bytes | None:
-    """Encode a text of the file; None if the codec cannot restore an escaped byte, such as half a unit of UTF-16."""
+    """Encode a text of the file.
+
+    Returns None if the codec cannot restore an escaped byte, such as half of a UTF-16 unit.
+    """
     try:
         return text.encode(encoding, _KEEP)
     except UnicodeError:
@@ -165,7 +168,7 @@ def _is_escape(character: str) -> bool:
 
 
 def _require_reproducible(old: bytes, new: str, encoding: str) -> None:
-    """Refuse to write a character of the old text with other bytes than it has there: some have two encodings."""
+    """Refuse to write a character of the old text with different bytes: some characters have two encodings."""
     if _file_bytes(old.decode(encoding, _KEEP), encoding) == old:
         return
     decoder, begin = decoder_of(encoding), 0
@@ -184,7 +187,7 @@ def _require_reproducible(old: bytes, new: str, encoding: str) -> None:
 
 
 def _of_whole_characters(shown: bytes, splices: Sequence[Splice]) -> list[Splice]:
-    """Return splices with the same effect that cut no character. Those that share one are combined."""
+    """Return equivalent splices that split no character. Those that share one are combined."""
     result: list[Splice] = []
     for splice in splices:
         start, end = splice.start, splice.end
@@ -219,7 +222,7 @@ def _trimmed(shown: bytes, splice: Splice) -> Splice:
 
 
 def _n_characters(shown: bytes, offsets: Sequence[int]) -> Iterator[int]:
-    """Yield how many characters are before each offset. Offsets ascend and cut no character."""
+    """Yield how many characters precede each offset. Offsets ascend and split no character."""
     at = n = 0
     for offset in offsets:
         n += len(shown[at:offset].decode(UTF8, "surrogatepass"))

@@ -1,7 +1,7 @@
 """`valid` and `execute` for programs that edit a text in memory: the calls that `fileops` exports.
 
-Edit and MultiEdit resolve each of their edits with the same function as these, `core.plan.resolve`.
-A `str` is edited as UTF-8 without a byte order mark; `bytes` are edited as the content of a file.
+Edit and MultiEdit use the same function for each of their edits, `core.plan.resolve`. A `str` is edited as UTF-8
+without a byte order mark; `bytes` are edited as the content of a file.
 """
 
 from typing import overload
@@ -12,12 +12,12 @@ from fileops.core.text import detect_format
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Text, TextFormat
 
-# Lone surrogates, which Python makes of bytes that are not UTF-8, come back as they were.
+# Lone surrogates, which Python makes from bytes that are not UTF-8, come back unchanged.
 _SURROGATES = "surrogatepass"
 
 
 class EditError(ValueError):
-    """An edit that cannot be made. The message is the sentence that `valid` returns; `code` is that of a result."""
+    """An edit that cannot be made. The message is the one that `valid` returns; `code` is that of a result."""
 
     def __init__(self, sentence: str, code: str) -> None:
         super().__init__(sentence)
@@ -25,9 +25,9 @@ class EditError(ValueError):
 
 
 def valid(content: str | bytes, old_string: str, new_string: str, replace_all: bool = False) -> str | None:
-    """Return why the edit cannot be made of this content, in the words that the tool Edit has for it, or None.
+    """Return why the edit cannot be made on this content, in the words of the tool Edit, or None.
 
-    An empty `old_string` creates a file, so it is never valid for a content. Raises: TypeError.
+    An empty `old_string` creates a file, so it is never valid for existing content. Raises: TypeError.
     """
     text = _text_of(content)
     _require_arguments(old_string, new_string, replace_all=replace_all)
@@ -42,7 +42,7 @@ def execute(content: bytes, old_string: str, new_string: str, replace_all: bool 
 def execute(content: str | bytes, old_string: str, new_string: str, replace_all: bool = False) -> str | bytes:
     """Return the content after the edit, in the type of `content`. Nothing outside the matches changes.
 
-    Raises: EditError, whenever `valid` returns a sentence; TypeError.
+    Raises: EditError, whenever `valid` returns a message; TypeError.
     """
     text = _text_of(content)
     _require_arguments(old_string, new_string, replace_all=replace_all)

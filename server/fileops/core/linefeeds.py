@@ -1,4 +1,4 @@
-r"""Offsets of a text with LF line ends, translated to offsets of the original text with CRLFs.
+r"""Translates offsets of a text with LF line ends to offsets of the original text with CRLFs.
 
 A search in a text whose "\r\n" were replaced by "\n" never finds half a CRLF. It uses the linear search of `bytes` and
 `str` instead of a pattern that tries both line ends everywhere.

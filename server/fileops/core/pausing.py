@@ -1,6 +1,6 @@
 """Cancellation checks inside long work on a text.
 
-A separate module, because all long work of the core uses it, in folders that do not import each other.
+A separate module, because all long work in the core uses it, in folders that do not import each other.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +18,7 @@ def unchecked() -> None:
 
 
 def checked(items: Iterable[T], check: Check) -> Iterator[T]:
-    """Yield the items and call `check` before each few thousand. Raises: the errors of `check`."""
+    """Yield the items, and call `check` before every few thousand. Raises: the errors of `check`."""
     for number, item in enumerate(items):
         if number % N_BETWEEN == 0:
             check()

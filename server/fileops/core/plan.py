@@ -1,4 +1,4 @@
-"""Plans of edits: `valid` and `execute` for one edit, the sequence of a multi edit over them, and a whole new text.
+"""Plans of edits: `valid` and `execute` for one edit, the sequence of a multi edit, and a whole new text.
 
 Knows nothing of files, sessions or freshness: it takes bytes and returns which bytes to replace.
 """
@@ -102,13 +102,12 @@ def plan(
     correction: bool = False,
     check: Check = unchecked,
 ) -> Plan:
-    """Resolve the edits in order, each on the result of the one before, into splices over the snapshot.
+    """Resolve the edits in order, each on the result of the previous one, into splices over the snapshot.
 
-    file_path: as the caller gave it, for the diff; else the canonical one. is_multi: whether a change without
-    net effect is a success, as for a multi edit (default: more than one edit). fill_empty: an empty old_string
-    may fill a file of 0 bytes. check: called repeatedly; raises if the plan was cancelled. A failure carries the index
-    of its edit.
-    Raises: the errors of `resolve`; FileMissing, if there is no file and the first edit does not create one.
+    file_path: as the caller gave it, for the diff; by default the canonical path. is_multi: whether a change without
+    net effect is a success, as for a multi edit (default: more than one edit). fill_empty: an empty old_string may fill
+    a file of 0 bytes. check: called repeatedly; raises if the plan was cancelled. A failure contains the index of its
+    edit. Raises: the errors of `resolve`; FileMissing, if there is no file and the first edit does not create one.
     """
     is_multi = len(edits) > 1 if is_multi is None else is_multi
     creates = not snapshot.exists
@@ -185,9 +184,9 @@ def plan_write(
     file_path: str | None = None,
     check: Check = unchecked,
 ) -> Plan:
-    """Resolve a whole new text into the splices that lead to it. BOM, encoding and line ends stay the file's.
+    """Resolve a whole new text into splices that produce it. BOM, encoding and line ends stay the file's.
 
-    A missing file gets the text as given, in UTF-8. Args: as of `plan`. Raises: NotEncodable.
+    A missing file gets the text as given, in UTF-8. Args: as for `plan`. Raises: NotEncodable.
     """
     creates = not snapshot.exists
     if creates:

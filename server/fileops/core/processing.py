@@ -1,8 +1,8 @@
-"""Processors: functions of plugins that may transform the whole text that an edit would make, such as formatters.
+"""Processors: functions of plugins that may transform the whole text after an edit, such as formatters.
 
-The client chooses which installed processors run, and in which order. A processor sees texts and returns a text, or
-None to leave it. What it returns becomes part of the edit's plan as splices over the edited bytes, line by line: lines
-that it leaves keep the bytes that the edit made. Anything else, such as an exception, fails the edit.
+The client chooses which installed processors run, and in which order. A processor takes texts and returns a text, or
+None to leave it. Its result becomes part of the edit's plan as splices over the edited bytes, line by line: lines that
+it leaves keep the bytes that the edit made. Anything else, such as an exception, fails the edit.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ class ProcessorPlugin(Protocol):
     """A function that a package registers in the entry point group `fileops.processors`."""
 
     def __call__(self, file_path: str, before: str | None, after: str, /) -> str | None:
-        """Return the text to write in place of `after`, or None for `after` itself.
+        """Return the text to write instead of `after`, or None for `after` itself.
 
         Line ends are LF; `before` is None for a new file.
         """
@@ -38,15 +38,15 @@ class ProcessorPlugin(Protocol):
 
 
 class TextStep(Protocol):
-    """One step from the text that an edit would make to the text that is written: a processor, or a formatter."""
+    """A step from the text after an edit to the text that is written: a processor, or a formatter."""
 
     @property
     def name(self) -> str:
-        """As results name it. Asked after the step."""
+        """Return its name in results. Asked after the step."""
         ...
 
     def processed(self, file_path: str, before: str | None, after: str, /) -> str:
-        """Return the text to write in place of `after`. Raises: ProcessingFailed."""
+        """Return the text to write instead of `after`. Raises: ProcessingFailed."""
         ...
 
 
@@ -82,10 +82,10 @@ PROCESSORS: dict[str, Processor] = {}  # those installed, by name
 def process(
     steps: Sequence[TextStep], plan: Plan, *, file_path: str, limits: Limits, is_multi: bool, check: Check = unchecked
 ) -> Plan:
-    """Return the plan with what the steps make of its text, in order. A plan without effect stays.
+    """Return the plan with what the steps make of its text, in order. A plan without effect stays as it is.
 
-    file_path: as the caller gave it, for the diff. is_multi: see core.plan.plan.
-    Raises: ProcessingFailed, NotEncodable, NoChange (a processor reverts a single edit), the errors of `check`.
+    file_path: as the caller gave it, for the diff. is_multi: see core.plan.plan. Raises: ProcessingFailed,
+    NotEncodable, NoChange (a processor reverts a single edit), the errors of `check`.
     """
     if not steps or not (plan.splices or plan.creates):
         return plan
@@ -121,7 +121,7 @@ def process(
 
 
 def _splices_to(text: Text, made: str) -> tuple[Splice, ...]:
-    """Return the splices over the edited bytes that lead to the text that a step has made."""
+    """Return the splices over the edited bytes that produce a step's text."""
     return splicing.effective(text.data, splices_to_text(text, made))
 
 

@@ -1,4 +1,4 @@
-"""Detection of old text that a user has restored by hand, beside other changes, before an undo would restore it.
+"""Detects old text that a user has restored by hand, beside other changes, before an undo would restore it.
 
 Which words are new depends on the alignment of the two contents, and there is often more than one. So text that both
 sides insert at one place counts as restored, and is never inserted there twice.
@@ -17,7 +17,7 @@ from fileops.model.files import TextFormat
 
 
 class Typed(Struct, frozen=True):
-    """A place in the present content with text that the user typed. `is_insertion`: it replaced nothing."""
+    """A place in the current content with text that the user typed. `is_insertion`: it replaced nothing."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class Restored:
     def has_some_of(self, splice: Splice, place: Span, *, spans_lines: bool) -> bool:
         """Return whether the user has typed part of the splice's text next to its place.
 
-        Words or signs count directly beside the place, words also beyond signs. A text of blanks must be there
+        Words or signs count directly beside the place, words even beyond signs. A text of whitespace must be there
         completely. place: of the splice, in present. spans_lines: if False, whole typed lines count only if they share
         more than one word with it.
         """
@@ -64,7 +64,7 @@ class Restored:
         )
 
     def _near(self, place: Span, is_between: Callable[[bytes], bool]) -> Sequence[Typed]:
-        """Return what the user typed at the place, and what is separated from it only by such characters."""
+        """Return what the user typed at the place, and what only such characters separate from it."""
         near = self._beyond(place, is_between)
         first = last = bisect_left(self._typed_ends, near.start)
         while True:

@@ -1,8 +1,8 @@
 """Confinement: which paths are inside the folders that a client opened. Pure; knows nothing of links.
 
 A decision about a canonical path stays valid because the filesystem refuses to follow a link when it opens the path
-(`PathMoved`). A hard link inside a folder counts as inside, even if the file also has a name outside: all names of a
-file are equal.
+(`PathMoved`). A hard link inside a folder counts as inside, even if the file also has a name outside, since all names
+of a file are equal.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from fileops.model.errors import OutsideRoots
 
 
 class Roots(Struct, frozen=True):
-    """The canonical paths of the folders. Without any, everything is outside; no confinement is None instead."""
+    """The canonical paths of the folders. Without any, everything is outside; None means no confinement."""
 
     folders: tuple[str, ...] = ()
 
@@ -32,7 +32,10 @@ class Roots(Struct, frozen=True):
         return any(is_inside(folder, canonical_path) for folder in self.folders)
 
     def require_inside(self, canonical_path: str, given_path: str) -> None:
-        """Raise OutsideRoots if the path is outside. The error has the given path and does not reveal its target."""
+        """Raise OutsideRoots if the path is outside.
+
+        The error contains the given path and does not reveal its target.
+        """
         if not self.contains(canonical_path):
             raise OutsideRoots(path=given_path)
 

@@ -17,7 +17,7 @@ def validate(splices: Sequence[Splice], size_bytes: int) -> None:
 
 
 def parts(data: bytes, splices: Sequence[Splice]) -> list[bytes | memoryview]:
-    """Return the new content in pieces, for a gathering write. Nothing is copied; no piece is empty."""
+    """Return the new content in pieces, for a gathering write. Nothing is copied, and no piece is empty."""
     view = memoryview(data)
     pieces: list[bytes | memoryview] = []
     at = 0
@@ -68,7 +68,7 @@ def effective(data: bytes, splices: Sequence[Splice]) -> tuple[Splice, ...]:
 
 
 def coalesce(data: bytes, splices: Sequence[Splice], *, max_gap_bytes: int) -> tuple[Splice, ...]:
-    """Combine neighbours that have at most `max_gap_bytes` untouched bytes between them."""
+    """Combine adjacent splices with at most `max_gap_bytes` untouched bytes between them."""
     merged: list[Splice] = []
     run: list[Splice] = []
     for splice in splices:
@@ -92,7 +92,7 @@ def compose(first: Sequence[Splice], second: Sequence[Splice]) -> tuple[Splice, 
 
 
 def compose_all(steps: Sequence[Sequence[Splice]]) -> tuple[Splice, ...]:
-    """Compose steps, each over the result of the one before, in halves: O(n·log n) instead of O(n²)."""
+    """Compose steps, each over the result of the previous one, in halves: O(n·log n) instead of O(n²)."""
     if len(steps) <= 1:
         return tuple(steps[0]) if steps else ()
     middle = len(steps) // 2

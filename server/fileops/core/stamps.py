@@ -1,6 +1,6 @@
-"""Comparison of stamps: what they can prove. Pure; used by the filesystems and the tracker.
+"""Compares stamps: what they can prove. Pure; used by the filesystems and the tracker.
 
-A separate module, because the filesystems may import it and not the tracker.
+A separate module, because the filesystems may import it, but not the tracker.
 """
 
 from fileops.model.files import Stamp
@@ -13,10 +13,10 @@ TICK_WINDOW_NS = 20_000_000
 
 
 def is_racy(stamp: Stamp, taken_ns: int) -> bool:
-    """Return whether a later write could leave the same stamp. Then only the content proves that a file is unchanged.
+    """Return whether a later write could leave the same stamp, so that only the content proves a file unchanged.
 
-    taken_ns: wall clock just before the stamp was taken. A time far in the future is not racy: a write would set it to
-    the present.
+    taken_ns: wall clock just before the stamp was taken. A time far in the future is not racy: a write would reset it
+    to the current time.
     """
     is_coarse = stamp.mtime_ns % SECOND_NS == 0 and stamp.ctime_ns % SECOND_NS == 0
     window_ns = COARSE_WINDOW_NS if is_coarse else TICK_WINDOW_NS

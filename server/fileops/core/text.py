@@ -39,7 +39,7 @@ _WIDE_CHARACTER = (
 
 
 def detect_format(head: bytes) -> TextFormat:
-    """Detect the format by the first bytes of a file (four are enough); UTF-8 if there is no BOM."""
+    """Detect the format from the first bytes of a file (four are enough); UTF-8 if there is no BOM."""
     if head[:1] in _BOM_STARTS:
         for fmt in _WITH_BOM:
             if head.startswith(fmt.bom):
@@ -81,7 +81,7 @@ def decode_part(data: bytes | memoryview, fmt: TextFormat) -> str:
 def wide_text(text: Text) -> str:
     """Decode a file whose code units have several bytes, so that `n_bytes_of` can translate offsets back.
 
-    A lone surrogate is kept. An invalid unit of UTF-32 becomes a surrogate; half a unit at the end is dropped.
+    A lone surrogate is kept. An invalid UTF-32 unit becomes a surrogate; half a unit at the end is dropped.
     """
     fmt = text.format
     content = memoryview(text.data)[len(fmt.bom) : _whole(len(text.data), fmt)]
@@ -96,7 +96,7 @@ def wide_text(text: Text) -> str:
 
 
 def n_bytes_of(text: str, start: int, end: int, fmt: TextFormat) -> int:
-    """Return the number of bytes in the file of characters [start, end) of its `wide_text`."""
+    """Return how many bytes of the file the characters [start, end) of its `wide_text` take."""
     if fmt.unit_bytes == 4:
         return 4 * (end - start)
     return len(text[start:end].encode(fmt.encoding, "surrogatepass"))
@@ -110,7 +110,7 @@ def count_characters(data: bytes, fmt: TextFormat) -> int:
 
 
 def is_inside_character(data: bytes, at: int) -> bool:
-    """Return whether `at` is inside a character of UTF-8. An invalid byte counts as a character."""
+    """Return whether `at` is inside a UTF-8 character. An invalid byte counts as a character."""
     if not 0 < at < len(data) or data[at] & 0xC0 != 0x80:
         return False
     lead = next((start for start in range(at - 1, max(-1, at - 4), -1) if data[start] & 0xC0 != 0x80), None)
@@ -119,7 +119,7 @@ def is_inside_character(data: bytes, at: int) -> bool:
 
 
 def is_utf8(data: bytes) -> bool:
-    """Whether the data is valid UTF-8. Decodes block by block."""
+    """Return whether the data is valid UTF-8. Decodes block by block."""
     if data.isascii():
         return True
     decoder, view = getincrementaldecoder("utf-8")(), memoryview(data)
@@ -141,7 +141,7 @@ def return_of(fmt: TextFormat) -> bytes:
 
 
 def find_aligned(data: bytes, needle: bytes, fmt: TextFormat, start: int, end: int | None = None) -> int:
-    """As `bytes.find`, aligned to code units. `start` is aligned."""
+    """Find as `bytes.find` does, aligned to code units. `start` is aligned."""
     end = len(data) if end is None else end
     unit = fmt.unit_bytes
     hit = data.find(needle, start, end)
@@ -151,7 +151,7 @@ def find_aligned(data: bytes, needle: bytes, fmt: TextFormat, start: int, end: i
 
 
 def rfind_aligned(data: bytes, needle: bytes, fmt: TextFormat, start: int, end: int) -> int:
-    """As `bytes.rfind`, aligned to code units."""
+    """Find as `bytes.rfind` does, aligned to code units."""
     unit = fmt.unit_bytes
     hit = data.rfind(needle, start, end)
     while hit % unit and hit >= 0:
@@ -232,7 +232,7 @@ def split_lines(data: bytes, fmt: TextFormat) -> list[bytes]:
 
 
 def newline_style(data: bytes, fmt: TextFormat) -> NewlineStyle | None:
-    """Return the kind of the line ends, None if there are none. A lone carriage return is not a line end."""
+    """Return the kind of line ends; None if there are none. A lone carriage return is not a line end."""
     if fmt.unit_bytes > 1:
         return newline_style(decode_part(memoryview(data)[: _whole(len(data), fmt)], fmt).encode(), TextFormat())
     n_newlines = data.count(b"\n")
@@ -243,7 +243,7 @@ def newline_style(data: bytes, fmt: TextFormat) -> NewlineStyle | None:
 
 
 def style_of(*, n_newlines: int, n_crlf: int) -> NewlineStyle | None:
-    """Return the kind of the line ends by their numbers. `n_newlines` includes the CRLFs."""
+    """Return the kind of line ends by their numbers. `n_newlines` includes the CRLFs."""
     if not n_newlines:
         return None
     if not n_crlf:
@@ -252,7 +252,7 @@ def style_of(*, n_newlines: int, n_crlf: int) -> NewlineStyle | None:
 
 
 def n_shared(one: bytes, other: bytes) -> int:
-    """Return how many bytes both begin with."""
+    """Return how many leading bytes the two share."""
     low, high = 0, min(len(one), len(other))
     while low < high:  # each step compares the half that is left, so all of them compare each byte once or twice
         middle = (low + high + 1) // 2
@@ -264,7 +264,7 @@ def n_shared(one: bytes, other: bytes) -> int:
 
 
 def to_lf(text: str) -> str:
-    """Replace CRLF by LF. A lone carriage return is unchanged."""
+    """Replace CRLF with LF. A lone carriage return stays."""
     return text.replace("\r\n", "\n")
 
 
@@ -274,7 +274,7 @@ def numbered(number: int, line: str, max_chars: int) -> str:
 
 
 def cut(line: str, max_chars: int) -> str:
-    """Cut a long line and append the notice of the cut."""
+    """Cut a long line and append a notice of the cut."""
     return line if len(line) <= max_chars else line[:max_chars] + cut_notice(len(line) - max_chars)
 
 

@@ -1,6 +1,6 @@
-"""What one session has read of each file, and whether that is still the present content. Pure.
+"""What one session has read of each file, and whether that is still the current content. Pure.
 
-It reads no disk: it gets stamps and digests, and answers `NEEDS_CONTENT` if a stamp does not suffice. Keys are
+It reads no disk: it is given stamps and digests, and returns `NEEDS_CONTENT` if a stamp does not suffice. Keys are
 canonical paths, so a symlink and its target are one file.
 """
 
@@ -57,14 +57,14 @@ class FileObservation(Struct, frozen=True, kw_only=True):
 
 
 def verdict_on(record: ReadRecord, observation: FileObservation, freshness: FreshnessMode) -> Verdict:
-    """The verdict of the observed stamp, or of there being no file."""
+    """Return the verdict for the observed stamp, or for the absence of a file."""
     if observation.stamp is None:
         return "stale", observation.reason
     return assess(record, observation.stamp, freshness=freshness)
 
 
 def fault_of(record: ReadRecord, observation: FileObservation, freshness: FreshnessMode) -> StaleReason | None:
-    """Why the record is stale by the observed stamp and digest; None if it is fresh, or if that is not known."""
+    """Return why the record is stale by the observed stamp and digest; None if it is fresh, or that is unknown."""
     verdict = verdict_on(record, observation, freshness)
     if verdict == NEEDS_CONTENT:
         return None if observation.digest is None or observation.digest == record.digest else "modified"
@@ -72,7 +72,7 @@ def fault_of(record: ReadRecord, observation: FileObservation, freshness: Freshn
 
 
 def assess(record: ReadRecord, stamp: Stamp, *, freshness: FreshnessMode = "mtime") -> Verdict:
-    """Whether a file with this stamp is still what was read, as far as stamps prove it.
+    """Return whether a file with this stamp is still what was read, as far as stamps can prove it.
 
     `NEEDS_CONTENT` is returned only if there is a digest to compare with.
     """
@@ -91,7 +91,7 @@ def assess(record: ReadRecord, stamp: Stamp, *, freshness: FreshnessMode = "mtim
 
 
 def reason_of(record: ReadRecord, stamp: Stamp | None) -> StaleReason:
-    """Why a record is stale that is known to be: from the stamp that the file has now, None if it is gone."""
+    """Return why a stale record is stale, by the stamp that the file has now, None if it is gone."""
     if stamp is None:
         return "deleted"
     return "modified" if is_same_file(record.stamp, stamp) else "replaced"
@@ -119,7 +119,7 @@ class FileTracker:
         return self._records[path]
 
     def entries(self) -> Iterator[tuple[str, ReadRecord]]:
-        """Canonical path and record, in the order of first reading."""
+        """Return canonical path and record, in the order of first reading."""
         return iter(tuple(self._records.items()))
 
     def put(self, path: str, record: ReadRecord) -> None:
@@ -133,7 +133,10 @@ class FileTracker:
             self._records[path] = replace(record, stamp=stamp, taken_ns=taken_ns, stale=None, stale_source=source)
 
     def mark_stale(self, path: str, reason: StaleReason, source: str) -> bool:
-        """Whether the file was fresh until now. A file that is stale already keeps its first source."""
+        """Mark the file stale; return whether it was fresh until now.
+
+        A file that is already stale keeps its first source.
+        """
         record = self._records[path]
         if record.stale is None:
             self._records[path] = replace(record, stale=reason, stale_source=source)
@@ -143,5 +146,5 @@ class FileTracker:
         return False
 
     def forget(self, path: str) -> ReadRecord | None:
-        """The dropped record, None if there was none."""
+        """Return the dropped record; None if there was none."""
         return self._records.pop(path, None)

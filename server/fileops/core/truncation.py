@@ -1,4 +1,4 @@
-"""A buffer that keeps the head and the tail of a long output, in bounded memory."""
+"""A buffer that keeps the head and the tail of a long output, in limited memory."""
 
 from collections import deque
 

@@ -1,6 +1,6 @@
 """Validators: functions of plugins that may refuse the content that an edit would produce.
 
-The client chooses which installed validators run. A validator sees texts and returns a reason or None. Anything else,
+The client chooses which installed validators run. A validator takes texts and returns a reason or None. Anything else,
 such as an exception, counts as a refusal, and nothing is written.
 """
 

@@ -1,6 +1,6 @@
-"""Splices that turn a file's content into a whole new text, as a user or a client without edits has it.
+"""Splices that turn a file's content into a whole new text, for users and clients without edits.
 
-Only what differs is spliced: equal lines keep their bytes, changed lines keep their line ends and their invalid bytes.
+Only differences are spliced: equal lines keep their bytes, changed lines keep their line ends and invalid bytes.
 """
 
 import codecs

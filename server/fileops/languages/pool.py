@@ -27,7 +27,7 @@ MAX_SERVERS = 4  # one may need 200 to 600 MB
 IDLE_S = 600.0
 CRASH_WINDOW_S = 600.0
 RESTARTS_AFTER_S = (0.0, 1.0, 5.0)  # after no, one and two ends within the window; no more after three
-MAX_FILES_AT_ONCE = 1_000  # changed on the disk; after more of them a server starts anew
+MAX_FILES_AT_ONCE = 1_000  # changed on disk; beyond this a server is restarted
 
 
 class LanguageServerPool:
@@ -39,12 +39,12 @@ class LanguageServerPool:
         self._on_correction = on_correction
         self._servers: dict[bytes, LanguageServer] = {}
         self._starts: defaultdict[bytes, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._ends: defaultdict[bytes, list[float]] = defaultdict(list)  # of servers that ended by themselves
+        self._ends: defaultdict[bytes, list[float]] = defaultdict(list)  # of servers that ended unasked
         self._n_users: defaultdict[bytes, int] = defaultdict(int)
 
     @asynccontextmanager
     async def server(self, place: ServerPlace) -> AsyncGenerator[LanguageServer]:
-        """Yield a running server, which is not ended as idle meanwhile. Raises: ServerEnded."""
+        """Yield a running server, which is not ended as idle in the meantime. Raises: ServerEnded."""
         key = _key(place)
         self._n_users[key] += 1
         try:
@@ -75,7 +75,7 @@ class LanguageServerPool:
         try:
             await server.start()
         except ServerEnded:
-            if server.is_alive and server.pid is not None:  # it was started and does not initialize
+            if server.is_alive and server.pid is not None:  # it was started but does not initialize
                 self._ends[key].append(time.monotonic())
             await server.stop()
             raise
@@ -97,7 +97,7 @@ class LanguageServerPool:
         await self._servers.pop(min(idle, key=lambda key: self._servers[key].used_at)).stop()
 
     async def end_idle(self) -> None:
-        """End the servers that were not used for long."""
+        """End the servers that were not used for a long time."""
         now = time.monotonic()
         for key, server in list(self._servers.items()):
             if not self._n_users[key] and (not server.is_alive or now - server.used_at > IDLE_S):
@@ -105,7 +105,7 @@ class LanguageServerPool:
                 await server.stop()
 
     async def note_files_changed(self, changes: Sequence[tuple[str, FileChangeType]]) -> None:
-        """Files were changed by others: tell the servers of their folders."""
+        """Notify servers of files in their folders that others have changed."""
         for key, server in list(self._servers.items()):
             own = [(path, kind) for path, kind in changes if is_inside(server.root, path)]
             if len(own) > MAX_FILES_AT_ONCE:
@@ -145,9 +145,9 @@ def _status_of(server: LanguageServer, *, n_ends: int) -> LanguageServerStatus:
 
 
 def _resident_bytes(leader: int) -> int | None:
-    """Return the memory of all processes of a session by proc(5), for a server may be a wrapper that starts another.
+    """Return the memory of all processes of a session by proc(5), since a server may be a wrapper that starts another.
 
-    None where the system does not say it.
+    None where the system does not provide it.
     """
     n_pages = 0
     for entry in _numbers_in("/proc"):

@@ -1,4 +1,4 @@
-"""Asks the language servers about commits, in a thread of its own, so that nothing else waits for their answers.
+"""Asks the language servers about commits, in its own thread, so that nothing else waits for their answers.
 
 The public methods may be called in any thread, and none of them blocks.
 """
@@ -43,7 +43,7 @@ MAX_REPORTED = 200  # files whose last report can still be corrected
 
 
 class _ServerJob:
-    """A comparison that waits or runs, and who waits for it."""
+    """A waiting or running comparison, and who waits for it."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
@@ -51,7 +51,10 @@ class _ServerJob:
 
 
 class LanguageServers:
-    """on_correction: called in their thread, with a session and what corrects an earlier report of it."""
+    """The language servers of a daemon.
+
+    on_correction: called in their thread, with a session and a report's correction.
+    """
 
     def __init__(self, on_correction: Callable[[SessionName, DiagnosticsReport], None]) -> None:
         self._report_correction = on_correction
@@ -74,7 +77,7 @@ class LanguageServers:
         settings: Sequence[LanguageServerSetting],
         read: Callable[[], bytes | None],
     ) -> None:
-        """A session has read the file: start its language servers, and have its problems known before an edit.
+        """Start the language servers of a file that a session has read, and find its problems before an edit.
 
         Args: read: returns the content, None if there is none; called in a thread.
         """
@@ -89,11 +92,11 @@ class LanguageServers:
         settings: Sequence[LanguageServerSetting],
         may_know: Callable[[str], bool],
     ) -> "Future[DiagnosticsReport] | None":
-        """Compare the problems before and after a commit; None if no language server checks its files.
+        """Compare the problems before and after a commit; return None if no language server checks its files.
 
-        The calls for one file come in the order of its commits. The future never fails. If it is `pending`, a later
-        edit of the same file goes on from this one, and its report will be that of both.
-        Args: may_know: whether the session has read this file, and may read it.
+        Calls for one file come in the order of its commits. The future never fails. If it is `pending`, a later edit of
+        the same file continues from this one, and its report will cover both. Args: may_know: whether the session has
+        read this file, and may read it.
         """
         job = _ServerJob(
             Comparison(
@@ -113,14 +116,14 @@ class LanguageServers:
     def format(
         self, places: Sequence[ServerPlace], path: str, text: str, ranges: Sequence[LineRange], timeout_s: float
     ) -> "Future[Formatted]":
-        """Format these lines of a text by the first of the servers that can. The future never fails."""
+        """Format these lines of a text with the first server that can. The future never fails."""
         formatted: Future[Formatted] = Future()
 
         async def answer() -> None:
             try:
                 formatted.set_result(await self._formatted(places, path, text, ranges, timeout_s))
             finally:
-                if not formatted.done():  # the daemon ends, or a fault, which is logged
+                if not formatted.done():  # the daemon is ending, or an error was logged
                     formatted.set_result(Formatted(not_formatted="the language servers have ended"))
 
         if not self._run(answer):
@@ -128,7 +131,7 @@ class LanguageServers:
         return formatted
 
     def note_changed(self, files: Sequence[tuple[str, ChangeKind]]) -> None:
-        """Others have written these files."""
+        """Take note that others have written these files."""
         if self._thread is not None:
             events = [(path, _EVENTS[kind]) for path, kind in files]
             self._run(partial(self._pool.note_files_changed, events))
@@ -145,7 +148,7 @@ class LanguageServers:
         return described
 
     def close(self) -> None:
-        """End all language servers, by force after a moment. Blocks for 5 s at most."""
+        """End all language servers, after a moment by force. Blocks for at most 5 s."""
         with self._lock:
             was_closed, self._is_closed = self._is_closed, True
             thread, loop = self._thread, self._loop
@@ -198,7 +201,7 @@ class LanguageServers:
             await self._pool.end_idle()
 
     async def _prepare(self, place: ServerPlace, path: str, read: Callable[[], bytes | None]) -> None:
-        with suppress(ServerEnded, TimeoutError):  # a comparison will say so
+        with suppress(ServerEnded, TimeoutError):  # a comparison will report it
             async with self._pool.server(place) as server:
                 if server.is_open(path):
                     return
@@ -213,7 +216,7 @@ class LanguageServers:
             return Formatted(not_formatted="the file has more than 1 MB")
         for place in places:
             name = place.setting.name
-            if not self._pool.is_running(place):  # it might be able to
+            if not self._pool.is_running(place):  # it may be able to once it runs
                 self._begin(asyncio.get_running_loop(), partial(self._start, place))
                 return Formatted(not_formatted=f"{name} was not running. It is being started")
             try:
@@ -228,12 +231,12 @@ class LanguageServers:
         return Formatted(not_formatted=f"{', '.join(place.setting.name for place in places)} cannot format lines")
 
     async def _start(self, place: ServerPlace) -> None:
-        with suppress(ServerEnded):  # the next comparison says so
+        with suppress(ServerEnded):  # the next comparison reports it
             async with self._pool.server(place):
                 pass
 
     async def _enqueue(self, job: _ServerJob) -> None:
-        """Run one comparison at a time in each folder: what it does to other files is then its own doing."""
+        """Run one comparison at a time in each folder, so that its effects on other files are its own."""
         queue = self._queues.setdefault(job.comparison.places()[0].root, deque())
         if len(queue) > 1 and (joined := _joined(queue[-1].comparison, job.comparison)) is not None:
             waiting = queue[-1].comparison
@@ -252,7 +255,7 @@ class LanguageServers:
     async def _compared(self, comparison: Comparison) -> DiagnosticsReport:
         try:
             report = await compare(self._pool, comparison)
-        except Exception as fault:  # a language server is foreign code, and pygls decodes what it says
+        except Exception as fault:  # a language server is foreign code, and pygls decodes its output
             log.exception("the comparison of problems failed")
             report = unsettled(comparison, "unavailable", comparison.sources, f"an internal error ({fault!r})")
         for change in comparison.changes:
@@ -263,7 +266,7 @@ class LanguageServers:
         return report
 
     def _corrected(self, server: LanguageServer, path: str, was: tuple[Problem, ...], now: tuple[Problem, ...]) -> None:
-        """A server that publishes said more about a text whose problems had counted as settled."""
+        """Take a correction: a server that publishes reported more on a text whose problems counted as settled."""
         comparison = self._reported.get(path)
         if comparison is None:
             return
@@ -275,7 +278,7 @@ class LanguageServers:
 
 
 def _joined(first: Comparison, second: Comparison) -> Comparison | None:
-    """Return one comparison of both if the second edit goes on from what the first one of the session made."""
+    """Return one comparison of both edits if the second continues from the session's first."""
     if (first.session_id, first.settings, first.folders) != (second.session_id, second.settings, second.folders):
         return None
     if len(first.changes) != 1 or len(second.changes) != 1:

@@ -1,1 +1,1 @@
-"""The protocol as data: every message, and JSON schemas of all that is sent."""
+"""The protocol as data: every message, and JSON schemas of everything that is sent."""

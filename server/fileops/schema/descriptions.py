@@ -1,7 +1,7 @@
-"""What the schema says about types and their keys: the docstrings that are in the source, below each declaration.
+"""The schema's descriptions of types and keys: the docstrings in the source, below each declaration.
 
-A string below an annotated name is no docstring for Python, which drops it; so a running server does not carry it. The
-types are declared in the wire's modules, and in the core's where a value is sent as it is.
+For Python a string below an annotated name is not a docstring, and is dropped; so a running server does not contain it.
+The types are declared in the wire's modules, and in the core's where a value is sent as it is.
 """
 
 import ast
@@ -15,12 +15,12 @@ from msgspec.structs import fields
 
 
 def description_of(shape: type) -> str:
-    """Return the docstring of a type in one line, "" if it has none."""
+    """Return the docstring of a type in one line; "" if it has none."""
     return _in_one_line(ast.get_docstring(_declaration(shape)) or "")
 
 
 def descriptions_of_keys(shape: type) -> Mapping[str, str]:
-    """Return the docstring of each key of a type, by its name on the wire; also those that are inherited."""
+    """Return the docstring of each key of a type, by its name on the wire, including inherited ones."""
     declaration = _declaration(shape)
     texts: dict[str, str] = {}
     for base in declaration.bases:
@@ -44,7 +44,7 @@ def _in_one_line(text: str) -> str:
 
 
 def _is_declared(shape: Any) -> bool:
-    """Whether a base class is ours."""
+    """Return whether a base class is ours."""
     return getattr(shape, "__module__", "").startswith("fileops.")
 
 
@@ -58,6 +58,6 @@ def _declaration(shape: type) -> ast.ClassDef:
 
 @cache
 def _declarations(module: str) -> Mapping[str, ast.ClassDef]:
-    """Return the classes of a module's top level."""
+    """Return the classes at a module's top level."""
     tree = ast.parse(inspect.getsource(cast("Any", sys.modules[module])))
     return {entry.name: entry for entry in tree.body if isinstance(entry, ast.ClassDef)}

@@ -21,7 +21,7 @@ REF = "#/$defs/{name}"
 
 _ARGUMENTS = (wire.KeepArgument, wire.UndoArgument)  # of commands, in an array that holds anything
 
-# What a type is called in the protocol, if the server calls it otherwise.
+# The protocol's names of types that have another name in the server.
 PUBLIC_NAMES = {
     events.BecameStale.__name__: "DidBecomeStaleParams",
     events.DidRead.__name__: "DidReadParams",
@@ -41,19 +41,19 @@ PUBLIC_NAMES = {
     settings.EncodingRule.__name__: "EncodingOptions",
     settings.MappedFolder.__name__: "FilesystemOptions",
 }
-# Fields that hold any object for the server's decoder, and what they hold in the protocol.
+# Fields that are any object for the server's decoder, and their types in the protocol.
 REFINED: dict[tuple[str, str], Any] = {
     ("InitializeParams", "initializationOptions"): settings.Settings | None,
     ("HistoryEntry", "rebased"): details.RebasedEntry,
     ("ConfirmEditParams", "rebased"): details.RebasedDetails,
 }
-# Keys with a default in the server's code that are always sent nevertheless.
+# Keys with a default in the server's code that are always sent all the same.
 ALWAYS_SENT = {"Attachment": "type", "DidEditParams": "source"}
-# Unknown keys are warned of and ignored, and null is the default.
+# Unknown keys cause a warning and are ignored, and null is the default.
 _TOLERANT = ("InitializationOptions", "LimitOptions", "TextOptions")
 
 
-_ANYTHING = {"x-any": True}  # msgspec takes no empty schema from its hook
+_ANYTHING = {"x-any": True}  # msgspec does not accept an empty schema from its hook
 
 
 def document() -> Json:
@@ -114,7 +114,7 @@ def result_schema(message: Message) -> Json:
 
 
 def result_name(message: Message) -> str:
-    """`EditResult` for a ToolResult with `EditDetails`."""
+    """Return `EditResult` for a ToolResult with `EditDetails`."""
     return cast("str", message.details.__name__).removesuffix("Details") + "Result"
 
 
@@ -152,7 +152,7 @@ def _refined(general: Json, narrow: Json) -> Json:
 
 
 def _or_null(schema: Json) -> Json:
-    """Return the schema of an option, which may be null for its default."""
+    """Return the schema of an option, for which null means the default."""
     if {"type": "null"} in schema.get("anyOf", ()):
         return schema
     about = {key: value for key, value in schema.items() if key in {"description", "default"}}
@@ -161,14 +161,14 @@ def _or_null(schema: Json) -> Json:
 
 
 def _renamed(schema: Any) -> Any:
-    """Return a copy in which references have the names of the protocol."""
+    """Return a copy in which references have the protocol's names."""
     if isinstance(schema, list):
         return [_renamed(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     copy = {key: _renamed(value) for key, value in cast("Json", schema).items() if key not in _ANYTHING}
     if copy.get("default", 0) is None or isinstance(copy.get("default"), dict):
-        del copy["default"]  # it says nothing, or only what the keys of the object say
+        del copy["default"]  # it is empty, or repeats the keys of the object
     prefix, _, name = str(copy.get("$ref", "")).rpartition("/")
     if name in PUBLIC_NAMES:
         copy["$ref"] = f"{prefix}/{PUBLIC_NAMES[name]}"
@@ -176,17 +176,17 @@ def _renamed(schema: Any) -> Any:
 
 
 def _describe(schema: Json, shape: type) -> None:
-    """Put in what descriptions.py reads; msgspec's own description is a docstring with its line breaks."""
+    """Put in the descriptions; msgspec's own description would be a docstring with its line breaks."""
     schema["description"] = description_of(shape)
     tag_field: str | None = shape.__struct_config__.tag_field if isinstance(shape, msgspec.StructMeta) else None
-    if tag_field is not None:  # msgspec makes this key, so that no declaration has a text of it
+    if tag_field is not None:  # msgspec generates this key, so no declaration describes it
         schema["properties"][tag_field] = {**schema["properties"][tag_field], "description": "Names the type."}
     for key, text in descriptions_of_keys(shape).items():
         schema["properties"][key] = {**schema["properties"][key], "description": text}
 
 
 def _declared_in(shapes: Iterable[Any]) -> set[type]:
-    """Return the Structs and TypedDicts to which these types lead."""
+    """Return the Structs and TypedDicts to which these types refer."""
     found: set[type] = set()
     waiting: list[Any] = list(msgspec.inspect.multi_type_info(shapes))
     while waiting:

@@ -1,7 +1,7 @@
 """The table of all messages between a client and the server, in both directions.
 
 Requests of `fileops/*` come from `api/requests.py`, the table that the server registers; notifications from the table
-of events. The standard messages are listed here; the tests hold them against what the server handles.
+of events. The standard messages are listed here; tests compare them with what the server handles.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -29,7 +29,7 @@ Kind = Literal["request", "notification"]
 
 
 class OneOf(Struct, frozen=True):
-    """A result of one of several types, where msgspec refuses a union: they look alike when they are decoded."""
+    """A result of one of several types, where msgspec refuses a union because they look alike when decoded."""
 
     shapes: tuple[Shape, ...]
 
@@ -37,8 +37,8 @@ class OneOf(Struct, frozen=True):
 class Message(Struct, frozen=True, kw_only=True):
     """A message, with the types of its params and, for a request, of its result; None if there is none.
 
-    details: the type of a ToolResult's `details`. needs: what it depends on, in words; "" if it is always there.
-    since: the version of the server in which it appeared.
+    details: the type of a ToolResult's `details`. needs: what it depends on, in words; "" if nothing. since: the
+    version of the server in which it appeared.
     """
 
     method: str

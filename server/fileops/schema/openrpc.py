@@ -1,10 +1,10 @@
 """The protocol as an OpenRPC document (1.3), for generators and explorers that read OpenRPC.
 
-OpenRPC knows one direction and no names for options. `x-sender` says who sends a method, `x-needs` what it depends on,
-`x-since` the first version; a method without a result is a notification. Params are an object, by name.
+OpenRPC has one direction and no notion of options. `x-sender` names the sender of a method, `x-needs` what it depends
+on, `x-since` the first version; a method without a result is a notification. Params are an object, by name.
 
-Names must be unique there, and two methods exist in both directions. That of the server is then `server:METHOD`;
-`x-method` is what is sent.
+Names must be unique, and two methods exist in both directions. The server's is then `server:METHOD`; `x-method` is what
+is sent.
 """
 
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def _method(message: Message, defs: Json, *, is_name_taken: bool) -> Json:
 
 
 def _params(message: Message, defs: Json) -> list[Json]:
-    """Return a descriptor of each key, the required ones first, as OpenRPC wants them."""
+    """Return a descriptor of each key, the required ones first, as OpenRPC requires."""
     if message.params is None:
         return []
     schema = defs[schema_of(message.params)["$ref"].rpartition("/")[2]]

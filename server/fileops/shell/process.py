@@ -21,7 +21,7 @@ GRACE_S = 5.0  # for the wrapper to end once its lifeline has
 CHUNK_BYTES = 1 << 16
 MAX_SELECT_S = 3600.0  # epoll takes at most 2**31 ms; a longer wait is several
 
-# $1 is the shell to use (sh, where there is none such), $2 the command.
+# $1 is the shell to use (sh, if it does not exist), $2 the command.
 WRAPPER = """\
 exec 3<&0 </dev/null 2>/dev/null
 command -v "$1" >/dev/null || set -- sh "$2"
@@ -37,7 +37,7 @@ exit $c
 
 
 class ShellExecutor:
-    """See ports.Executor. host: the ssh command, up to and with the host, None for this machine."""
+    """See ports.Executor. host: the ssh command up to and including the host, None for this machine."""
 
     def __init__(self, host: Sequence[str] | None = None, shell: str = "bash") -> None:
         self._host = host
@@ -92,7 +92,7 @@ class RunningCommand:
                             self._force()
                         self.kill()
                         deadline, timed_out = time.monotonic() + GRACE_S, True
-            os.set_blocking(output.fileno(), False)  # a process that left the group may still hold it
+            os.set_blocking(output.fileno(), False)  # a process that left the group may still hold the pipe
             with contextlib.suppress(BlockingIOError):
                 while _pass_on(output.fileno(), on_output):
                     pass
@@ -120,12 +120,12 @@ class RunningCommand:
 
 
 def _exit_code(status: int) -> int:
-    """The exit code as a shell has it: 128 + number if a signal ended the process (-number in Popen)."""
+    """Return the exit code as a shell would: 128 + number if a signal ended the process (-number in Popen)."""
     return 128 - status if status < 0 else status
 
 
 def _pass_on(fd: int, on_output: Callable[[bytes], None]) -> bool:
-    """False at the end. Raises BlockingIOError."""
+    """Return False at the end. Raises BlockingIOError."""
     chunk = os.read(fd, CHUNK_BYTES)
     if chunk:
         on_output(chunk)

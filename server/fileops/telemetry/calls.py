@@ -1,6 +1,6 @@
 """Measures requests: one value per request, for statistics and telemetry.
 
-A call holds numbers, names and codes; never a path, and nothing of any file. Belongs to the event loop.
+A call contains numbers, names and codes, but no path and nothing from any file. Belongs to the event loop.
 """
 
 import asyncio
@@ -23,8 +23,8 @@ OK, CANCELLED, FAULT = "ok", "cancelled", "fault"
 class CallRecord(Struct, frozen=True, kw_only=True):
     """One finished request. started_ns: wall clock. duration_ns: without the time for questions to the client.
 
-    code: "ok", an error's code, or how the request ended otherwise. matches: per step of an edit that was applied;
-    n_added, n_removed: its lines.
+    code: "ok", an error's code, or how else the request ended. matches: one per step of an applied edit; n_added,
+    n_removed: its lines.
     """
 
     method: str
@@ -60,9 +60,9 @@ _current: ContextVar["CallTimer | None"] = ContextVar("measurement", default=Non
 
 
 class CallTimer:
-    """Measures one request, as a context manager. Kept small: every request pays for it.
+    """Measures one request, as a context manager. Kept small, because every request pays for it.
 
-    outcome: of an edit that was applied. is_over: False if it was not served and starts again.
+    outcome: of an applied edit. is_over: False if it was not served and will start again.
     """
 
     __slots__ = (
@@ -135,7 +135,7 @@ class Calls:
         self._sinks = tuple(sinks)
 
     def measured(self, method: str, session_id: SessionName, refusals: type[Exception]) -> CallTimer:
-        """A timer around the handling of a request. refusals: what is raised if its params are invalid."""
+        """Return a timer around the handling of a request. refusals: what is raised if its params are invalid."""
         return CallTimer(method, session_id, refusals, self._sinks)
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class Calls:
             sink.close()
 
 
-# --- what the service records on its present call ----------------------------------------------------------------
+# --- what the service records about its current call -------------------------------------------------------------
 
 
 def note_outcome(outcome: ReadResult | EditResult | UndoResult | ChangeSetResult | RewindResult) -> None:
@@ -158,7 +158,7 @@ def note_outcome(outcome: ReadResult | EditResult | UndoResult | ChangeSetResult
 
 @contextmanager
 def excluded() -> Generator[None]:
-    """Exclude a question to the client from the duration of the present call."""
+    """Exclude a question to the client from the duration of the current call."""
     began_ns = time.perf_counter_ns()
     try:
         yield

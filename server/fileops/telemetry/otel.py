@@ -1,7 +1,7 @@
-"""OpenTelemetry, where the standard environment variables ask for it: a span and some metrics per request.
+"""OpenTelemetry, if the standard environment variables enable it: a span and some metrics per request.
 
-Only here is OpenTelemetry named, and nothing of it is imported before it is asked for. What goes out are methods,
-codes, counts and durations: no path, nothing of any file.
+Only this module names OpenTelemetry, which is imported only when it is enabled. What is sent are methods, codes, counts
+and durations: no path, and nothing from any file.
 """
 
 import logging
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FLUSH_S = 2.0  # at the end: the daemon does not outlive its client for a receiver that does not answer
+FLUSH_S = 2.0  # at the end: the daemon must not wait for a dead receiver
 CONSOLE = "console"
 
 
@@ -79,7 +79,7 @@ class Telemetry:
         span.end(call.started_ns + call.waited_ns + call.duration_ns)
 
     def close(self) -> None:
-        """Send what is waiting, within a bound."""
+        """Send what is waiting, within a time limit."""
         thread = threading.Thread(target=self._shut_down, name="fileops-telemetry-end", daemon=True)
         thread.start()
         thread.join(FLUSH_S)
@@ -95,7 +95,7 @@ class Telemetry:
 
 
 def telemetry_from(environ: Mapping[str, str]) -> Telemetry | None:
-    """None where nothing is asked for, or the extra `fileops-server[otel]` is not installed."""
+    """Return None if nothing is enabled, or the extra `fileops-server[otel]` is not installed."""
     spans, metrics = exporter_names(environ, "TRACES"), exporter_names(environ, "METRICS")
     if not spans and not metrics:
         return None
@@ -108,7 +108,7 @@ def telemetry_from(environ: Mapping[str, str]) -> Telemetry | None:
 
 
 def exporter_names(environ: Mapping[str, str], signal: str) -> list[str]:
-    """Names of entry points. Those of OTEL_*_EXPORTER; without it, otlp where an endpoint is set."""
+    """Return the names of entry points: those of OTEL_*_EXPORTER, or otlp if an endpoint is set."""
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return []
     has_endpoint = any(environ.get(f"OTEL_EXPORTER_OTLP{part}_ENDPOINT") for part in ("", f"_{signal}"))
@@ -138,7 +138,7 @@ def _meters(environ: Mapping[str, str], names: list[str]) -> "MeterProvider | No
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
 
-    readers = [  # an exporter for which others ask may be a reader itself, as that of Prometheus is
+    readers = [  # a pull exporter may be a reader itself, like Prometheus'
         made if isinstance(made, MetricReader) else PeriodicExportingMetricReader(made) for _name, made in exporters
     ]
     return MeterProvider(readers, resource=_resource(environ), shutdown_on_exit=False)
@@ -163,7 +163,7 @@ def _exporters(signal: str, names: list[str]) -> list[tuple[str, Any]]:
 
 
 def _resource(environ: Mapping[str, str]) -> "Resource":
-    """What the environment says of the service goes before what we say."""
+    """Return the resource. The environment takes precedence over our values."""
     from opentelemetry.sdk.resources import Resource
 
     ours = {"service.version": __version__}

@@ -1,4 +1,4 @@
-"""Statistics of calls, for the whole connection and for each session, in bounded memory. They are not sent anywhere."""
+"""Statistics of calls, for the whole connection and for each session, in limited memory. They are not sent anywhere."""
 
 import math
 from collections import Counter
@@ -31,7 +31,7 @@ class Latencies:
         self.max_ns = max(self.max_ns, duration_ns)
 
     def percentile_ns(self, share: float) -> int:
-        """The duration that this share of the calls did not exceed, rounded up to its bucket's end."""
+        """Return the duration that this share of the calls did not exceed, rounded up to the end of its bucket."""
         wanted = math.ceil(share * self.n)
         passed = 0
         for bucket in sorted(self._buckets):
@@ -81,7 +81,7 @@ class Statistics:
 
     def record(self, call: CallRecord) -> None:
         self.total.add(call)
-        if call.method == CLOSING:  # it belongs to a session that is gone
+        if call.method == CLOSING:  # its session is gone
             return
         counters = self._sessions.use(call.session_id)
         if counters is None:
@@ -90,7 +90,10 @@ class Statistics:
         counters.add(call)
 
     def result(self, session_id: SessionName | None, n_undone: int) -> StatsResult:
-        """Statistics of one session, or (None) of all, closed ones included. n_undone: of the applied edits."""
+        """Return the statistics of one session, or (None) of all, including closed ones.
+
+        n_undone: of the applied edits.
+        """
         numbers = self.total if session_id is None else self._sessions.get(session_id) or Counters()
         return _result_of(numbers, session_id=session_id, since_ns=self.since_ns, n_undone=n_undone)
 

@@ -1,7 +1,7 @@
 """EncodedFileSystem: files in the encodings that a client has named, shown as UTF-8 over another filesystem.
 
-The first rule whose glob matches the canonical path holds. A file with a byte order mark and a binary file are passed
-on unchanged. `Snapshot.encoding` and `ContentStream.encoding` say which encoding was used.
+The first rule whose glob matches the canonical path applies. Files with a byte order mark and binary files are passed
+through unchanged. `Snapshot.encoding` and `ContentStream.encoding` name the encoding that was used.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from fileops.model.internal_errors import Stale
 from fileops.model.settings import EncodingRule
 from fileops.ports import CommitHooks, ContentStream, FileSystem, SetHooks
 
-N_PATHS = 1000  # whose encoding is kept: a match takes 0.1 ms, and each read needs two
+N_PATHS = 1000  # paths whose encoding is cached: a match takes 0.1 ms, a read needs two
 
 
 class EncodedFileSystem:
@@ -85,7 +85,7 @@ class EncodedFileSystem:
         return tuple(map(self._shown_commit, committed))
 
     def _planned_in_file(self, file: PlannedFile) -> PlannedFile:
-        """The same change of the file's bytes. Raises: Stale."""
+        """Return the same change of the file's bytes. Raises: Stale."""
         snapshot = file.snapshot
         if snapshot.encoding is None:
             return file
@@ -115,7 +115,7 @@ class EncodedFileSystem:
         return replace(snapshot, encoding=encoding, data=legacy_text.to_utf8(snapshot.data, encoding))
 
     def _in_file(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with the file's bytes. Raises: Stale, if they are not those of its text any more."""
+        """Return the snapshot with the file's bytes. Raises: Stale, if they no longer match its text."""
         if not snapshot.exists:
             return replace(snapshot, encoding=None)
         present = self._delegate.read(snapshot.path)
@@ -181,7 +181,7 @@ class _EncodedStream:
 
 
 class _ShownHooks(Struct, frozen=True):
-    """CommitHooks of a commit of the file's bytes. `shown` makes of its outcome the one with the text."""
+    """CommitHooks of a commit of the file's bytes. `shown` converts its outcome to the one with the text."""
 
     shown: Callable[[Committed], Committed]
     hooks: CommitHooks
@@ -219,7 +219,7 @@ class _ShownSetHooks(Struct, frozen=True):
 
 
 def _is_text(head: bytes, encoding: str) -> bool:
-    """Whether the codec applies to a file that begins like this: it has no byte order mark and is not binary."""
+    """Return whether the codec applies to a file with this beginning: no byte order mark, and not binary."""
     if detect_format(head).bom:
         return False
     if b"\0" not in head:

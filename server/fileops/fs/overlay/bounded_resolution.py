@@ -1,8 +1,8 @@
 """Resolves paths for a caller that must not wait for a mount that hangs.
 
-Documents of all editors are resolved before any file is written, since a link may lead from one to the other. The
-paths are resolved in a thread. If it makes no progress, its path is late: it counts as not resolved until the thread
-returns, and another thread resolves the paths after it.
+Documents of all editors are resolved before any file is written, since a link may lead from one to another. The paths
+are resolved in a thread. If it makes no progress, its path is late: it counts as unresolved until the thread returns,
+and another thread resolves the paths after it.
 """
 
 import threading
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fileops.concurrency import shares
 
-STEP_S = 0.5  # for one path; a disk that spins up may take longer, and is late then
+STEP_S = 0.5  # for one path; a disk that spins up may take longer, and is then late
 WAIT_S = 1.0  # for all paths of one call
 
 Outcome = str | BaseException
@@ -27,7 +27,10 @@ class _Batch:
 
 
 class BoundedResolution:
-    """Any thread may call `outcomes`. `resolve` returns a canonical path, or raises."""
+    """Resolves paths with a time limit.
+
+    Any thread may call `outcomes`. `resolve` returns a canonical path, or raises.
+    """
 
     def __init__(self, resolve: Callable[[str], str]) -> None:
         self._resolve = resolve
@@ -35,7 +38,7 @@ class BoundedResolution:
         self._late: set[str] = set()  # guarded by _lock
 
     def outcomes(self, paths: Sequence[str]) -> Mapping[str, Outcome]:
-        """Return what `resolve` returns or raises for each path, without the paths that are late."""
+        """Return what `resolve` returns or raises for each path, except the paths that are late."""
         deadline = time.monotonic() + WAIT_S
         found: dict[str, Outcome] = {}
         with self._lock:
@@ -43,7 +46,7 @@ class BoundedResolution:
         while rest and time.monotonic() < deadline:
             outcomes = self._resolved(rest, deadline)
             found.update(zip(rest, outcomes, strict=False))
-            rest = rest[len(outcomes) + 1 :]  # the one that is late is left out
+            rest = rest[len(outcomes) + 1 :]  # the late one is left out
         return found
 
     # A caller (`_resolved`) and its thread (`_run`) meet when the caller stops waiting. With n outcomes by then, the

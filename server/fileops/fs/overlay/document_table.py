@@ -1,8 +1,8 @@
-"""Index of the states of open documents: by key, by the path that they were opened with, and by canonical path.
+"""Index of the states of open documents: by key, by the path with which they were opened, and by canonical path.
 
 Only this table replaces states. `update` is a compare-and-swap on the serial, so a result that was computed from an
-older state is dropped. The canonical path is not part of the state, because the disk decides it and not the client.
-Not thread-safe: the owner's lock guards the table.
+older state is dropped. The canonical path is not part of the state, because the disk decides it, not the client. Not
+thread-safe: the owner's lock guards the table.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class DocumentTable:
         return self._states[next(iter(keys))] if keys else None
 
     def put(self, document: OpenDocument) -> None:
-        """Put a document that was opened, or its state after a message of the client."""
+        """Add a document that was opened, or its state after a message from the client."""
         previous = self._states.get(document.key)
         if previous is not None and previous.path != document.path:
             self.remove(document.key)
@@ -51,7 +51,7 @@ class DocumentTable:
     def update(
         self, key: DocumentKey, serial: int, change: Callable[[OpenDocument], OpenDocument]
     ) -> OpenDocument | None:
-        """Replace the state by what `change` returns for it. None, and no effect, if its serial is another one."""
+        """Replace the state with what `change` returns for it. Return None, without effect, if its serial differs."""
         document = self._states.get(key)
         if document is None or document.serial != serial:
             return None
@@ -72,7 +72,7 @@ class DocumentTable:
         return self._files.get(key)
 
     def locate(self, key: DocumentKey, given_path: str, canonical_path: str | None) -> None:
-        """Note the canonical path that the given path resolves to now. None: resolve it again."""
+        """Record the canonical path to which the given path now resolves. None: resolve it again."""
         document = self._states.get(key)
         if document is not None and document.path == given_path:
             self._put_at(key, canonical_path)
@@ -83,7 +83,7 @@ class DocumentTable:
         return [self._states[key] for key in self._by_file.get(path, ())]
 
     def last_at(self, path: str) -> list[OpenDocument]:
-        """Return the documents that last resolved to this path, or that were given it and are to be resolved."""
+        """Return the documents that last resolved to this path, or were given it and must be resolved."""
         keys = dict(self._by_file.get(path, {}))
         keys |= {key: None for key in self._unresolved if key not in self._files and self._states[key].path == path}
         return [self._states[key] for key in keys]
@@ -93,15 +93,15 @@ class DocumentTable:
         return path in self._by_file or bool(self._unresolved)
 
     def place_of(self, document: OpenDocument) -> str:
-        """Return the last known canonical path of the document's file, else its path as given."""
+        """Return the last known canonical path of the document's file, or its path as given."""
         return self.file_of(document.key) or document.path
 
     def to_resolve(self, path: str, *, thoroughly: bool) -> list[OpenDocument]:
         """Return the documents to resolve before it is known which of them are at this path and matter.
 
         A clean document that was opened through a link may be overlooked, because the file on disk has the same text.
-        With `thoroughly`, also the documents that were opened with their canonical path: a folder of it may be a link
-        by now.
+        With `thoroughly`, also return documents that were opened with their canonical path: a folder in it may be a
+        link by now.
         """
         keys = {key: None for key in self._by_file.get(path, ()) if self._states[key].path != path}
         return [self._states[key] for key in keys | (self._unsaved if thoroughly else self._unresolved)]

@@ -1,8 +1,8 @@
 """Store of the documents that are open in all editors. Decides which of them counts at a path.
 
-What an editor says (`opened`, `changed`, `saved`, `closed`, `mark_unknown`) arrives on the event loop and only replaces
-immutable states. What reads the disk (`effective`, `state_of`, `at`, `classify_pending`) is for worker threads. One
-lock guards the states; only DocumentTable replaces one. It is never held while the disk is read.
+What an editor reports (`opened`, `changed`, `saved`, `closed`, `mark_unknown`) arrives on the event loop and only
+replaces immutable states. What reads the disk (`effective`, `state_of`, `at`, `classify_pending`) is for worker
+threads. One lock guards the states; only DocumentTable replaces one. It is never held while the disk is read.
 """
 
 import threading
@@ -57,7 +57,7 @@ class DocumentStore:
         self._serial = 0
         self._table = DocumentTable()
         self._classified: dict[DocumentKey, DocumentState] = {}
-        self._unclassified: dict[DocumentKey, None] = {}  # opened or changed, and not classified since
+        self._unclassified: dict[DocumentKey, None] = {}  # opened or changed since they were classified
         self._unlocated: dict[DocumentKey, None] = {}  # of these, the opened ones
         self.pending = PendingEdits(self._state, self._table.__contains__)
 
@@ -65,11 +65,11 @@ class DocumentStore:
     # Each returns the path at which another text may be effective now; None if no such document is open.
 
     def opened(self, key: DocumentKey, path: str, version: int, text: str) -> None:
-        """Put a document; if it is open already, this is its text now."""
+        """Add a document; if it is already open, this is its new text."""
         self._open(key, path, version, text, None)
 
     def opened_unknown(self, key: DocumentKey, path: str, reason: str) -> None:
-        """Put a document whose text could not be decoded."""
+        """Add a document whose text could not be decoded."""
         self._open(key, path, 0, "", Doubt(reason=reason))
 
     def _open(self, key: DocumentKey, path: str, version: int, text: str, doubt: Doubt | None) -> None:
@@ -88,7 +88,7 @@ class DocumentStore:
             self._unlocated[key] = None
 
     def changed(self, key: DocumentKey, version: int, changes: Sequence[DocumentChange]) -> str | None:
-        """Apply changes. One that does not fit the text that we have leaves the document in doubt."""
+        """Apply changes. One that does not fit the text that we have puts the document in doubt."""
         with self._state:
             document = self._named(key)
             if document is None:
@@ -110,7 +110,7 @@ class DocumentStore:
             return self._table.place_of(document)
 
     def mark_unknown(self, editor: str, uri: str | None, reason: str) -> list[str]:
-        """Put a document of this editor in doubt, or all if `uri` is None. Returns their paths."""
+        """Put a document of this editor in doubt, or all if `uri` is None. Return their paths."""
         with self._state:
             keys = self._table.keys(editor) if uri is None else [DocumentKey(editor, uri)]
             documents = [document for key in keys if (document := self._named(key)) is not None]
@@ -136,7 +136,7 @@ class DocumentStore:
         return path
 
     def named(self, key: DocumentKey) -> OpenDocument | None:
-        """The open document that an editor means by this key."""
+        """Return the open document that an editor means by this key."""
         with self._state:
             return self._named(key)
 
@@ -153,7 +153,7 @@ class DocumentStore:
         return path
 
     def dropped(self, editor: str) -> list[str]:
-        """Close all documents of an editor that is gone. Returns their paths."""
+        """Close all documents of an editor that is gone. Return their paths."""
         with self._state:
             keys = self._table.keys(editor)
         return [path for key in keys if (path := self.closed(key)) is not None]
@@ -164,12 +164,12 @@ class DocumentStore:
             return self._table.may_be_at(canonical_path)
 
     def last_at(self, path: str) -> "list[OpenDocument]":
-        """The documents that are open at this path, as last resolved or as given. Reads no disk."""
+        """Return the documents that are open at this path, as last resolved or as given. Reads no disk."""
         with self._state:
             return self._table.last_at(path)
 
     def is_open_in(self, editor: str, path: str) -> bool:
-        """Whether the editor has a document open at this path, as last resolved or as given. Reads no disk."""
+        """Return whether the editor has a document open at this path, as last resolved or as given. Reads no disk."""
         with self._state:
             known = self._table.at(path)
             return (
@@ -183,7 +183,7 @@ class DocumentStore:
     # --- which document counts (worker threads) ----------------------------------------------------------------
 
     def effective(self, path: str) -> EffectiveDocument | None:
-        """Choose the document that counts: one in doubt, else a dirty one, else any; of several the last changed."""
+        """Choose the document that counts: one in doubt, or a dirty one, or any; the last changed of several."""
         classified = [pair for document in self.at(path) if (pair := self.state_of(document.key, path)) is not None]
         return effective_of(classified)
 
@@ -195,7 +195,7 @@ class DocumentStore:
             raise Stale(path=path)
 
     def wrote(self, disk: Snapshot) -> None:
-        """Note that the daemon wrote the file: documents that show this text later were reloaded. Must not raise."""
+        """Record that the daemon wrote the file: documents that show this text later were reloaded. Must not raise."""
         with self._state:
             is_open = bool(self._table.at(disk.path))
         if not is_open:
@@ -256,7 +256,7 @@ class DocumentStore:
             return [*certain, *(document for document in resolved if document is not None)]
 
     def classify_pending(self, editor: str) -> list[str]:
-        """Classify what was opened or changed in one editor. Returns the paths of what was opened."""
+        """Classify what was opened or changed in one editor. Return the paths of what was opened."""
         with self._state:
             due = [key for key in self._unclassified if key.editor == editor]
             opened = {key for key in due if key in self._unlocated}
@@ -277,7 +277,7 @@ class DocumentStore:
         return paths
 
     def _has_changed(self, disk: DiskFacts) -> bool:
-        """Whether the file is, or may be, another one than these facts describe."""
+        """Return whether the file is, or may be, different from these facts."""
         if disk.stamp is not None and is_racy(disk.stamp, disk.taken_ns):
             return True
         return self._disk.stat(disk.path) != disk.stamp
@@ -286,7 +286,9 @@ class DocumentStore:
     # A document is resolved again whenever a link may have changed since its path was resolved last.
 
     def _resolve_all(self, documents: Sequence[OpenDocument]) -> dict[DocumentKey, str | None]:
-        """See `_resolve`. The mount of a document of one of several editors may hang, and delays no request of others.
+        """Resolve as `_resolve`.
+
+        The mount of one of several editors' documents may hang, and must not delay others' requests.
 
         If it does not answer soon, the last canonical path counts, or the path as given.
         """
@@ -305,8 +307,8 @@ class DocumentStore:
     def _resolve(self, document: OpenDocument) -> str | None:
         """Return the document's canonical path; None for a name that no file can have.
 
-        If it cannot be resolved, the last canonical path counts, or the path as given: rather refuse an edit than
-        overlook a document.
+        If it cannot be resolved, the last canonical path counts, or the path as given: it is better to refuse an edit
+        than to overlook a document.
         """
         try:
             file = self._disk.resolve(document.path)
@@ -334,13 +336,16 @@ class DocumentStore:
     # --- what the editor was asked to do (worker threads): see `pending` also ------------------------------------
 
     def is_at(self, key: DocumentKey, serial: int) -> bool:
-        """Whether the client has reported no change since this state."""
+        """Return whether the client has reported no change since this state."""
         with self._state:
             document = self._table.get(key)
             return document is not None and document.serial == serial
 
     def await_change(self, key: DocumentKey, serial: int, reason: str) -> OpenDocument | None:
-        """Put the document in doubt until the editor reports its text. None: it has done so since this state."""
+        """Put the document in doubt until the editor reports its text.
+
+        Return None if it has done so since this state.
+        """
         with self._state:
             new_serial = self._next_serial()
             return self._table.update(
@@ -354,7 +359,7 @@ class DocumentStore:
     # --- under the lock ----------------------------------------------------------------------------------------
 
     def _named(self, key: DocumentKey) -> OpenDocument | None:
-        """Find a document by URI, else by path: not every editor writes a URI always in the same way."""
+        """Find a document by URI, or by path: not every editor always writes a URI in the same way."""
         document = self._table.get(key)
         if document is None and (path := path_of(key.uri)) is not None:
             document = self._table.at_given(key.editor, path)

@@ -29,7 +29,7 @@ from fileops.ports import CommitHooks, Editor
 
 
 class _EditorWrite(Struct, frozen=True, kw_only=True):
-    """A write of a document that is as the write expects it. new_text: comparable."""
+    """A write to a document that is as the write expects it. new_text: comparable."""
 
     snapshot: Snapshot
     document: OpenDocument
@@ -44,7 +44,10 @@ class _EditorWrite(Struct, frozen=True, kw_only=True):
 
 
 class EditorCommit(Struct, frozen=True, kw_only=True):
-    """See the module. `find_editor` returns a connected editor and the encoding of its positions, by its name."""
+    """Commits through editors, see the module.
+
+    `find_editor` returns a connected editor and its encoding of positions.
+    """
 
     documents: DocumentStore
     find_editor: Callable[[str], tuple[Editor, PositionEncoding] | None]
@@ -59,7 +62,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         return committed
 
     def planned(self, wanted: Sequence[PlannedFile]) -> "tuple[_EditorWrite, ...]":
-        """What `commit` takes. The caller holds the files' locks until then. Raises: Stale, ApplyRefused."""
+        """Return what `commit` takes. The caller holds the files' locks until then. Raises: Stale, ApplyRefused."""
         writes: list[_EditorWrite] = []
         for file in wanted:
             with at_path(file.snapshot.path):
@@ -72,9 +75,9 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
     def commit(
         self, writes: "Sequence[_EditorWrite]", on_cancel: Callable[[Callable[[], None]], None]
     ) -> tuple[Committed, ...]:
-        """Have the editors make all edits, or none: each editor is asked once for all of its documents.
+        """Let the editors make all edits, or none: each editor is asked once for all of its documents.
 
-        Raises: ApplyRefused, DocumentUnknown, Cancelled; SetConflict, if some made edits could not be reverted.
+        Raises: ApplyRefused, DocumentUnknown, Cancelled; SetConflict, if some edits could not be reverted.
         """
         by_path = {
             write.snapshot.path: Committed(
@@ -90,9 +93,9 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         return tuple(by_path[write.snapshot.path] for write in writes)
 
     def put_back(self, made: Sequence[tuple[Snapshot, Committed]]) -> tuple[str, ...]:
-        """Revert edits that editors have made, given with what was before. Returns the paths of those that stay.
+        """Revert edits that editors have made, given with what was before. Return the paths of those that stay.
 
-        One by one, so that a document in which the user has typed since keeps no other one from being reverted.
+        One by one, so that a document in which the user has typed since does not keep others from being reverted.
         """
         left: list[str] = []
         for before, committed in reversed(made):
@@ -139,7 +142,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         raise Stale(path=path)
 
     def _require_left(self, snapshot: Snapshot) -> tuple[OpenDocument, DocumentState]:
-        """The document that still has what a commit left in it, unsaved or not. Raises: Stale."""
+        """Return the document that still has what a commit left in it, unsaved or not. Raises: Stale."""
         for open_document in self.documents.at(snapshot.path, thoroughly=True):
             document, state = self.documents.state_of(open_document.key, snapshot.path) or (open_document, None)
             if state is not None and document.version == snapshot.version:
@@ -149,7 +152,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         raise Stale(path=snapshot.path)
 
     def _editor_of(self, document: OpenDocument) -> tuple[Editor, PositionEncoding]:
-        """Raises: Stale, if the editor is gone: its documents do not count any more."""
+        """Raises: Stale, if the editor is gone, since its documents then no longer count."""
         connected = self.find_editor(document.editor)
         if connected is None:
             raise Stale(path=document.path)
@@ -163,7 +166,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         made_before: Sequence[tuple[_EditorWrite, Committed]],
         on_cancel: Callable[[Callable[[], None]], None],
     ) -> list[tuple[_EditorWrite, Committed]]:
-        """Have one editor make these edits. If it does not make all, what was made is reverted, in other editors too.
+        """Let one editor make these edits. If it does not make all, revert those that were made, in other editors too.
 
         Raises: as `commit`.
         """
@@ -237,7 +240,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         *,
         checks_version: bool,
     ) -> Committed:
-        """What became of one document. Raises: ApplyRefused, DocumentUnknown, Cancelled."""
+        """Return what became of one document. Raises: ApplyRefused, DocumentUnknown, Cancelled."""
         key, serial = write.document.key, write.document.serial
         if pending.shown_by is not None:
             data = encode_document(pending.shown_by.text.text, write.state.disk.format)
@@ -264,7 +267,7 @@ _STAYED = "an editor did not take the changes back"
 
 
 def _never_cancelled(withdraw: Callable[[], None]) -> None:
-    """What is put back is not withdrawn: the request has failed before."""
+    """Take nothing: a reversal is not withdrawn, since its request has already failed."""
 
 
 def _open_twice(editors: Sequence[str]) -> str:

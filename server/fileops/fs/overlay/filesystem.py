@@ -39,23 +39,26 @@ VERIFY_S = 5.0  # Neovim collects changes for 150 ms before it sends them; a bus
 
 
 class OverlayFileSystem:
-    """A FileSystem that editors connect to.
+    """A FileSystem to which editors connect.
 
-    `on_change` is called, on any thread, with a canonical path at which another text may be effective now.
+    `on_change` is called, on any thread, with a canonical path at which another text may now be effective.
     """
 
     def __init__(self, delegate: FileSystem, *, verify_s: float = VERIFY_S) -> None:
         self._delegate = delegate
         self.on_change: Callable[[str], None] = lambda _path: None
-        # Called with the editor's name, the path, and what was saved; on_closed also when an editor is gone.
+        # Called with the editor's name, the path, and what was saved; on_closed also when an editor has gone.
         self.on_saved: Callable[[str, str, str], None] = lambda _editor, _path, _text: None
         self.on_closed: Callable[[str, str], None] = lambda _editor, _path: None
-        self._editors: dict[str, _ConnectedEditor] = {}  # changed on the event loop only
+        self._editors: dict[str, _ConnectedEditor] = {}  # changed only on the event loop
         self._documents = DocumentStore(delegate, lambda name: self._editors[name].encoding())
         self._editor_commit = EditorCommit(documents=self._documents, find_editor=self._find_editor, verify_s=verify_s)
 
     def connect(self, editor: Editor, encoding: "Callable[[], PositionEncoding]", name: str = "") -> DocumentSink:
-        """Add an editor and return the sink of its messages. `encoding` returns what it negotiated for positions."""
+        """Add an editor and return the sink of its messages.
+
+        `encoding` returns its negotiated encoding of positions.
+        """
         self._editors[name] = _ConnectedEditor(editor, encoding)
         return _EditorDocuments(self, name)
 
@@ -114,11 +117,11 @@ class OverlayFileSystem:
         return self._documents.has_unclassified(editor)
 
     def is_open_in(self, editor: str, path: str) -> bool:
-        """Whether the editor has a document open there, as last resolved or as given. Waits for nothing."""
+        """Return whether the editor has a document open there, as last resolved or as given. Waits for nothing."""
         return self._documents.is_open_in(editor, path)
 
     def last_open_at(self, canonical_path: str) -> "Sequence[OpenDocument]":
-        """The documents that are open there, as last resolved or as given. Waits for nothing."""
+        """Return the documents that are open there, as last resolved or as given. Waits for nothing."""
         return self._documents.last_at(canonical_path)
 
     def is_open(self, canonical_path: str) -> bool:
@@ -186,9 +189,9 @@ class OverlayFileSystem:
     def replace_set(
         self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
-        """Unsaved documents are changed by their editors right before the first file changes, and back if that fails.
+        """Let editors change unsaved documents right before the first file changes, and back if that fails.
 
-        So a refusal of an editor leaves the files as they are, and a full disk is found before the editor is asked.
+        So an editor's refusal leaves the files as they are, and a full disk is found before any editor is asked.
         """
         known: dict[str, EffectiveDocument | None] = {}
         unsaved = set[str]()
@@ -287,14 +290,14 @@ class OverlayFileSystem:
 
 
 class _ConnectedEditor(Struct, frozen=True):
-    """An editor that opens documents. `encoding` returns what it negotiated for positions."""
+    """An editor that opens documents. `encoding` returns its negotiated encoding of positions."""
 
     editor: Editor
     encoding: "Callable[[], PositionEncoding]"
 
 
 class _EditorDocuments:
-    """See ports.DocumentSink: what one editor says, passed on with the editor's name."""
+    """See ports.DocumentSink: passes on what one editor reports, with the editor's name."""
 
     def __init__(self, overlay: OverlayFileSystem, editor: str) -> None:
         self._overlay = overlay
@@ -341,7 +344,7 @@ class _EditorDocuments:
 
 
 class _GuardedHooks:
-    """CommitHooks of a commit to disk: its last precondition is that no document was opened or changed since."""
+    """CommitHooks of a commit to disk: the last precondition is that no document was opened or changed since."""
 
     def __init__(self, require: Callable[[], None], wrote: Callable[[Committed], None], hooks: CommitHooks) -> None:
         self._require = require
@@ -374,7 +377,7 @@ class _GuardedSetHooks:
 
 
 def _require_edit(file: PlannedFile) -> None:
-    """A document with unsaved changes can be edited, and nothing else. Raises: ApplyRefused, AlreadyExists."""
+    """Require that a document with unsaved changes is edited, nothing else. Raises: ApplyRefused, AlreadyExists."""
     if not file.snapshot.exists:
         raise AlreadyExists
     if file.removes or file.new_path is not None or file.permissions is not None:
@@ -382,7 +385,7 @@ def _require_edit(file: PlannedFile) -> None:
 
 
 def _with_left(error: BaseException, left: tuple[str, ...]) -> SetConflict:
-    """The failure of a set after which documents remain changed."""
+    """Return the failure of a set that leaves documents changed."""
     if isinstance(error, SetConflict):
         return SetConflict(files=(*error.files, *left), reason=error.reason, kept=error.kept)
     reason = "a file could not be written, and an editor did not take its part of the changes back"

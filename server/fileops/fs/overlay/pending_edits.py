@@ -11,7 +11,7 @@ from fileops.model.documents import DocumentKey
 
 @dataclass(slots=True, kw_only=True)
 class PendingEdit:
-    """An edit that the editor was asked to make: the text that it leads to, and the first state that shows it."""
+    """An edit that an editor was asked to make: the text after it, and the first state that shows that text."""
 
     text: str
     shown_by: OpenDocument | None = None
@@ -30,7 +30,7 @@ class PendingEdits:
 
     @contextmanager
     def begin(self, key: DocumentKey, text: str) -> Generator[PendingEdit]:
-        """Note, inside the context, the first state of the document that shows this comparable text."""
+        """Inside the context, record the first state of the document that shows this comparable text."""
         pending = PendingEdit(text=text)
         with self._changed:
             self._edits[key] = pending
@@ -46,7 +46,7 @@ class PendingEdits:
             self._changed.wait_for(lambda: pending.shown_by is not None or not self._is_open(key), timeout=timeout_s)
 
     def note(self, document: OpenDocument) -> None:
-        """Note a new state. Called under the lock."""
+        """Take a new state. The lock is held."""
         pending = self._edits.get(document.key)
         if (
             pending is not None

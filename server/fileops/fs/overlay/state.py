@@ -21,17 +21,17 @@ from fileops.model.documents import DocumentChange, DocumentKey, PositionEncodin
 from fileops.model.files import Snapshot, Stamp, TextFormat
 
 REGULAR_FILE = 0o100644  # mode of a document that has no file yet
-MAX_FILE_TEXTS = 16  # an agent's edits between a change of the file and the editor's report of its reload
+MAX_FILE_TEXTS = 16  # agents' edits between a change of the file and the report of its reload
 
 Kind = Literal["clean", "dirty", "superseded", "unknown"]
 _RANK: dict[Kind, int] = {"unknown": 3, "dirty": 2, "superseded": 1, "clean": 0}
 
 
 class Doubt(Struct, frozen=True, kw_only=True):
-    """Why the text that the editor shows is not known.
+    """Why the text in the editor is not known.
 
-    is_lost: our text is not the one that the next change applies to, so only a whole text ends the doubt; otherwise any
-    change does.
+    is_lost: our text is not the one to which the next change applies, so only a whole text ends the doubt; otherwise
+    any change does.
     """
 
     reason: str
@@ -49,9 +49,9 @@ class OpenDocument(Struct, frozen=True, kw_only=True):
     changed_ns: int
     is_user_modified: bool | None = None  # since open or save; None until the first comparison with the file
     synced: str | None = None  # the text when it last read the same as the file
-    file_texts: tuple[bytes, ...] = ()  # digests of what the file has had since, as far as we know, oldest first
+    file_texts: tuple[bytes, ...] = ()  # digests of the file's texts since then, as far as we know, oldest first
     is_saved: bool = False  # the editor wrote this text to the file, so the user made it
-    is_foreign: bool = False  # the file is not text to us, so the editor decodes it in another encoding
+    is_foreign: bool = False  # we cannot decode the file, so the editor uses another encoding
     doubt: Doubt | None = None  # None while the text is known
 
     @property
@@ -64,7 +64,7 @@ class OpenDocument(Struct, frozen=True, kw_only=True):
 
 
 class DiskFacts(Struct, frozen=True, kw_only=True):
-    """What is known of the file at a path."""
+    """What is known about the file at a path."""
 
     path: str
     stamp: Stamp | None
@@ -102,7 +102,7 @@ class EffectiveDocument(Struct, frozen=True):
 
 
 def effective_of(classified: Sequence[tuple[OpenDocument, DocumentState | None]]) -> EffectiveDocument | None:
-    """Choose the document that counts: one in doubt, else a dirty one, else any; of several the last changed."""
+    """Choose the document that counts: one in doubt, or a dirty one, or any; the last changed of several."""
     serials = frozenset(document.serial for document, _ in classified)
     return max(
         (EffectiveDocument(document, state, serials) for document, state in classified),
@@ -125,9 +125,9 @@ def facts_of(disk: Snapshot) -> DiskFacts:
 
 
 def after_comparison(document: OpenDocument, disk: DiskFacts, digest: bytes) -> OpenDocument:
-    """Return the document with what a comparison with its file says about it. `digest` is that of its text.
+    """Return the document with the result of a comparison with its file. `digest` is that of its text.
 
-    An editor may report a reload when the file has changed again. So a text that the file has had is not the user's.
+    An editor may report a reload after the file has changed again. So a text that the file has had is not the user's.
     """
     if digest == disk.digest:
         return replace(document, is_user_modified=False, synced=document.text.text, file_texts=())
@@ -146,7 +146,7 @@ def after_comparison(document: OpenDocument, disk: DiskFacts, digest: bytes) -> 
 
 
 def with_file_text(document: OpenDocument, digest: bytes | None) -> OpenDocument:
-    """Return the document with a text that its file has had since the document last read the same. None: no file."""
+    """Return the document with a text that its file has had since they were last equal. None: no file."""
     known = document.file_texts
     if digest is None or known[-1:] == (digest,):
         return document
@@ -187,7 +187,7 @@ def _kind_of(document: OpenDocument, *, is_same: bool) -> Kind:
 
 
 def comparable(text: str) -> str:
-    """Return the form in which texts of editors and files are compared: without BOM, line ends as LF."""
+    """Return the form in which texts of editors and files are compared: without BOM, with LF line ends."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -51,7 +51,7 @@ class TextDocument:
 
     @property
     def text(self) -> str:
-        """The whole text, joined at the first use."""
+        """The whole text, joined when it is first used."""
         if self._text is None:
             self._text = "".join(chunk.text for chunk in self._chunks)
         return self._text
@@ -61,7 +61,7 @@ class TextDocument:
         return self._ends[-1] if self._ends else 0
 
     def has_range(self, start: DocumentPosition, end: DocumentPosition) -> bool:
-        """Whether an editor that shows this text may send such a range.
+        """Return whether an editor that shows this text may send such a range.
 
         The line after the last one is allowed, because Neovim ends every text with a line feed. A range from the first
         character may end anywhere, because some clients replace a whole text in this way.
@@ -74,7 +74,7 @@ class TextDocument:
     def replaced(
         self, start: DocumentPosition, end: DocumentPosition, new: str, encoding: PositionEncoding
     ) -> "TextDocument":
-        """Replace a range, also a swapped one. A position past the end of its line or of the text means that end."""
+        """Replace a range, even a reversed one. A position past the end of its line or of the text means that end."""
         if end < start:
             start, end = end, start
         return self.spliced(self.offset_at(start, encoding), self.offset_at(end, encoding), new)
@@ -99,7 +99,7 @@ class TextDocument:
         return result
 
     def offset_at(self, position: DocumentPosition, encoding: PositionEncoding) -> int:
-        """Return the offset of a position, rounded down to a whole character; below zero is zero."""
+        """Return the offset of a position, rounded down to a whole character; negative positions are zero."""
         at, offset = self._line_start(position.line)
         if at == len(self._chunks):
             return self.n_chars
@@ -122,7 +122,7 @@ class TextDocument:
             at, offset = at + 1, 0
 
     def _line_start(self, line: int) -> tuple[int, int]:
-        """Return the chunk and the offset in it where a line begins; past the last chunk if there is no such line."""
+        """Return the chunk and the offset in it at which a line begins; past the last chunk without such a line."""
         if line <= 0:
             return 0, 0
         at = bisect_left(self._breaks, line)
@@ -179,7 +179,7 @@ def _is_inside_pair(raw: bytes, units: int) -> bool:
 
 
 def _chunks_of(text: str) -> list[_Chunk]:
-    if not text.isascii() and _SURROGATE.search(text):  # halves that two changes brought together are one character
+    if not text.isascii() and _SURROGATE.search(text):  # two halves that changes brought together are one character
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return [_Chunk(piece) for piece in _pieces_of(text)]
 
@@ -201,7 +201,7 @@ def _pieces_of(text: str) -> Iterable[str]:
 
 
 def _may_join(left: str, right: str) -> bool:
-    """Whether two neighbours must be one chunk, or are small enough to become one."""
+    """Return whether two adjacent chunks must be one, or are small enough to become one."""
     if not left or not right:
         return True
     return len(left) + len(right) <= CHUNK_CHARS // 2 or _is_glued(left[-1], right[0])

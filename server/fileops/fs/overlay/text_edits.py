@@ -62,7 +62,7 @@ def _up(data: bytes, fmt: TextFormat, at: int) -> int:
 
 
 def _is_inside(data: bytes, fmt: TextFormat, at: int) -> bool:
-    """Whether `at` (on a code unit) lies inside a character or a CRLF."""
+    """Return whether `at` (on a code unit) lies inside a character or a CRLF."""
     unit = fmt.unit_bytes
     after, before = data[at : at + unit], data[at - unit : at]
     if after == newline_of(fmt) and before == return_of(fmt):

@@ -1,6 +1,6 @@
 """Port of remote filesystems: what RemoteFileSystem needs to offer one as a FileSystem.
 
-Paths are absolute paths of the remote side. A backend connects at its first use, and again after it lost its
+Paths are absolute paths on the remote side. A backend connects when it is first used, and again after it has lost its
 connection. It raises OSErrors with an errno, and `ConnectionFailed`.
 """
 
@@ -28,7 +28,7 @@ class RemoteEntry:
 
 
 class RemoteReader(Protocol):
-    """One open file. `entry` is what was opened, by its handle if the remote side has handles."""
+    """One open file. `entry` is the opened file's, by its handle if the remote side has handles."""
 
     entry: RemoteEntry
 
@@ -54,7 +54,7 @@ InPlace = Callable[[str, RemoteEntry], None]
 class Backend(Protocol):
     @property
     def label(self) -> str:
-        """Where this is, for messages, without secrets."""
+        """The place, for messages, without secrets."""
         ...
 
     @property
@@ -68,7 +68,7 @@ class Backend(Protocol):
 
     @property
     def has_links(self) -> bool:
-        """Whether a name can be replaced by a link between a stat and the opening."""
+        """Whether a name can be replaced by a link between a stat and an open."""
         ...
 
     def stat_many(self, paths: Sequence[str]) -> list[RemoteEntry | None]:

@@ -1,11 +1,11 @@
 """FileSystem of a remote folder under a local path prefix (see ports/files.py).
 
 Remote stamps prove little: another clock, whole seconds, no inode. So each is recorded as taken at its own mtime. This
-makes it racy for ever, and the content decides. The compare and the rename are two steps, between which another client
-may write; docs/guide/remote.md describes this.
+makes it racy for ever, so the content decides. Compare and rename are two steps, between which another client may
+write; docs/guide/remote.md describes this.
 
-SFTP opens by name and follows links. So the path is checked before a file is opened and again afterwards, and once more
-before a rename (see `PathCheck`).
+SFTP opens by name and follows links. So the path is checked before and after a file is opened, and once more before a
+rename (see `PathCheck`).
 """
 
 import errno
@@ -243,7 +243,7 @@ class RemoteFileSystem:
             raise PathMoved(path=path) from error
 
     def _written(self, path: str, size_bytes: int) -> RemoteEntry:
-        """Return the entry after a commit, or a substitute if it cannot be read: the commit is made in any case."""
+        """Return the entry after a commit, or a substitute if it cannot be read, since the commit has been made."""
         with suppress(OSError, FileOpsError, PathMoved):
             if (entry := self._check.entry(path)) is not None:
                 return entry
@@ -300,7 +300,7 @@ def _finished(committed: Committed, hooks: CommitHooks) -> Committed:
 
 
 def _make_folders(backend: Backend, folders: Sequence[str], path: str, undo: ExitStack) -> None:
-    """Make the missing folders. `folders` are remote paths, topmost first; `undo` removes those that are still empty.
+    """Create the missing folders. `folders` are remote paths, topmost first; `undo` removes those that are still empty.
 
     Raises: PathMoved, if one of them is a link; OSError.
     """
@@ -316,7 +316,7 @@ def _make_folders(backend: Backend, folders: Sequence[str], path: str, undo: Exi
 
 
 def _try_to_remove(backend: Backend, folder: str) -> None:
-    """Remove a folder that we made. If it is missing, a folder above it was moved and may return."""
+    """Remove a folder that we created. If it is missing, a folder above it was moved and may return."""
     for _ in range(MAX_REMOVALS if backend.has_links else 1):
         try:
             return backend.remove_folder(folder)

@@ -1,7 +1,7 @@
-"""Backend for the filesystems of fsspec. The report of a commit says what they do not guarantee.
+"""Backend for fsspec's filesystems. The report of a commit says what they do not guarantee.
 
-fsspec is imported at the first use, because that takes a tenth of a second. Foreign filesystems raise errors of many
-kinds. They become OSErrors here without their text, which may contain secrets.
+fsspec is imported when it is first used, because that takes a tenth of a second. Foreign filesystems raise many kinds
+of errors, which become OSErrors here without their text, since it may contain secrets.
 """
 
 import errno
@@ -201,7 +201,7 @@ def _create(fs: Any, path: str, data: bytes) -> None:
 
 
 def _mtime_ns(info: Mapping[str, Any], fs: Any, path: str) -> int:
-    """Return the modification time, 0 if it is not known."""
+    """Return the modification time; 0 if unknown."""
     value = next((info[key] for key in _MTIME_KEYS if info.get(key) is not None), None)
     if value is None:
         with suppress(NotImplementedError):
@@ -212,6 +212,6 @@ def _mtime_ns(info: Mapping[str, Any], fs: Any, path: str) -> int:
 
 
 def _etag(info: Mapping[str, Any]) -> int:
-    """Return a hash of the fields that change with the content, 0 if the filesystem has none."""
+    """Return a hash of the fields that change with the content; 0 if the filesystem has none."""
     values = [str(info[key]) for key in _ETAG_KEYS if info.get(key) is not None]
     return int.from_bytes(hashlib.blake2b("\n".join(values).encode(), digest_size=7).digest()) if values else 0

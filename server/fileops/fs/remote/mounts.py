@@ -1,4 +1,4 @@
-"""Choice of the backend for a URL, and checks that it is available. Opens nothing and loads no filesystem."""
+"""Chooses the backend for a URL, and checks that it is available. Opens nothing and loads no filesystem."""
 
 import importlib.util
 from collections.abc import Mapping, Sequence

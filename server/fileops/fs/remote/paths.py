@@ -18,7 +18,7 @@ def label_of(url: str) -> str:
 
 
 def folder_in(url: str) -> str:
-    """Return the folder that a URL names, absolute: the part after the host if its kind of URL has one."""
+    """Return the absolute folder that a URL names: the part after the host if its kind of URL has one."""
     protocol, _, rest = url.partition("://")
     if protocol in {"memory", "file", "local"}:
         return "/" + rest.strip("/")
@@ -46,7 +46,7 @@ class RemotePaths:
         return self.prefix if far == self.base else f"{self.prefix}/{far[len(self._below_base) :]}"
 
     def has(self, far: str) -> bool:
-        """Whether a normalized remote path is the base or below it."""
+        """Return whether a normalized remote path is the base or below it."""
         return far == self.base or far.startswith(self._below_base)
 
     def steps(self, far: str) -> list[str]:
@@ -57,11 +57,11 @@ class RemotePaths:
 
 
 class PathCheck:
-    """Whether a remote file is the one at its path, although SFTP opens by name, follows links, and reports no inode.
+    """Checks that a remote file is the one at its path, although SFTP follows links and reports no inode.
 
-    Every folder of the path is looked at before a file is opened and again afterwards, when the open file must be the
-    one at the path. A folder and a link may change places all the time. So the looks are many and in random order, and
-    all are sent together: they cost one round trip.
+    Every folder of the path is checked before and after a file is opened, and the open file must be the one at the
+    path. A folder and a link may change places continually, so the checks are many, in random order, and sent together:
+    they cost one round trip.
     """
 
     def __init__(self, paths: RemotePaths, backend: Backend) -> None:
@@ -69,14 +69,14 @@ class PathCheck:
         self._backend = backend
 
     def entry(self, path: str) -> RemoteEntry | None:
-        """Return the entry of a file, None if there is none. Raises: PathMoved, IsDirectory, NotRegularFile."""
+        """Return the entry of a file; None if there is none. Raises: PathMoved, IsDirectory, NotRegularFile."""
         return self._youngest(path, 1)
 
     def entry_before_opening(self, path: str) -> RemoteEntry | None:
-        """Return the youngest entry that many looks find, None if there is none.
+        """Return the most recent entry that many checks find; None if there is none.
 
-        A single look can find a file elsewhere, when a folder and a link change places within it. If that one were then
-        opened and the file at the path is younger, `require_in_place` would take it for a file that has grown.
+        A single check can find a file elsewhere, if a folder and a link change places during it. If that file were then
+        opened, and the one at the path is more recent, `require_in_place` would take it for a file that has grown.
 
         Raises: PathMoved, IsDirectory, NotRegularFile.
         """
@@ -114,10 +114,10 @@ class PathCheck:
         return max(found, key=_age, default=None)
 
     def _look(self, far: str, n_times: int) -> list[tuple[str, RemoteEntry | None]]:
-        """Return the steps of the path with what is there: once and topmost first, or several times in random order.
+        """Return the steps of the path with their entries: once and topmost first, or several times in random order.
 
-        Of several looks the first is at the file. So it takes two exchanges to show the folder first and then another
-        file, and these have to guess the order.
+        The first of several checks is of the file. So it takes two exchanges to show the folder first and then another
+        file, and these would have to guess the order.
         """
         steps = self._paths.steps(far) * n_times
         if n_times > 1:

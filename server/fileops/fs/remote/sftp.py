@@ -115,9 +115,9 @@ class SftpBackend:
         self._ssh.run(remove)
 
     def remove_temp(self, temp: str, *, was_made: bool = False) -> None:
-        """Remove a temp file now, or after the next connection was made.
+        """Remove a temp file now, or after the next connection.
 
-        was_made: it was certainly made. If it is then missing, its folder was moved and may return.
+        was_made: it certainly exists. If it is then missing, its folder was moved and may return.
         """
         for _ in range(MAX_REMOVALS if was_made else 1):
             if not self._ssh.is_open:
@@ -308,7 +308,7 @@ class SftpUpload:
         self.discard()
 
 
-# --- what SFTP says of files, and what not every server can do --------------------------------------------------
+# --- what SFTP reports about files, and what not every server can do ----------------------------------------------
 
 
 async def _stat_entry(sftp: "SFTPClient", path: str) -> RemoteEntry | None:

@@ -1,7 +1,7 @@
 """SSH to a host, through asyncssh: one connection, and a few SFTP channels on it that requests share.
 
-The connection is made at the first use, and again after a loss. After a loss, an operation that only reads is retried
-once; one that writes is not. One event loop serves all hosts; any thread may use a connection.
+The connection is made when it is first used, and again after a loss. After a loss, an operation that only reads is
+retried once; one that writes is not. One event loop serves all hosts; any thread may use a connection.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ T = TypeVar("T")
 
 CONNECT_S = 15
 KEEPALIVE_S = 10  # asyncssh gives up after three unanswered
-CALL_S = 60.0  # for the answer of a server that hangs
+CALL_S = 60.0  # for an answer, before the server counts as hanging
 SLOWEST_BYTES_PER_S = 32_000
-MAX_CHANNELS = 8  # OpenSSH allows ten sessions a connection, and commands need some
+MAX_CHANNELS = 8  # OpenSSH allows ten sessions per connection, and commands need some
 
 
 class SshConnection:
@@ -46,7 +46,7 @@ class SshConnection:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a connection, as far as is known."""
+        """Return whether there is a connection, as far as is known."""
         return self._connected is not None
 
     def is_current(self, connection: "SshChannels") -> bool:
@@ -122,10 +122,10 @@ class SshConnection:
 
 
 class SshChannels:
-    """The SFTP channels of one connection. Made by `connect`.
+    """The SFTP channels of one connection. Created by `connect`.
 
     A channel serves its requests one after the other, so one that hangs on the host must not be the only one. All
-    coroutines run on the loop of this module; `run` waits for one in the calling thread.
+    coroutines run on this module's loop; `run` waits for one in the calling thread.
     """
 
     def __init__(self, connection: "SSHClientConnection") -> None:
@@ -156,7 +156,7 @@ class SshChannels:
         return asyncio.run_coroutine_threadsafe(on_channel(), _loop()).result()
 
     def abort(self) -> None:
-        """End the connection without a word to the host. Any thread may call this."""
+        """End the connection without notifying the host. Any thread may call this."""
         _loop().call_soon_threadsafe(self._connection.abort)
 
     @asynccontextmanager
@@ -183,7 +183,7 @@ class SshChannels:
                 return opened
 
     async def _opened(self) -> "SFTPClient | None":
-        """A new channel; None if the host allows no further one, so that those there are must do."""
+        """Return a new channel; None if the host allows no more, so that the existing ones must do."""
         import asyncssh
 
         try:
@@ -203,7 +203,7 @@ _started: list[asyncio.AbstractEventLoop] = []
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    """The loop of all SSH connections; its thread is started at the first use."""
+    """Return the loop of all SSH connections; its thread starts when it is first used."""
     with _starting:
         if not _started:
             loop = asyncio.new_event_loop()
@@ -216,7 +216,7 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _address(url: str) -> dict[str, object]:
-    """What a URL says of host, port, username and password."""
+    """Return what a URL says about host, port, username and password."""
     parts = urlsplit(url)
     found = {
         "host": parts.hostname,
