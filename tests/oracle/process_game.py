@@ -104,7 +104,7 @@ class ProcessGame(RecordGame):
         super().__init__(folder, seed)
         self._place = Place(Path(folder))
         self._pid = 0
-        self._is_suspended = False
+        self._is_suspended = self._is_without_descriptors = False
         self._writing: dict[str, list[subprocess.Popen[bytes]]] = {}  # processes of commands, by agent
 
     @contextmanager
@@ -170,6 +170,9 @@ class ProcessGame(RecordGame):
     async def descriptors(self, dice: random.Random) -> bool:
         """The process of the daemon can open nothing."""
         assert sys.platform == "linux"
+        if self._is_without_descriptors:  # the end of this one would bring back that lack
+            return False
+        self._is_without_descriptors = True
         held = [int(name) for name in os.listdir(f"/proc/{self._pid}/fd")]
         before = resource.prlimit(self._pid, resource.RLIMIT_NOFILE)
         free = min(set(range(len(held) + 1)) - set(held))
@@ -177,6 +180,7 @@ class ProcessGame(RecordGame):
         self._note("no descriptors")
 
         def end() -> None:
+            self._is_without_descriptors = False
             resource.prlimit(self._pid, resource.RLIMIT_NOFILE, before)
             self._note("descriptors again")
 

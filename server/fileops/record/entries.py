@@ -136,6 +136,7 @@ class EntryWriter:
         self._store, self._windows, self._turns = store, windows, turns
         self._saves: dict[str, list[Save]] = {}
         self._unsettled: deque[_Unsettled] = deque()
+        self._closed: dict[str, _Unsettled] = {}  # the last change of files that no editor was known to have open
         self._halves: OrderedDict[Identity, _Half] = OrderedDict()
         self._left = [entry.entry_id for entry in store.entries(LogQuery())[0] if not entry.settled]
         self._left_until: float | None = None
@@ -156,6 +157,10 @@ class EntryWriter:
             return
         if not is_settled or change.is_open:
             self._unsettled.extend(_Unsettled(entry.entry_id, change, is_settled, entry.by) for entry in kept[-1:])
+        elif change.commands and kept:
+            self._closed.pop(change.path, None)
+            without_data = replace(change, before_data=None, after_data=None)  # the store has it
+            self._closed[change.path] = _Unsettled(kept[-1].entry_id, without_data, True, kept[-1].by)
         self._on_entries(kept)
 
     def _written(
@@ -195,11 +200,32 @@ class EntryWriter:
     def save(self, path: str, save: Save) -> None:
         """An editor has saved this text."""
         self._saves[path] = [*self._saves.get(path, []), save][-20:]
+        closed = self._closed.pop(path, None)
+        if closed is not None:
+            self._revise(closed, save)
         for unsettled in self._unsettled:
             if unsettled.observed.path == path and not unsettled.has_author:
                 parts = self._parts(unsettled.observed, self._saves_near(unsettled.observed))
                 if len(parts) == 1 and parts[0].evidence == "save":
                     self._settle(unsettled, parts)
+
+    def _revise(self, closed: _Unsettled, save: Save) -> None:
+        """Decide again about a change whose file an editor had open and saved, which had not been heard of then.
+
+        A daemon that was stopped, or is busy, reads the file before the messages of the editor.
+        """
+        change = closed.observed
+        parts = self._parts(change, self._saves_near(change))
+        entry = self._store.entry(closed.entry_id)
+        if entry is None or entry.undone_by is not None or (len(parts) == 1 and parts[0].by == closed.by):
+            return
+        content = _content_kind(change.before, change.after)
+        if (entry.before, entry.after) == (_version(change.before, content), _version(change.after, content)):
+            self._settle(closed, parts)
+        else:  # it is one entry with other changes of its command
+            entry = self._of_author(entry, unsure(*dict.fromkeys((*_candidates(entry.by), save.person))))
+            self._store.replace(entry)
+            self._on_entries([entry])
 
     def is_due(self, now: float) -> bool:
         """Whether `settle` has something to write."""
@@ -213,6 +239,10 @@ class EntryWriter:
             unsettled = self._unsettled.popleft()
             if not unsettled.has_author:
                 self._settle(unsettled, self._parts(unsettled.observed, self._saves_near(unsettled.observed)))
+        while (
+            self._closed and (path := next(iter(self._closed))) and self._closed[path].observed.read + SETTLE_S <= now
+        ):
+            del self._closed[path]
         if self._left:
             self._left_until = self._left_until or now + LEFT_S
             if self._left_until <= now:

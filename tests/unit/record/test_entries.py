@@ -160,6 +160,22 @@ def test_save_that_is_reported_with_what_was_typed_after_it_divides_no_earlier_c
     assert authors == [person if is_read_before_more_is_typed else unsure(BY_MAKE, person), unsure(BY_MAKE, person)]
 
 
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_file_that_was_opened_and_saved_before_the_daemon_heard_of_it_may_be_the_persons(*, is_merged: bool) -> None:
+    """R-BY-1 (row 5). The daemon was stopped: it reads the file before the messages of the editor."""
+    store = RecordStore(None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    person = ByPerson(session_id="editor", label="an editor")
+    writer.write(replace(observed("/p/a", None, "made\ntyped\n", AT, MAKE), n_writes=2))
+    if is_merged:
+        writer.write(observed("/p/a", "made\ntyped\n", "made\ntyped\nmore\n", AT + 0.1, MAKE))
+    writer.save("/p/a", Save(person=person, time=AT + 0.2, text="typed\n"))
+    writer.settle(AT + 60)
+    (entry,), _ = store.entries(LogQuery())
+    store.close()
+    assert (entry.by, entry.settled) == (unsure(BY_MAKE, person), True)
+
+
 def test_folder_of_many_files_is_renamed_with_each_of_them() -> None:
     gone = [observed(f"/p/a/{n}", "x", None, AT, inode=n + 1) for n in range(500)]
     made = [observed(f"/p/b/{n}", None, "x", AT + 3, inode=n + 1) for n in range(500)]
