@@ -158,6 +158,11 @@ def test_user_keeps_and_undoes_beside_git(editor: str, vsix: Path, runs: Path) -
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_window_with_several_folders_lists_and_decides_what_is_in_them(vsix: Path, runs: Path) -> None:
+    done = node("roots.mjs", "new", runs / "roots-new", vsix)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("editor", ["floor", "new"])
 def test_user_decides_what_waits_by_keyboard_alone(editor: str, vsix: Path, runs: Path) -> None:
     done = node("waiting.mjs", editor, runs / f"waiting-{editor}", vsix, *(pictures() if editor == "new" else []))

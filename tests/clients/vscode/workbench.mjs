@@ -65,10 +65,10 @@ function stopAnimations() {
 
 /**
  * name: "floor" or "new"; with FILEOPS_GATED=1 proposed API is closed in it. Options: out (folder for logs), files (name → text, the workspace), preinstall (extension
- * folders), prepare (called with the workspace's folder before the editor starts), vsix (to install), testDriver ({extension, tests}: run mocha in the extension host), env, settings.
+ * folders), prepare (called with the workspace's folder before the editor starts), opens (of the files, a .code-workspace; by default the folder), vsix (to install), testDriver ({extension, tests}: run mocha in the extension host), env, settings.
  */
 export async function openWorkbench(name, options) {
-  const { out, files = {}, preinstall = [], vsix, testDriver, env = {}, settings = {}, prepare = () => undefined } = options;
+  const { out, files = {}, preinstall = [], vsix, testDriver, env = {}, settings = {}, opens, prepare = () => undefined } = options;
   const node = path.join(EDITORS, `node-${name}`, 'bin/node');
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fileops-vscode-'));
   const editor = path.join(EDITORS, name, 'code-server/lib/vscode');
@@ -136,7 +136,7 @@ export async function openWorkbench(name, options) {
         fs.appendFileSync(path.join(out, 'tests.log'), args.map(a => (typeof a === 'string' ? a : JSON.stringify(a))).join(' ') + '\n');
       });
     }
-    await page.goto(`${origin}/?folder=${workspace}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
+    await page.goto(`${origin}/?${opens ? `workspace=${path.join(workspace, opens)}` : `folder=${workspace}`}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
     await page.waitForSelector('.monaco-workbench', { timeout: STARTUP_MS });
     return { page, workspace, socket, finished, close, version };
   } catch (error) {
