@@ -640,8 +640,10 @@ class RecordGame:
                 for line in range(change["start_line"], change["end_line"] + 1):
                     placed.setdefault(line, set()).update(change["entry_ids"])
             for line, entry_ids in placed.items():
+                owner = entries.get(owners.get(line) or "", {})
+                is_restored = bool(owner.get("undoes") or owner.get("rewind_id"))  # in pieces that nobody removed so
                 require(
-                    owners.get(line) in entry_ids or words[line - 1] in self._returned,
+                    owners.get(line) in entry_ids or words[line - 1] in self._returned or is_restored,
                     f"line {line} of {name} is not kept of {entry_ids}, and blame names {owners.get(line)}",
                 )
             for line, entry_id in owners.items():
