@@ -87,10 +87,10 @@ class ChangedFile(TypedDict):
 class CommitDetails(TypedDict):
     """How a change was written."""
 
-    durability: str
-    """`synced`, `file_synced`, `not_synced` or `editor`: what survives a loss of power."""
-    method: str
-    """`swap`, `in_place`, `create`, `delete`, `buffer`, `remote` or `none`."""
+    method: Literal["buffer", "create", "delete", "in_place", "none", "remote", "rename", "swap"]
+    """By an atomic rename of a temp file, in place with a journal, through the editor, or otherwise."""
+    durability: Literal["editor", "file_synced", "not_synced", "synced"]
+    """What survives a loss of power: file and folder, the file only, perhaps nothing, or what the editor writes."""
     reason: str | None
     """Why less is promised than usual."""
 
@@ -143,16 +143,16 @@ class DiagnosticsReport(TypedDict):
 class FailedStepDetails(TypedDict):
     """Why a step cannot be made."""
 
-    after: int | None
-    """The failed step without whose failure this one would succeed."""
-    code: str
-    """As of the error of a result."""
     edit_index: int
     """0-based."""
-    match_lines: list[int]
-    """1-based lines in the file where an ambiguous text was found, the first 20."""
+    code: str
+    """As of the error of a result."""
     message: str
     """A sentence for the user."""
+    after: int | None
+    """The failed step without whose failure this one would succeed."""
+    match_lines: list[int]
+    """1-based lines in the file where an ambiguous text was found, the first 20."""
     n_more: int
     """Further places."""
 
@@ -254,10 +254,10 @@ class RebasedDetails(TypedDict):
 class RelevanceDetails(TypedDict):
     """Why a change of others does not let an edit through."""
 
-    ranges: list[LineRange]
-    """The lines that others changed."""
     reason: Literal["count", "elsewhere", "format", "near", "no_base", "no_match_now", "no_match_then", "too_large"]
     """Why: docs/PROTOCOL.md, R-REL-2, has what must hold."""
+    ranges: list[LineRange]
+    """The lines that others changed."""
 
 
 class ReportedProblem(TypedDict):
@@ -286,18 +286,18 @@ class ReportedProblem(TypedDict):
 class RewindConflict(TypedDict):
     """Entries of one file of which something is left."""
 
-    by: list[dict[str, Any]]
-    """The authors of later changes."""
-    entries: list[str]
-    """Their ids."""
     file_path: str
     """Canonical."""
-    message: str | None
-    """Of what is refused: what is wrong with the file."""
-    ranges: list[LineRange]
-    """Of the present file."""
+    entries: list[str]
+    """Their ids."""
     reason: Literal["editor", "not_kept", "overlaps", "recreated", "refused", "unknown_before", "unsure"]
     """Why it is left."""
+    ranges: list[LineRange]
+    """Of the present file."""
+    by: list[dict[str, Any]]
+    """The authors of later changes."""
+    message: str | None
+    """Of what is refused: what is wrong with the file."""
 
 
 class RewoundFile(TypedDict):
@@ -383,19 +383,19 @@ class Suggestion(TypedDict):
 class SyntaxDetails(TypedDict):
     """The first syntax errors of a file that had none before the edit."""
 
-    errors: list[SyntaxErrorDetails]
-    """3 at most."""
     language: str
     """Its name for people."""
+    errors: list[SyntaxErrorDetails]
+    """3 at most."""
 
 
 class SyntaxErrorDetails(TypedDict):
     """One syntax error."""
 
-    column: int
-    """1-based, in characters."""
     line: int
     """1-based."""
+    column: int
+    """1-based, in characters."""
     message: str
     """A clause."""
 

@@ -1021,18 +1021,18 @@ class ReviewsResult:
 class RewindConflict:
     """Entries of one file of which something is left."""
 
-    by: tuple[Author, ...]
-    """The authors of later changes."""
-    entries: tuple[str, ...]
-    """Their ids."""
     file_path: str
     """Canonical."""
-    message: str | None = None
-    """Of what is refused: what is wrong with the file."""
-    ranges: tuple[LineRange, ...]
-    """Of the present file."""
+    entries: tuple[str, ...]
+    """Their ids."""
     reason: Literal["editor", "not_kept", "overlaps", "recreated", "refused", "unknown_before", "unsure"]
     """Why it is left."""
+    ranges: tuple[LineRange, ...]
+    """Of the present file."""
+    by: tuple[Author, ...]
+    """The authors of later changes."""
+    message: str | None = None
+    """Of what is refused: what is wrong with the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

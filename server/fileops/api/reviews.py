@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from fileops.core.presentation.failures import failure_message
 from fileops.core.presentation.phrases import cleaned_reason
@@ -25,7 +26,7 @@ from fileops.service.review.client import PersonReviews
 from fileops.service.review.queue import DecisionResult, WaitingReview
 from fileops.wire import reviews as wire
 from fileops.wire.failures import rebased_details
-from fileops.wire.types import AskingSession, ErrorInfo
+from fileops.wire.types import ErrorInfo
 
 if TYPE_CHECKING:
     from fileops.service.fileops import FileOps
@@ -176,23 +177,21 @@ def _decision_about_set(params: wire.DecideReviewParams, review: WaitingReview, 
     return SomeFiles(tuple(decided.values()), always, cleaned_reason(params.reason))
 
 
-def _file_decision(file: wire.DecidedFile, asked: ApprovalRequest, outcome: wire.Outcome, place: str) -> FileDecision:
+def _file_decision(file: FileDecision, asked: ApprovalRequest, outcome: wire.Outcome, place: str) -> FileDecision:
     """Raises: InvalidParams."""
     if file.text is not None and (file.change_ids is not None or outcome != "modify"):
         raise InvalidParams("goes with the outcome modify only, and without change_ids", f"{place}.text")
     if file.text is not None and asked.change.operation == "delete":
         raise InvalidParams("does not fit a file that is deleted", f"{place}.text")
     if file.change_ids is None:
-        return FileDecision(file_path=file.file_path, text=file.text)
+        return file
     if not file.change_ids and outcome != "modify":
         raise InvalidParams("may be empty with the outcome modify only", f"{place}.change_ids")
     known = [change.id for change in asked.changes]
     for index, change_id in enumerate(file.change_ids):
         if change_id not in known:
             raise InvalidParams("is no change of this file", f"{place}.change_ids[{index}]")
-    return FileDecision(
-        file_path=file.file_path, change_ids=tuple(change_id for change_id in known if change_id in file.change_ids)
-    )
+    return replace(file, change_ids=tuple(change_id for change_id in known if change_id in file.change_ids))
 
 
 # --- shapes on the wire ------------------------------------------------------------------------------------------
@@ -218,9 +217,7 @@ def review_of(review: WaitingReview, names: SessionNames, *, with_texts: bool = 
     file = _file_of(question, with_texts=with_texts)
     return wire.Review(
         review_id=review.review_id,
-        session=AskingSession(
-            session_id=names.local(review.session.session_id), host=review.session.host, label=review.session.label
-        ),
+        session=replace(review.session, session_id=names.local(review.session.session_id)),
         asked_at=review.asked_at,
         expires_at=review.expires_at,
         title=question.title,
@@ -244,9 +241,7 @@ def _review_of_set(
 ) -> wire.Review:
     return wire.Review(
         review_id=review.review_id,
-        session=AskingSession(
-            session_id=names.local(review.session.session_id), host=review.session.host, label=review.session.label
-        ),
+        session=replace(review.session, session_id=names.local(review.session.session_id)),
         asked_at=review.asked_at,
         expires_at=review.expires_at,
         title=question.title,

@@ -27,11 +27,11 @@ from fileops.model.approval import (
     Undecided,
 )
 from fileops.model.requests import CommandRequest
+from fileops.model.review import SessionInfo
 from fileops.service.hub.names import SessionNames
 from fileops.service.review.queue import WaitingReview
 from fileops.wire.commands import ConfirmCommandParams
 from fileops.wire.convert import confirm_params
-from fileops.wire.types import AskingSession
 
 CONFIRM_EDIT = "fileops/confirmEdit"
 CONFIRM_COMMAND = "fileops/confirmCommand"
@@ -114,14 +114,13 @@ class EditPrompt:
         is_own = self._names.is_own(session.session_id)
         if not self._prompt.confirms:
             return await self._prompt.ask_by_message(_message(review, is_own=is_own), APPLY, None)
-        about = AskingSession(session_id=session.session_id, host=session.host, label=session.label)
-        asking = msgspec.UNSET if is_own else about
+        asking = msgspec.UNSET if is_own else session
         if question.files:
             return await decide_each(question, lambda file: self._ask_about_edit(file, asking))
         return await self._ask_about_edit(question, asking)
 
     async def _ask_about_edit(
-        self, question: ApprovalRequest, asking: AskingSession | msgspec.UnsetType
+        self, question: ApprovalRequest, asking: SessionInfo | msgspec.UnsetType
     ) -> Decision | None:
         params = confirm_params(question, asking)
         return await self._prompt.ask(CONFIRM_EDIT, params, lambda answer: edit_decision_of(answer, question), None)

@@ -56,16 +56,15 @@ class SomeChanges(Struct, frozen=True):
     reason: str = ""
 
 
-class FileDecision(Struct, frozen=True, kw_only=True):
-    """What a user wants of one file of a change set.
-
-    change_ids: of its changes; empty: the file is left as it is. text: what they want written instead. None for both:
-    as proposed. file_path: as the question has it.
-    """
+class FileDecision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person wants of one file of a change set: some of its changes, or a text; without both, all of it."""
 
     file_path: str
+    """As the review has it."""
     change_ids: tuple[str, ...] | None = None
+    """Only these changes are accepted. Empty with the outcome `modify` only: the file is left as it is."""
     text: str | None = None
+    """The whole result. With the outcome `modify` only."""
 
     @property
     def is_left_out(self) -> bool:

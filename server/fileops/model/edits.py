@@ -35,21 +35,21 @@ class LineRange(Struct, frozen=True, kw_only=True, gc=False):
     """The last line."""
 
 
+# What the session read is not kept ("no_base"), cannot be compared ("format", "too_large"), was changed "near" the
+# edit, or does not lead to the same edit: its text would be replaced "elsewhere", is not found any more
+# ("no_match_now"), was not there before ("no_match_then"), or does not occur as often as requested ("count").
 RelevanceReason = Literal[
     "no_base", "format", "too_large", "near", "elsewhere", "no_match_now", "no_match_then", "count"
 ]
 
 
 class Relevance(Struct, frozen=True, kw_only=True):
-    """Why a change of others is relevant to an edit. ranges: the lines of the present file that they changed.
-
-    reason: what the session read is not kept ("no_base"), cannot be compared ("format", "too_large"), was changed
-    "near" the edit, or does not lead to the same edit: its text would be replaced "elsewhere", is not found any more
-    ("no_match_now"), was not there before ("no_match_then"), or does not occur as often as requested ("count").
-    """
+    """Why a change of others does not let an edit through."""
 
     reason: RelevanceReason
+    """Why: docs/PROTOCOL.md, R-REL-2, has what must hold."""
     ranges: tuple[LineRange, ...] = ()
+    """The lines that others changed."""
 
 
 class Rebased(Struct, frozen=True, kw_only=True):

@@ -102,16 +102,14 @@ class Base(Struct, frozen=True, kw_only=True):
 
 
 class CommitReport(Struct, frozen=True, kw_only=True):
-    """How a change was committed.
-
-    method: "swap" (atomic rename of a temp file), "in_place" (journalled), "create", "delete", "rename", "buffer"
-    (through the editor), "remote", "none" (nothing to write). durability: "synced" (file and folder), "file_synced"
-    (the folder cannot be synced), "not_synced", "editor".
-    """
+    """How a change was written."""
 
     method: Literal["swap", "in_place", "create", "delete", "rename", "buffer", "remote", "none"]
+    """By an atomic rename of a temp file, in place with a journal, through the editor, or otherwise."""
     durability: Literal["synced", "file_synced", "not_synced", "editor"]
+    """What survives a loss of power: file and folder, the file only, perhaps nothing, or what the editor writes."""
     reason: str | None = None
+    """Why less is promised than usual."""
 
 
 class Committed(Struct, frozen=True, kw_only=True):

@@ -45,14 +45,14 @@ class PreviousDecision(Struct, frozen=True, kw_only=True):
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """What a person is shown of the session whose edit they are asked about.
-
-    session_id: its full name. host: the agent's program. label: for people.
-    """
+    """A session of another connection to a shared daemon, whose edit is asked about."""
 
     session_id: SessionName
+    """Its full name, unique in the daemon."""
     host: str
+    """The program, such as `codex`."""
     label: str
+    """For people."""
 
 
 class Decider(Struct, frozen=True):

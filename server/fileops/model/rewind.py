@@ -98,17 +98,20 @@ class RewoundFile(Struct, frozen=True, kw_only=True):
 
 
 class RewindConflict(Struct, frozen=True, kw_only=True):
-    """What is left of some entries of one file, and why. ranges: of the present content. by: who overlaps it.
-
-    message: of what is refused, a sentence about the file.
-    """
+    """Entries of one file of which something is left."""
 
     file_path: str
+    """Canonical."""
     entries: tuple[str, ...]
+    """Their ids."""
     reason: LeftReason
+    """Why it is left."""
     ranges: tuple[LineRange, ...] = ()
+    """Of the present file."""
     by: tuple[By, ...] = ()
+    """The authors of later changes."""
     message: str | None = None
+    """Of what is refused: what is wrong with the file."""
 
 
 class RewindResult(Struct, frozen=True, kw_only=True):

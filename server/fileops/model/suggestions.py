@@ -29,40 +29,49 @@ class Suggestion(Struct, frozen=True, kw_only=True):
 
 
 class FailedStep(Struct, frozen=True, kw_only=True):
-    """A step that cannot be made. after: the failed step without which this one would succeed; None if it is its own.
-
-    code, message: as of the error of a result. lines: where an ambiguous text begins, MAX_SHOWN_LINES of them, and
-    n_more others.
-    """
+    """Why a step cannot be made."""
 
     edit_index: int
+    """0-based."""
     code: str
+    """As of the error of a result."""
     message: str
+    """A sentence for the user."""
     after: int | None = None
-    lines: tuple[int, ...] = ()
+    """The failed step without whose failure this one would succeed."""
+    match_lines: tuple[int, ...] = ()
+    """1-based lines in the file where an ambiguous text was found, the first 20."""
     n_more: int = 0
+    """Further places."""
 
 
 class ShownLines(Struct, frozen=True, kw_only=True):
-    """Lines of a file as a Read shows them. text: numbered lines, without a final newline."""
+    """Lines of the file that count as read with this answer."""
 
     ranges: tuple[LineRange, ...]
+    """Which lines."""
     text: str
+    """Numbered as a read shows them."""
 
 
 class SyntaxFault(Struct, frozen=True, kw_only=True):
-    """A syntax error. line, column: 1-based."""
+    """One syntax error."""
 
     line: int
+    """1-based."""
     column: int
+    """1-based, in characters."""
     message: str
+    """A clause."""
 
 
 class SyntaxReport(Struct, frozen=True, kw_only=True):
-    """The first syntax errors of a file that had none before an edit."""
+    """The first syntax errors of a file that had none before the edit."""
 
     language: str
+    """Its name for people."""
     errors: tuple[SyntaxFault, ...]
+    """3 at most."""
 
 
 class Advice(Struct, frozen=True, kw_only=True):

@@ -8,8 +8,11 @@ import msgspec
 from fileops import __version__
 from fileops.core.presentation import render, titles
 from fileops.lsp.server import PROTOCOL_VERSION
-from fileops.model import errors, events, settings
-from fileops.model.approval import CorrectionRequest
+from fileops.model import errors, events, settings, suggestions
+from fileops.model.approval import CorrectionRequest, FileDecision
+from fileops.model.edits import Relevance
+from fileops.model.files import CommitReport
+from fileops.model.review import SessionInfo
 from fileops.schema.descriptions import description_of, descriptions_of_keys
 from fileops.schema.messages import Message, OneOf, messages
 from fileops.wire import details
@@ -35,6 +38,14 @@ PUBLIC_NAMES = {
     titles.Description.__name__: "DescribeResult",
     render.View.__name__: "RenderResult",
     wire.ErrorInfo.__name__: "ToolError",
+    SessionInfo.__name__: "AskingSession",
+    FileDecision.__name__: "DecidedFile",
+    suggestions.FailedStep.__name__: "FailedStepDetails",
+    suggestions.ShownLines.__name__: "ShownDetails",
+    suggestions.SyntaxFault.__name__: "SyntaxErrorDetails",
+    suggestions.SyntaxReport.__name__: "SyntaxDetails",
+    Relevance.__name__: "RelevanceDetails",
+    CommitReport.__name__: "CommitDetails",
     settings.Settings.__name__: "InitializationOptions",
     settings.Limits.__name__: "LimitOptions",
     settings.Texts.__name__: "TextOptions",
@@ -48,7 +59,14 @@ REFINED: dict[tuple[str, str], Any] = {
     ("ConfirmEditParams", "rebased"): details.RebasedDetails,
 }
 # Keys with a default in the server's code that are always sent all the same.
-ALWAYS_SENT = {"Attachment": "type", "DidEditParams": "source"}
+ALWAYS_SENT = {
+    "Attachment": ("type",),
+    "DidEditParams": ("source",),
+    "CommitDetails": ("reason",),
+    "FailedStepDetails": ("after", "match_lines", "n_more"),
+    "RelevanceDetails": ("ranges",),
+    "RewindConflict": ("ranges", "by", "message"),
+}
 # Unknown keys cause a warning and are ignored, and null is the default.
 _TOLERANT = ("InitializationOptions", "LimitOptions", "TextOptions")
 
@@ -81,8 +99,10 @@ def definitions(table: Iterable[Message]) -> Json:
     defs = {PUBLIC_NAMES.get(name, name): _renamed(schema) for name, schema in components.items()}
     for (name, key), shape in REFINED.items():
         defs[name]["properties"][key] = _refined(defs[name]["properties"][key], schema_of(shape))
-    for name, key in ALWAYS_SENT.items():
-        defs[name]["required"].append(key)
+    for name, keys in ALWAYS_SENT.items():
+        defs[name]["required"] += keys
+        for key in keys:
+            defs[name]["properties"][key].pop("default", None)
     for name in _TOLERANT:
         del defs[name]["additionalProperties"]
         defs[name]["properties"] = {key: _or_null(schema) for key, schema in defs[name]["properties"].items()}

@@ -20,8 +20,7 @@ from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import changes as wire
 from fileops.wire.convert import edits_of, match_of, tool_result, ui_extra_of
-from fileops.wire.failures import failure_details
-from fileops.wire.hints import advice_details
+from fileops.wire.failures import advice_details, failure_details
 from fileops.wire.types import ToolResult
 
 if TYPE_CHECKING:

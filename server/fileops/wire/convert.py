@@ -13,18 +13,16 @@ from fileops.core.presentation.failures import failure_message
 from fileops.model import errors
 from fileops.model.approval import ApprovalRequest
 from fileops.model.edits import Change, Edit
-from fileops.model.files import CommitReport
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult, ImageContent, ReadResult
+from fileops.model.review import SessionInfo
 from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
-from fileops.wire.failures import failure_details, rebased_details
-from fileops.wire.hints import advice_details, syntax_details
+from fileops.wire.failures import advice_details, failure_details, rebased_details
 
 if TYPE_CHECKING:
     from fileops.wire.details import (
-        CommitDetails,
         EditDetails,
         ReadDetails,
         StepDetails,
@@ -144,7 +142,7 @@ def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
     if outcome.advice is not None:
         details = {**details, **advice_details(outcome.advice)}
     if outcome.syntax is not None:
-        details["syntax"] = syntax_details(outcome.syntax)
+        details["syntax"] = outcome.syntax
     if outcome.error is not None and outcome.modified_by_user:
         details["modified_by_user"] = True
     return tool_result(outcome.output, outcome.error, ui_extra, details)
@@ -200,7 +198,7 @@ def _edit_details(outcome: EditResult) -> "EditDetails":
             if edit.is_proposed
         ]
     if outcome.commit is not None:
-        details["commit"] = _commit(outcome.commit)
+        details["commit"] = outcome.commit
     if outcome.processed_by:
         details["processed_by"] = list(outcome.processed_by)
     if outcome.not_formatted is not None:
@@ -234,10 +232,6 @@ def match_of(matches: tuple[str, ...]) -> str | None:
     return next((match for match in matches if match != "exact"), matches[0] if matches else None)
 
 
-def _commit(report: CommitReport) -> "CommitDetails":
-    return {"method": report.method, "durability": report.durability, "reason": report.reason}
-
-
 def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
     return wire.UiExtra(
         diff=change.unified,
@@ -252,7 +246,7 @@ def ui_extra_of(change: Change, file_path: str) -> wire.UiExtra:
 
 
 def confirm_params(
-    question: ApprovalRequest, session: wire.AskingSession | msgspec.UnsetType = msgspec.UNSET
+    question: ApprovalRequest, session: SessionInfo | msgspec.UnsetType = msgspec.UNSET
 ) -> wire.ConfirmEditParams:
     change = question.change
     return wire.ConfirmEditParams(

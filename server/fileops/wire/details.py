@@ -7,9 +7,10 @@ and R-EDIT-3, R-UNDO-2, R-BASH-2).
 from typing import Literal, Required, TypedDict
 
 from fileops.model.diagnostics import DiagnosticsReport
-from fileops.model.edits import LineRange, Nearest, Operation, RelevanceReason
-from fileops.model.record import By
-from fileops.model.suggestions import SuggestionKind
+from fileops.model.edits import LineRange, Nearest, Operation, Relevance
+from fileops.model.files import CommitReport
+from fileops.model.rewind import RewindConflict
+from fileops.model.suggestions import FailedStep, ShownLines, SuggestionKind, SyntaxReport
 from fileops.wire.types import UiExtra
 
 
@@ -81,15 +82,6 @@ class ReadDetails(Noticing, total=False):
     """On `too_large`, after a refused edit of the file: the text for the model about the lines to read."""
 
 
-class RelevanceDetails(TypedDict):
-    """Why a change of others does not let an edit through."""
-
-    reason: RelevanceReason
-    """Why: docs/PROTOCOL.md, R-REL-2, has what must hold."""
-    ranges: list[LineRange]
-    """The lines that others changed."""
-
-
 class RebasedEntry(TypedDict):
     """Over how many changes of others an edit was applied."""
 
@@ -102,7 +94,7 @@ class RebasedEntry(TypedDict):
 class RebasedDetails(RebasedEntry):
     """What others had changed in a file when an edit was applied to it nevertheless."""
 
-    ranges: list[LineRange]
+    ranges: tuple[LineRange, ...]
     """The lines that they changed, in the file as the edit found it."""
     diff: str | None
     """Unified. Null if it would be too long."""
@@ -136,60 +128,14 @@ class SuggestionDetails(TypedDict):
     """Sentences for the model."""
 
 
-class FailedStepDetails(TypedDict):
-    """Why a step cannot be made."""
-
-    edit_index: int
-    """0-based."""
-    code: str
-    """As of the error of a result."""
-    message: str
-    """A sentence for the user."""
-    after: int | None
-    """The failed step without whose failure this one would succeed."""
-    match_lines: list[int]
-    """1-based lines in the file where an ambiguous text was found, the first 20."""
-    n_more: int
-    """Further places."""
-
-
-class ShownDetails(TypedDict):
-    """Lines of the file that count as read with this answer."""
-
-    ranges: list[LineRange]
-    """Which lines."""
-    text: str
-    """Numbered as a read shows them."""
-
-
-class SyntaxErrorDetails(TypedDict):
-    """One syntax error."""
-
-    line: int
-    """1-based."""
-    column: int
-    """1-based, in characters."""
-    message: str
-    """A clause."""
-
-
-class SyntaxDetails(TypedDict):
-    """The first syntax errors of a file that had none before the edit."""
-
-    language: str
-    """Its name for people."""
-    errors: list[SyntaxErrorDetails]
-    """3 at most."""
-
-
 class AdviceDetails(TypedDict, total=False):
     """What is added to the answer to a failed edit."""
 
     suggestions: list[SuggestionDetails]
     """What to send in place of the steps that failed, the best first."""
-    failures: list[FailedStepDetails]
+    failures: tuple[FailedStep, ...]
     """Every step that fails."""
-    shown: ShownDetails
+    shown: ShownLines
     """What counts as read with this answer."""
 
 
@@ -208,7 +154,7 @@ class FailureDetails(TypedDict, total=False):
     """Null if the content that was read is not known any more."""
     also_changed_by: str
     """Another one that changed the file."""
-    relevance: RelevanceDetails
+    relevance: Relevance
     """Of an edit that was refused, with `freshness` `relevant`."""
     processor: str
     """The one that failed."""
@@ -216,7 +162,7 @@ class FailureDetails(TypedDict, total=False):
     """The one that refused the text."""
     reason: str
     """What it said, or of an `undo_conflict`: why."""
-    ranges: list[LineRange]
+    ranges: tuple[LineRange, ...]
     """Of an `undo_conflict`: what the undo would have to overwrite."""
     decided_by: DecidedByDetails
     """Of a rejection."""
@@ -252,17 +198,6 @@ class CorrectedStep(TypedDict):
     """In place of the one given."""
 
 
-class CommitDetails(TypedDict):
-    """How a change was written."""
-
-    method: str
-    """`swap`, `in_place`, `create`, `delete`, `buffer`, `remote` or `none`."""
-    durability: str
-    """`synced`, `file_synced`, `not_synced` or `editor`: what survives a loss of power."""
-    reason: str | None
-    """Why less is promised than usual."""
-
-
 class EditDetails(FailureDetails, Diagnosing, total=False):
     """Of an edit, a multi-edit or a write. Which keys are there depends on its outcome."""
 
@@ -290,7 +225,7 @@ class EditDetails(FailureDetails, Diagnosing, total=False):
     """Of a multi-edit: the outcome of each step."""
     corrected: list[CorrectedStep]
     """What was matched and written in place of what was given."""
-    commit: CommitDetails
+    commit: CommitReport
     """How it was written."""
     rebased: RebasedDetails
     """Of an edit that was applied though others had changed the file, with `freshness` `relevant`."""
@@ -300,11 +235,11 @@ class EditDetails(FailureDetails, Diagnosing, total=False):
     """With `include_texts`. Null over 1 MB."""
     suggestions: list[SuggestionDetails]
     """What to send in place of the steps that failed, the best first."""
-    failures: list[FailedStepDetails]
+    failures: tuple[FailedStep, ...]
     """Every step that fails."""
-    shown: ShownDetails
+    shown: ShownLines
     """What counts as read with this answer."""
-    syntax: SyntaxDetails
+    syntax: SyntaxReport
     """Of an edit that was applied to a file that parsed before."""
     hints: list[str]
     """The texts for the model, the most important first."""
@@ -363,7 +298,7 @@ class ChangesDetails(FailureDetails, Diagnosing, total=False):
     """All further changes that would have failed."""
     suggestions: list[SuggestionDetails]
     """What to send in place of the steps that failed in the change that failed first, the best first."""
-    failures: list[FailedStepDetails]
+    failures: tuple[FailedStep, ...]
     """Every step that fails in that change."""
     hints: list[str]
     """The texts for the model about all changes that would have failed, the most important first."""
@@ -426,23 +361,6 @@ class RewoundFile(TypedDict):
     """The change."""
 
 
-class RewindConflict(TypedDict):
-    """Entries of one file of which something is left."""
-
-    file_path: str
-    """Canonical."""
-    entries: list[str]
-    """Their ids."""
-    reason: Literal["overlaps", "unknown_before", "recreated", "unsure", "not_kept", "editor", "refused"]
-    """Why it is left."""
-    ranges: list[LineRange]
-    """Of the present file."""
-    by: list[By]
-    """The authors of later changes."""
-    message: str | None
-    """Of what is refused: what is wrong with the file."""
-
-
 class RewindDetails(FailureDetails, Diagnosing, total=False):
     """What a rewind did, or would do."""
 
@@ -454,7 +372,7 @@ class RewindDetails(FailureDetails, Diagnosing, total=False):
     """Of what was done, or would be."""
     files: list[RewoundFile]
     """Those that were changed, or would be."""
-    conflicts: list[RewindConflict]
+    conflicts: tuple[RewindConflict, ...]
     """What is left."""
     n_undone: int
     """Entries that were undone."""

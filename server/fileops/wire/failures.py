@@ -1,15 +1,13 @@
-"""Details of failures, and of what an edit was rebased over, in the shapes of the wire."""
+"""Details of failures, of what is added to their answers, and of what an edit was rebased over."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from fileops.model import errors
-from fileops.model.edits import LineRange, Rebased
+from fileops.model.edits import Rebased
+from fileops.model.suggestions import Advice
 
 if TYPE_CHECKING:
-    from fileops.wire.details import FailureDetails, RebasedDetails
+    from fileops.wire.details import AdviceDetails, FailureDetails, RebasedDetails
 
 
 def failure_details(error: errors.FileOpsError) -> "FailureDetails":
@@ -23,7 +21,7 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
         details["patch_line"] = error.patch_line
     match error:
         case errors.NoMatch(nearest=nearest) | errors.HunkNotFound(nearest=nearest):
-            details["nearest"] = None if nearest is None else msgspec.to_builtins(nearest)
+            details["nearest"] = nearest
         case errors.MultipleMatches(lines=lines) | errors.CountMismatch(lines=lines):
             details["match_lines"] = list(lines)
         case errors.ModifiedExternally(
@@ -34,7 +32,7 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
             if also is not None:
                 details["also_changed_by"] = also
             if relevance is not None:
-                details["relevance"] = {"reason": relevance.reason, "ranges": ranges_of(relevance.ranges)}
+                details["relevance"] = relevance
         case errors.ProcessingFailed(processor=processor, reason=reason):
             details["processor"], details["reason"] = processor, reason
         case errors.Rejected(by=by) if by is not None:
@@ -44,7 +42,7 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
         case errors.ValidationFailed(validator=validator, reason=reason):
             details["validator"], details["reason"] = validator, reason
         case errors.UndoConflict(reason=reason, ranges=ranges):
-            details["reason"], details["ranges"] = reason, ranges_of(ranges)
+            details["reason"], details["ranges"] = reason, ranges
         case errors.SetConflict(files=files, kept=kept):
             details["left"], details["kept"] = list(files), list(kept)
         case _:
@@ -56,10 +54,27 @@ def rebased_details(rebased: Rebased) -> "RebasedDetails":
     return {
         "changed_by": rebased.changed_by,
         "n_foreign_hunks": len(rebased.ranges),
-        "ranges": ranges_of(rebased.ranges),
+        "ranges": rebased.ranges,
         "diff": rebased.diff,
     }
 
 
-def ranges_of(ranges: Iterable[LineRange]) -> list[LineRange]:
-    return [msgspec.to_builtins(line_range) for line_range in ranges]
+def advice_details(advice: Advice) -> "AdviceDetails":
+    details: AdviceDetails = {}
+    if advice.suggestions:
+        details["suggestions"] = [
+            {
+                "edit_index": each.edit_index,
+                "kind": each.kind,
+                "start_line": each.start_line,
+                "end_line": each.end_line,
+                "old_string": each.old_string,
+                "note": each.note,
+            }
+            for each in advice.suggestions
+        ]
+    if advice.failures:
+        details["failures"] = advice.failures
+    if advice.shown is not None:
+        details["shown"] = advice.shown
+    return details

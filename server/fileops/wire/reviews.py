@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from fileops.model.approval import FileDecision
 from fileops.model.edits import Operation
-from fileops.model.review import Outcome, PreviousDecision, ReviewState
-from fileops.wire.types import AskingSession, ErrorInfo, JsonObject, Params, SessionId
+from fileops.model.review import Outcome, PreviousDecision, ReviewState, SessionInfo
+from fileops.wire.types import ErrorInfo, JsonObject, Params, SessionId
 
 
 class ReviewsParams(Params, frozen=True, kw_only=True):
@@ -69,7 +70,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
     review_id: str
     """Unique in the daemon."""
-    session: AskingSession
+    session: SessionInfo
     """Whose edit it is."""
     asked_at: float
     """Seconds since the epoch."""
@@ -145,17 +146,6 @@ class DidChangeReviewsParams(msgspec.Struct, frozen=True, kw_only=True):
     """What the client shows no more."""
 
 
-class DecidedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person wants of one file of a change set: some of its changes, or a text; without both, all of it."""
-
-    file_path: str
-    """As the review has it."""
-    change_ids: list[str] | None = None
-    """Only these changes are accepted. Empty with the outcome `modify` only: the file is left as it is."""
-    text: str | None = None
-    """The whole result. With the outcome `modify` only."""
-
-
 class DecideReviewParams(Params, frozen=True, kw_only=True):
     """A decision about a review."""
 
@@ -167,7 +157,7 @@ class DecideReviewParams(Params, frozen=True, kw_only=True):
     """The whole result, for `modify`."""
     change_ids: Annotated[list[str], Meta(min_length=1)] | None = None
     """Only these changes are accepted."""
-    files: list[DecidedFile] | None = None
+    files: list[FileDecision] | None = None
     """Of a change set, in place of `text` and `change_ids`. Files that are not in it are decided as proposed."""
     reason: str | None = None
     """Of a rejection, of all or of a part, for the model."""

@@ -19,14 +19,13 @@ from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
 from fileops.wire.convert import tool_result, ui_extra_of
-from fileops.wire.failures import failure_details, ranges_of
+from fileops.wire.failures import failure_details
 from fileops.wire.record import RecordEntry, entry_view
 from fileops.wire.turns import Turn
 from fileops.wire.types import Params
 
 if TYPE_CHECKING:
-    from fileops.model.rewind import RewindConflict, RewoundFile
-    from fileops.wire.details import RewindConflict as ConflictDetails
+    from fileops.model.rewind import RewoundFile
     from fileops.wire.details import RewindDetails
     from fileops.wire.details import RewoundFile as FileDetails
 
@@ -308,7 +307,7 @@ def rewind_result(outcome: RewindResult) -> wire.ToolResult:
         "dry_run": outcome.dry_run,
         "plan": outcome.plan,
         "files": files,
-        "conflicts": [_conflict(conflict) for conflict in outcome.conflicts],
+        "conflicts": outcome.conflicts,
         "n_undone": outcome.n_undone,
         "n_left": outcome.n_left,
     }
@@ -338,15 +337,4 @@ def _file(file: "RewoundFile") -> "FileDetails":
         "added": file.change.n_added,
         "removed": file.change.n_removed,
         "ui_extra": ui_extra_of(file.change, file.file_path),
-    }
-
-
-def _conflict(conflict: "RewindConflict") -> "ConflictDetails":
-    return {
-        "file_path": conflict.file_path,
-        "entries": list(conflict.entries),
-        "reason": conflict.reason,
-        "ranges": ranges_of(conflict.ranges),
-        "by": list(conflict.by),
-        "message": conflict.message,
     }

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from fileops.model.edits import Hunk, Operation
 from fileops.model.results import TrackedFile
+from fileops.model.review import SessionInfo
 from fileops.model.settings import Ask, AtLeastOne
 
 SessionId = str
@@ -306,17 +307,6 @@ class SetAskParams(Params, frozen=True, kw_only=True):
     """As in the result."""
 
 
-class AskingSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session of another connection to a shared daemon, whose edit is asked about."""
-
-    session_id: SessionId
-    """Its full name, unique in the daemon."""
-    host: str
-    """The program, such as `codex`."""
-    label: str
-    """For people."""
-
-
 class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
     """Asks the user about an edit."""
 
@@ -346,7 +336,7 @@ class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
     """What to call the side of `proposed_text`."""
     rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET
     """What others changed since the agent read the file, if the edit is applied to their text."""
-    session: AskingSession | msgspec.UnsetType = msgspec.UNSET
+    session: SessionInfo | msgspec.UnsetType = msgspec.UNSET
     """Whose edit it is, if it is of another client of a shared daemon."""
 
 

@@ -471,10 +471,10 @@ export interface Command {
 }
 /** How a change was written. */
 export interface CommitDetails {
-  /** `synced`, `file_synced`, `not_synced` or `editor`: what survives a loss of power. */
-  durability: string;
-  /** `swap`, `in_place`, `create`, `delete`, `buffer`, `remote` or `none`. */
-  method: string;
+  /** By an atomic rename of a temp file, in place with a journal, through the editor, or otherwise. */
+  method: 'buffer' | 'create' | 'delete' | 'in_place' | 'none' | 'remote' | 'rename' | 'swap';
+  /** What survives a loss of power: file and folder, the file only, perhaps nothing, or what the editor writes. */
+  durability: 'editor' | 'file_synced' | 'not_synced' | 'synced';
   /** Why less is promised than usual. */
   reason: string | null;
 }
@@ -1148,16 +1148,16 @@ export interface ExperimentalCapabilities {
 }
 /** Why a step cannot be made. */
 export interface FailedStepDetails {
-  /** The failed step without whose failure this one would succeed. */
-  after: number | null;
-  /** As of the error of a result. */
-  code: string;
   /** 0-based. */
   edit_index: number;
-  /** 1-based lines in the file where an ambiguous text was found, the first 20. */
-  match_lines: number[];
+  /** As of the error of a result. */
+  code: string;
   /** A sentence for the user. */
   message: string;
+  /** The failed step without whose failure this one would succeed. */
+  after: number | null;
+  /** 1-based lines in the file where an ambiguous text was found, the first 20. */
+  match_lines: number[];
   /** Further places. */
   n_more: number;
 }
@@ -1946,10 +1946,10 @@ export interface RecoveredFile {
 }
 /** Why a change of others does not let an edit through. */
 export interface RelevanceDetails {
-  /** The lines that others changed. */
-  ranges: LineRange[];
   /** Why: docs/PROTOCOL.md, R-REL-2, has what must hold. */
   reason: 'count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large';
+  /** The lines that others changed. */
+  ranges: LineRange[];
 }
 /** Asks for a call and its result as a client shows them. */
 export interface RenderParams {
@@ -2107,18 +2107,18 @@ export interface ReviewsResult {
 }
 /** Entries of one file of which something is left. */
 export interface RewindConflict {
-  /** The authors of later changes. */
-  by: (BySession | ByCommand | ByPerson | ByOutside | ByUnsure)[];
-  /** Their ids. */
-  entries: string[];
   /** Canonical. */
   file_path: string;
-  /** Of what is refused: what is wrong with the file. */
-  message: string | null;
-  /** Of the present file. */
-  ranges: LineRange[];
+  /** Their ids. */
+  entries: string[];
   /** Why it is left. */
   reason: 'editor' | 'not_kept' | 'overlaps' | 'recreated' | 'refused' | 'unknown_before' | 'unsure';
+  /** Of the present file. */
+  ranges: LineRange[];
+  /** The authors of later changes. */
+  by: (BySession | ByCommand | ByPerson | ByOutside | ByUnsure)[];
+  /** Of what is refused: what is wrong with the file. */
+  message: string | null;
 }
 /** What a rewind did, or would do. */
 export interface RewindDetails {
@@ -2505,17 +2505,17 @@ export interface SuggestionDetails {
 }
 /** The first syntax errors of a file that had none before the edit. */
 export interface SyntaxDetails {
-  /** 3 at most. */
-  errors: SyntaxErrorDetails[];
   /** Its name for people. */
   language: string;
+  /** 3 at most. */
+  errors: SyntaxErrorDetails[];
 }
 /** One syntax error. */
 export interface SyntaxErrorDetails {
-  /** 1-based, in characters. */
-  column: number;
   /** 1-based. */
   line: number;
+  /** 1-based, in characters. */
+  column: number;
   /** A clause. */
   message: string;
 }

@@ -154,7 +154,7 @@ def _step_text(failure: FailedStep, suggestions: Sequence[Suggestion], n_steps: 
         parts.append(f"Edit {failure.edit_index + 1} of {n_steps} fails: {failure.message}")
         if failure.after is not None:
             parts[-1] += f" It fails only because edit {failure.after + 1} does; send it again unchanged."
-    if failure.lines:
+    if failure.match_lines:
         parts.append(_places_text(failure))
     parts += [_suggestion_text(each) for each in suggestions]
     if n_steps > 1 and parts:
@@ -163,8 +163,8 @@ def _step_text(failure: FailedStep, suggestions: Sequence[Suggestion], n_steps: 
 
 
 def _places_text(failure: FailedStep) -> str:
-    more = f" and {failure.n_more} more" if failure.n_more else ""
-    return f"It is at {'line' if len(failure.lines) == 1 else 'lines'} {', '.join(map(str, failure.lines))}{more}."
+    lines, more = failure.match_lines, f" and {failure.n_more} more" if failure.n_more else ""
+    return f"It is at {'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}{more}."
 
 
 def _suggestion_text(suggestion: Suggestion) -> str:

@@ -132,7 +132,7 @@ class _Examiner:
                 code=failure.code,
                 message=failure_message(failure),
                 after=after,
-                lines=tuple(map(self._line_in_file, lines[:MAX_SHOWN_PLACES])),
+                match_lines=tuple(map(self._line_in_file, lines[:MAX_SHOWN_PLACES])),
                 n_more=max(0, _n_places(failure) - MAX_SHOWN_PLACES),
             )
         )

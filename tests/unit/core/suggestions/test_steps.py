@@ -32,7 +32,7 @@ def test_lines_are_those_of_the_file_and_not_of_the_text_after_earlier_steps() -
 def test_ambiguous_text_has_all_lines_and_extensions_that_occur_once() -> None:
     found = examined(("two", "2"))
     (failure,) = found.failures
-    assert (failure.code, failure.lines, failure.n_more) == ("multiple_matches", (2, 4), 0)
+    assert (failure.code, failure.match_lines, failure.n_more) == ("multiple_matches", (2, 4), 0)
     assert [each.kind for each in found.suggestions] == ["unique", "unique"]
     for each in found.suggestions:
         assert each.old_string is not None

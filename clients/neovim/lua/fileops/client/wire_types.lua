@@ -177,8 +177,8 @@
 ---@field by? fileops.wire.DecidedBy Null without a decision.
 
 ---@class (exact) fileops.wire.CommitDetails How a change was written.
----@field durability string `synced`, `file_synced`, `not_synced` or `editor`: what survives a loss of power.
----@field method string `swap`, `in_place`, `create`, `delete`, `buffer`, `remote` or `none`.
+---@field method 'buffer'|'create'|'delete'|'in_place'|'none'|'remote'|'rename'|'swap' By an atomic rename of a temp file, in place with a journal, through the editor, or otherwise.
+---@field durability 'editor'|'file_synced'|'not_synced'|'synced' What survives a loss of power: file and folder, the file only, perhaps nothing, or what the editor writes.
 ---@field reason? string Why less is promised than usual.
 
 ---@class (exact) fileops.wire.ConfirmCommandParams Asks the user about a command.
@@ -499,11 +499,11 @@
 ---@field share number Of all calls, 0 to 1; 0 without calls.
 
 ---@class (exact) fileops.wire.FailedStepDetails Why a step cannot be made.
----@field after? integer The failed step without whose failure this one would succeed.
----@field code string As of the error of a result.
 ---@field edit_index integer 0-based.
----@field match_lines integer[] 1-based lines in the file where an ambiguous text was found, the first 20.
+---@field code string As of the error of a result.
 ---@field message string A sentence for the user.
+---@field after? integer The failed step without whose failure this one would succeed.
+---@field match_lines integer[] 1-based lines in the file where an ambiguous text was found, the first 20.
 ---@field n_more integer Further places.
 
 ---@class (exact) fileops.wire.FileChange A change of one file.
@@ -839,8 +839,8 @@
 ---@field kept_as? string The path of what it was before, if it was left.
 
 ---@class (exact) fileops.wire.RelevanceDetails Why a change of others does not let an edit through.
----@field ranges fileops.wire.LineRange[] The lines that others changed.
 ---@field reason 'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large' Why: docs/PROTOCOL.md, R-REL-2, has what must hold.
+---@field ranges fileops.wire.LineRange[] The lines that others changed.
 
 ---@class (exact) fileops.wire.RenderParams Asks for a call and its result as a client shows them.
 ---@field method string Of a request, or a tool's name.
@@ -917,12 +917,12 @@
 ---@field reviews fileops.wire.Review[] In the order in which they were asked.
 
 ---@class (exact) fileops.wire.RewindConflict Entries of one file of which something is left.
----@field by (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure)[] The authors of later changes.
----@field entries string[] Their ids.
 ---@field file_path string Canonical.
----@field message? string Of what is refused: what is wrong with the file.
----@field ranges fileops.wire.LineRange[] Of the present file.
+---@field entries string[] Their ids.
 ---@field reason 'editor'|'not_kept'|'overlaps'|'recreated'|'refused'|'unknown_before'|'unsure' Why it is left.
+---@field ranges fileops.wire.LineRange[] Of the present file.
+---@field by (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure)[] The authors of later changes.
+---@field message? string Of what is refused: what is wrong with the file.
 
 ---@class (exact) fileops.wire.RewindDetails What a rewind did, or would do.
 ---@field also_changed_by? string Another one that changed the file.
@@ -1081,12 +1081,12 @@
 ---@field start_line integer 1-based, in the file.
 
 ---@class (exact) fileops.wire.SyntaxDetails The first syntax errors of a file that had none before the edit.
----@field errors fileops.wire.SyntaxErrorDetails[] 3 at most.
 ---@field language string Its name for people.
+---@field errors fileops.wire.SyntaxErrorDetails[] 3 at most.
 
 ---@class (exact) fileops.wire.SyntaxErrorDetails One syntax error.
----@field column integer 1-based, in characters.
 ---@field line integer 1-based.
+---@field column integer 1-based, in characters.
 ---@field message string A clause.
 
 ---@class (exact) fileops.wire.TextOptions Texts of the outputs that a client may replace.
