@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from msgspec.structs import replace
 
 from fileops.api import record, reviews, rewinds, sessions, tools, turns, views
-from fileops.api.notices import with_hints, with_notices
+from fileops.api.additions import Additions, with_additions
 from fileops.model.sessions import DEFAULT_SESSION
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
@@ -66,7 +66,7 @@ def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | N
     if service.settings.notices != "off" or service.diagnosis is not None:
         return None
     answer = tools.try_read(service, params)
-    return None if answer is None else with_hints(service, answer)
+    return None if answer is None else Additions(hints=answer.hints).add_to(answer.result, service.settings)
 
 
 async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:
@@ -151,12 +151,12 @@ def is_approved(params: "wire.UndoParams | RewindParams") -> bool:
 
 
 REQUESTS: tuple[Request[Any], ...] = (
-    Request("fileops/read", wire.ReadParams, with_notices(tools.read), try_sync=try_read, details="ReadDetails"),
-    Request("fileops/edit", wire.EditParams, with_notices(tools.edit), details="EditDetails"),
-    Request("fileops/multiEdit", wire.MultiEditParams, with_notices(tools.multi_edit), details="EditDetails"),
-    Request("fileops/write", wire.WriteParams, with_notices(tools.write), details="EditDetails"),
-    Request("fileops/applyChanges", ApplyChangesParams, with_notices(tools.apply_changes), details="ChangesDetails"),
-    Request("fileops/applyPatch", ApplyPatchParams, with_notices(tools.apply_patch), details="ChangesDetails"),
+    Request("fileops/read", wire.ReadParams, with_additions(tools.read), try_sync=try_read, details="ReadDetails"),
+    Request("fileops/edit", wire.EditParams, with_additions(tools.edit), details="EditDetails"),
+    Request("fileops/multiEdit", wire.MultiEditParams, with_additions(tools.multi_edit), details="EditDetails"),
+    Request("fileops/write", wire.WriteParams, with_additions(tools.write), details="EditDetails"),
+    Request("fileops/applyChanges", ApplyChangesParams, with_additions(tools.apply_changes), details="ChangesDetails"),
+    Request("fileops/applyPatch", ApplyPatchParams, with_additions(tools.apply_patch), details="ChangesDetails"),
     Request("fileops/tools", wire.ToolsParams, list_tools),
     Request("fileops/tracked", wire.SessionParams, tracked),
     Request("fileops/closeSession", wire.CloseSessionParams, close_session),
@@ -171,9 +171,9 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/describe", DescribeParams, views.describe),
     Request("fileops/render", RenderParams, views.render),
     Request("fileops/history", wire.HistoryParams, history),
-    Request("fileops/undo", wire.UndoParams, with_notices(tools.undo), details="UndoDetails", is_persons=is_approved),
+    Request("fileops/undo", wire.UndoParams, with_additions(tools.undo), details="UndoDetails", is_persons=is_approved),
     Request(
-        "fileops/rewind", RewindParams, with_notices(tools.rewind), details="RewindDetails", is_persons=is_approved
+        "fileops/rewind", RewindParams, with_additions(tools.rewind), details="RewindDetails", is_persons=is_approved
     ),
     Request("fileops/recordItem", RecordItemParams, rewinds.item, needs="user"),
     Request("fileops/blame", BlameParams, rewinds.blame, needs="user"),
@@ -185,7 +185,7 @@ REQUESTS: tuple[Request[Any], ...] = (
     Request("fileops/entry", EntryParams, record.entry),
     Request("fileops/recordStatus", RecordStatusParams, record.record_status),
     Request(
-        "fileops/bash", BashParams, with_notices(tools.bash), streams_output=True, needs="bash", details="BashDetails"
+        "fileops/bash", BashParams, with_additions(tools.bash), streams_output=True, needs="bash", details="BashDetails"
     ),
     Request("fileops/beginTurn", BeginTurnParams, turns.begin_turn),
     Request("fileops/turns", TurnsParams, turns.list_turns),

@@ -22,7 +22,9 @@ MAX_SHOWN_CHARS = 2000
 _META_KEY = "fileops/result"
 
 
-def tool_result(result: ToolResult, file_path: str | None, more: Sequence[str]) -> JsonObject:
+def tool_result(
+    result: ToolResult, report: DiagnosticsReport | None, file_path: str | None, more: Sequence[str]
+) -> JsonObject:
     """Return the result of `tools/call`.
 
     file_path: as the caller gave it. more: texts after the output and the image.
@@ -32,7 +34,7 @@ def tool_result(result: ToolResult, file_path: str | None, more: Sequence[str]) 
     return {
         "content": [_text_item(result.output), *images, *map(_text_item, more)],
         "isError": result.status == "error",
-        "_meta": {_META_KEY: _facts(result, file_path)},
+        "_meta": {_META_KEY: _facts(result, report, file_path)},
     }
 
 
@@ -85,13 +87,13 @@ def _changes_of(result: ToolResult) -> Sequence[UiExtra]:
     return () if result.ui_extra is None else (result.ui_extra,)
 
 
-def _facts(result: ToolResult, file_path: str | None) -> JsonObject:
+def _facts(result: ToolResult, report: DiagnosticsReport | None, file_path: str | None) -> JsonObject:
     details = result.details
     facts: JsonObject = {"code": None if result.error is None else result.error.code, "file_path": file_path}
     for key in ("edit_id", "replacements", "applied_to", "modified_by_user"):
         if key in details:
             facts[key] = details[key]
-    if isinstance(report := details.get("diagnostics"), DiagnosticsReport):
+    if report is not None:
         facts["diagnostics"] = {"state": report.state}
         if report.state == "settled":
             facts["diagnostics"] |= {"n_introduced": report.n_introduced, "n_resolved": report.n_resolved}

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fileops.api.notices import notices_for, with_diagnostics
+from fileops.api.additions import Additions, additions_to
 from fileops.api.tools import ToolAnswer
-from fileops.core.presentation.notices import notice_text, rebased_text
 from fileops.mcp import answers, protocol, results, texts
 from fileops.mcp.elicitation import (
     Dialogue,
@@ -33,7 +32,6 @@ from fileops.mcp.roots import ClientRoots, fixed_roots
 from fileops.mcp.tools import FURTHER_TOOLS, TOOLS, Arguments, Tool, ToolCall, failed, path_of, tool_list
 from fileops.model.errors import FileOpsError, NotebookFile, OutsideRoots
 from fileops.model.internal_errors import Cancelled
-from fileops.model.results import Notices
 from fileops.model.sessions import SessionName
 from fileops.rpc import errors
 from fileops.rpc.connection import Connection
@@ -225,29 +223,27 @@ class McpServer:
             await self._roots.known(asks=self._asks_roots)
             if not self._roots.folders:
                 refused = failed(arguments, OutsideRoots(path=path or ""), session)
-                return results.tool_result(refused.result, path, [texts.outside_roots(())])
+                return results.tool_result(refused.result, None, path, [texts.outside_roots(())])
         max_output_bytes = self._limits.max_read_bytes(self.names.host)
         call = ToolCall(arguments=arguments, session=session, max_output_bytes=max_output_bytes)
         try:
             answer = await tool.run(self.service, call)
         except FileOpsError as error:  # the approver's: the file is no longer the one that was asked about
             answer = failed(arguments, error, session)
-        answer, problems = await with_diagnostics(self.service, answer)
-        return results.tool_result(answer.result, path, await self._more(answer, problems))
-
-    async def _more(self, answer: ToolAnswer, problems: Sequence[str]) -> list[str]:
-        """Return the texts beside the output. problems: the texts about the problems of files."""
-        result, error = answer.result, answer.error
         has_notices = self._options.notices == "on"
-        notices = await notices_for(self.service, answer) if has_notices else Notices()
+        additions = await additions_to(self.service, answer, has_notices=has_notices)
         rewound = self.service.rewinds.take_notices(answer.session) if has_notices else []
+        more = self._more(answer, additions, rewound)
+        return results.tool_result(answer.result, additions.diagnostics, path, more)
+
+    def _more(self, answer: ToolAnswer, additions: Additions, rewound: Sequence[str]) -> list[str]:
+        """Return the texts beside the output."""
+        result, error = answer.result, answer.error
         shows = self._options.show_diff == "on" and results.has_unseen_diff(result)
         more = [results.shown_change(result, self._roots.folders)] if shows else []
         more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(answer.session)]
-        reported = list(map(notice_text, notices.others))
-        if (about := notices.about) is not None:
-            reported.insert(0, rebased_text(about) if answer.is_rebased else notice_text(about))
-        more += answer.hints.texts([*problems, *reported])
+        problems, reported = additions.problems, additions.reported
+        more += additions.hints.texts([*problems, *reported])
         if isinstance(error, OutsideRoots):
             more.append(texts.outside_roots(self._roots.folders))
         elif isinstance(error, NotebookFile) and self.names.host != "claude-code":

@@ -1,0 +1,148 @@
+"""What is added to a tool's result: hints, what others changed, and which problems edits introduced."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fileops.core.presentation.notices import notice_text, rebased_text
+from fileops.core.presentation.problems import problems_text
+from fileops.core.presentation.suggestion_texts import NO_HINTS, Hints
+from fileops.model.diagnostics import DiagnosticsReport
+from fileops.model.results import Notice, Notices
+from fileops.model.settings import Settings
+from fileops.wire.types import ToolResult
+
+if TYPE_CHECKING:
+    from fileops.api.tools import ToolAnswer
+    from fileops.service.fileops import FileOps
+    from fileops.wire.details import Notice as NoticeDetails
+
+
+NOTICES_S = 5.0  # for a check of all files of a session, which may be on a mount that hangs
+
+
+class Additions(Struct, frozen=True, kw_only=True):
+    """What is added to one result, whichever tool it is of.
+
+    diagnostics: what its edits did to the problems of files. late: what earlier edits did. problems: the texts about
+    both. is_rebased: whether its edit was applied over what `notices.about` says.
+    """
+
+    hints: Hints = NO_HINTS
+    diagnostics: DiagnosticsReport | None = None
+    late: Sequence[DiagnosticsReport] = ()
+    problems: Sequence[str] = ()
+    notices: Notices = Notices()
+    is_rebased: bool = False
+
+    @property
+    def listed(self) -> Sequence[Notice]:
+        """The notices, without that of the change over which the edit was applied."""
+        about, others = self.notices.about, self.notices.others
+        return others if about is None or self.is_rebased else (about, *others)
+
+    @property
+    def reported(self) -> list[str]:
+        """The texts of the notices."""
+        texts = list(map(notice_text, self.listed))
+        if self.notices.about is not None and self.is_rebased:
+            texts.insert(0, rebased_text(self.notices.about))
+        return texts
+
+    def add_to(self, result: ToolResult, settings: Settings) -> ToolResult:
+        """Return the result with what the client wants of it, in `details` and in `output`."""
+        details: dict[str, object] = {}
+        if self.diagnostics is not None:
+            details["diagnostics"] = self.diagnostics
+        if self.late:
+            details["late_diagnostics"] = self.late
+        if self.listed:
+            details["notices"] = list(map(_wire, self.listed))
+        texts = [
+            *(self.problems if settings.diagnostics == "output" else ()),
+            *(self.reported if settings.notices == "output" else ()),
+        ]
+        if hints := self.hints.texts(texts):
+            if settings.hints == "output":
+                texts = [*hints, *texts]
+            else:
+                details["hints"] = hints
+        if not details and not texts:
+            return result
+        return replace(result, output="\n\n".join((result.output, *texts)), details={**result.details, **details})
+
+
+async def additions_to(
+    service: "FileOps", answer: "ToolAnswer", *, has_notices: bool, is_whole: bool = False
+) -> Additions:
+    """Return what is added to an answer. Waits for `diagnostics_wait_s` and NOTICES_S at most.
+
+    Args: is_whole: see FileOps.notices.
+    """
+    report, late, problems = await _diagnostics(service, answer)
+    return Additions(
+        hints=answer.hints,
+        diagnostics=report,
+        late=late,
+        problems=problems,
+        notices=await _notices(service, answer, is_whole=is_whole) if has_notices else Notices(),
+        is_rebased=answer.is_rebased,
+    )
+
+
+def with_additions(serve: "Callable[..., Awaitable[ToolAnswer]]") -> Callable[..., Awaitable[ToolResult]]:
+    """Make a handler of the wire of one of `tools.py`."""
+
+    async def handle(service: "FileOps", *params: Any) -> ToolResult:
+        answer, mode = await serve(service, *params), service.settings.notices
+        additions = await additions_to(service, answer, has_notices=mode != "off", is_whole=mode == "details")
+        return additions.add_to(answer.result, service.settings)
+
+    return handle
+
+
+async def _diagnostics(
+    service: "FileOps", answer: "ToolAnswer"
+) -> tuple[DiagnosticsReport | None, Sequence[DiagnosticsReport], list[str]]:
+    """Return what the edits of an answer, and earlier ones, did to the problems of files, and the texts about it.
+
+    It does not wait if no source is concerned.
+    """
+    diagnosis = service.diagnosis
+    if diagnosis is None:
+        return None, (), []
+    report = await diagnosis.report(answer.edit_ids) if answer.edit_ids else None
+    late = diagnosis.late(answer.session)
+    texts = [problems_text(report)] if report is not None and diagnosis.is_news(answer.session, report) else []
+    texts += [problems_text(each, is_late=True) for each in late if diagnosis.is_news(answer.session, each)]
+    return report, late, texts
+
+
+async def _notices(service: "FileOps", answer: "ToolAnswer", *, is_whole: bool) -> Notices:
+    """Return the notices for an answer, see FileOps.notices; none if it is cancelled or a disk does not answer.
+
+    What the answer says has happened already, and neither a cancel nor a mount that hangs must hide it. The notices
+    wait for another one.
+    """
+    about = answer.edited if answer.is_rebased or answer.is_outdated else None
+    try:
+        async with asyncio.timeout(NOTICES_S):
+            found = await service.notices(
+                answer.session, about, without=answer.shown_path, is_whole=is_whole, n_used=answer.hints.n_chars
+            )
+    except (TimeoutError, asyncio.CancelledError):
+        return Notices()
+    return service.names.shown_notices(found)
+
+
+def _wire(notice: Notice) -> "NoticeDetails":
+    return {
+        "file_path": notice.file_path,
+        "changed_by": notice.changed_by,
+        "kind": notice.kind,
+        "diff": notice.diff,
+        "truncated": notice.n_more > 0,
+    }
