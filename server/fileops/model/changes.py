@@ -13,7 +13,7 @@ from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, Snapshot, Source
 from fileops.model.sessions import DEFAULT_SESSION, SessionName
-from fileops.model.suggestions import Advice
+from fileops.model.suggestions import Suggestions
 
 MAX_CHANGES = 64  # of one set: no person looks at more, and each holds a few descriptors while it is committed
 MAX_NEW_BYTES = 16 << 20  # of the new contents of a set together, which are in memory at once
@@ -134,12 +134,12 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
 class Problem(Struct, frozen=True, kw_only=True):
     """Why one change of a set cannot be made. change_index: 0-based.
 
-    advice: what is said beside the error, without lines that count as read. n_edits: of the change.
+    suggestions: what is said beside the error, without lines that count as read. n_edits: of the change.
     """
 
     change_index: int
     error: FileOpsError
-    advice: Advice | None = None
+    suggestions: Suggestions | None = None
     n_edits: int = 1
 
 

@@ -9,7 +9,7 @@ from fileops.model.errors import FileOpsError
 from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, NewlineStyle, ReadProof, Snapshot, Source, StaleReason, Stamp, TextFormat
 from fileops.model.history import AppliedEdit
-from fileops.model.suggestions import Advice, RefusedPlace, SyntaxReport
+from fileops.model.suggestions import RefusedPlace, Suggestions, SyntaxReport
 
 
 class Window(Struct, frozen=True, kw_only=True):
@@ -190,7 +190,7 @@ class EditResult(Struct, frozen=True, kw_only=True):
     match_lines are per edit too. commit: None unless something was committed. edit_id: of the applied edit in the
     history. did_edit: the event to publish once the caller has the response. rebased: if others had changed the file
     since it was read. texts: None unless requested. needs_approval: whether a user would be asked; None unless it was a
-    dry run. shown_path: the canonical path of the file, if it was written. advice: what is added to a
+    dry run. shown_path: the canonical path of the file, if it was written. suggestions: what is added to a
     failure; read_proof: what counts as read once the result was sent. refused: what a read of the file is to be of.
     syntax: the errors of a file that parsed before.
     """
@@ -216,7 +216,7 @@ class EditResult(Struct, frozen=True, kw_only=True):
     processed_by: tuple[str, ...] = ()
     not_formatted: str | None = None
     shown_path: str | None = None
-    advice: Advice | None = None
+    suggestions: Suggestions | None = None
     read_proof: ReadProof | None = None
     refused: RefusedPlace | None = None
     syntax: SyntaxReport | None = None

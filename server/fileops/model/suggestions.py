@@ -74,14 +74,14 @@ class SyntaxReport(Struct, frozen=True, kw_only=True):
     """3 at most."""
 
 
-class Advice(Struct, frozen=True, kw_only=True):
-    """All that is added to the answer to a failed edit.
+class Suggestions(Struct, frozen=True, kw_only=True):
+    """What is offered beside the answer to a failed edit, and why its steps fail.
 
     shown: the lines that count as read once it was sent. to_read: the lines around the places of the edit, of a file
     that is too large to be read whole, where none are shown.
     """
 
-    suggestions: tuple[Suggestion, ...] = ()
+    offered: tuple[Suggestion, ...] = ()
     failures: tuple[FailedStep, ...] = ()
     shown: ShownLines | None = None
     to_read: LineRange | None = None

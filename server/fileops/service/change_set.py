@@ -61,7 +61,7 @@ from fileops.model.errors import (
 from fileops.model.files import Committed, Snapshot
 from fileops.model.requests import EditRequest
 from fileops.model.review import PreviousDecision
-from fileops.model.suggestions import Advice, FailedStep, Suggestion
+from fileops.model.suggestions import FailedStep, Suggestion, Suggestions
 from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import PlannedCommit, did_edit
 from fileops.service.edit import DecidedPlan, EditOperation, Proposal
@@ -255,28 +255,28 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
                 fault = SetUnsupported(reason=f"{change.file_path} is a folder")
                 problems.append(Problem(change_index=index, error=fault))
             except FileOpsError as error:
-                is_advised = len(problems) < MAX_ADVISED
+                is_suggested = len(problems) < MAX_ADVISED
                 problem = Problem(change_index=index, error=error)
-                problems.append(self._advised(request, problem, policy.roots) if is_advised else problem)
+                problems.append(self._suggested(request, problem, policy.roots) if is_suggested else problem)
         problems += _faults_together(planned)
         if problems:
             found = tuple(sorted(problems, key=lambda problem: problem.change_index))
             raise NotDone(error=found[0].error, problems=found)
         return tuple(planned.values())
 
-    def _advised(self, request: ChangeSetRequest, problem: Problem, roots: Roots | None) -> Problem:
-        """Return the failure of one change, with the advice beside it.
+    def _suggested(self, request: ChangeSetRequest, problem: Problem, roots: Roots | None) -> Problem:
+        """Return the failure of one change, with the suggestions beside it.
 
         No lines of the file are shown, as in a dry run: what a session knows of a file changes only with the whole set.
         """
         change, error = request.changes[problem.change_index], problem.error
         if isinstance(error, HunkNotFound):
             shows = self.editor.settings.hints != "off"
-            return replace(problem, advice=_advice_on_hunk(error) if shows else None)
+            return replace(problem, suggestions=_suggestions_for_hunk(error) if shows else None)
         if not isinstance(change, EditFile | RenameFile) or not change.edits:
             return problem
-        advised = self.editor.advise(replace(_edit_request(request, change), dry_run=True), error, roots)
-        return replace(problem, error=advised.error, advice=advised.advice, n_edits=len(change.edits))
+        suggested = self.editor.suggest(replace(_edit_request(request, change), dry_run=True), error, roots)
+        return replace(problem, error=suggested.error, suggestions=suggested.suggestions, n_edits=len(change.edits))
 
     def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:
         """Raises: as `EditOperation.planned`, AlreadyExists."""
@@ -526,7 +526,7 @@ def _edit_request(request: ChangeSetRequest, change: FileChange) -> EditRequest:
     )
 
 
-def _advice_on_hunk(error: HunkNotFound) -> Advice | None:
+def _suggestions_for_hunk(error: HunkNotFound) -> Suggestions | None:
     nearest = error.nearest
     if nearest is None:
         return None
@@ -541,7 +541,7 @@ def _advice_on_hunk(error: HunkNotFound) -> Advice | None:
         diff=nearest.diff,
     )
     failure = FailedStep(edit_index=error.edit_index, code=error.code, message=failure_message(error))
-    return Advice(suggestions=(suggestion,), failures=(failure,))
+    return Suggestions(offered=(suggestion,), failures=(failure,))
 
 
 def _as_rename(plan: Plan) -> Plan:

@@ -156,25 +156,25 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         """
         return self._plan(request, snapshot, None, token)
 
-    def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Suggested":
+    def suggest(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Suggested":
         """Return the failure with its nearest place, and what is added to its answer."""
-        return Suggester(fs=self.fs, history=self.history, settings=self.settings).advise(request, error, roots)
+        return Suggester(fs=self.fs, history=self.history, settings=self.settings).suggest(request, error, roots)
 
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
         reported = original_error(request, error)
-        advised = self.advise(request, reported, policy.roots)
+        suggested = self.suggest(request, reported, policy.roots)
         failed = EditResult(
-            output=failure_text(advised.error, request.tool, request.file_path, self.settings.texts),
-            error=advised.error,
+            output=failure_text(suggested.error, request.tool, request.file_path, self.settings.texts),
+            error=suggested.error,
             edits=request.edits,
             is_multi=request.tool == "multi_edit",
             dry_run=request.dry_run,
-            advice=advised.advice,
-            read_proof=advised.read_proof,
-            refused=advised.refused,
+            suggestions=suggested.suggestions,
+            read_proof=suggested.read_proof,
+            refused=suggested.refused,
         )
-        if policy.can_correct and reported is error and isinstance(advised.error, NoMatch):
-            return unmatched(request, advised.error, failed) or failed
+        if policy.can_correct and reported is error and isinstance(suggested.error, NoMatch):
+            return unmatched(request, suggested.error, failed) or failed
         return failed
 
     # --- read and check ----------------------------------------------------------------------------------------

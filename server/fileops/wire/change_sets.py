@@ -20,7 +20,7 @@ from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import changes as wire
 from fileops.wire.convert import edits_of, match_of, tool_result, ui_extra_of
-from fileops.wire.failures import advice_details, failure_details
+from fileops.wire.failures import failure_details, suggestions_details
 from fileops.wire.types import ToolResult
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def change_set_result(outcome: ChangeSetResult) -> ToolResult:
     if outcome.error is not None:
         failed: ChangesDetails = {**failure_details(outcome.error)}
         if outcome.problems:
-            if (advice := outcome.problems[0].advice) is not None:
-                failed = {**failed, **advice_details(advice)}
+            if (suggestions := outcome.problems[0].suggestions) is not None:
+                failed = {**failed, **suggestions_details(suggestions)}
             failed["change_index"] = outcome.problems[0].change_index
             failed["problems"] = [
                 {

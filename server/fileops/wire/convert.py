@@ -19,7 +19,7 @@ from fileops.model.review import SessionInfo
 from fileops.model.sessions import SessionName
 from fileops.rpc.decode import InvalidParams
 from fileops.wire import types as wire
-from fileops.wire.failures import advice_details, failure_details, rebased_details
+from fileops.wire.failures import failure_details, rebased_details, suggestions_details
 
 if TYPE_CHECKING:
     from fileops.wire.details import (
@@ -139,8 +139,8 @@ def edit_result(outcome: EditResult, file_path: str) -> wire.ToolResult:
     details: EditDetails = _edit_details(outcome) if outcome.error is None else {**failure_details(outcome.error)}
     if outcome.is_multi and (outcome.error is None or "edit_index" in details):
         details["edits"] = _step_results(outcome)
-    if outcome.advice is not None:
-        details = {**details, **advice_details(outcome.advice)}
+    if outcome.suggestions is not None:
+        details = {**details, **suggestions_details(outcome.suggestions)}
     if outcome.syntax is not None:
         details["syntax"] = outcome.syntax
     if outcome.error is not None and outcome.modified_by_user:

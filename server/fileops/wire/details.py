@@ -128,7 +128,7 @@ class SuggestionDetails(TypedDict):
     """Sentences for the model."""
 
 
-class AdviceDetails(TypedDict, total=False):
+class SuggestionsDetails(TypedDict, total=False):
     """What is added to the answer to a failed edit."""
 
     suggestions: list[SuggestionDetails]
@@ -198,7 +198,7 @@ class CorrectedStep(TypedDict):
     """In place of the one given."""
 
 
-class EditDetails(FailureDetails, Diagnosing, total=False):
+class EditDetails(FailureDetails, SuggestionsDetails, Diagnosing, total=False):
     """Of an edit, a multi-edit or a write. Which keys are there depends on its outcome."""
 
     replacements: int
@@ -233,12 +233,6 @@ class EditDetails(FailureDetails, Diagnosing, total=False):
     """With `include_texts`. Null over 1 MB."""
     proposed_text: str | None
     """With `include_texts`. Null over 1 MB."""
-    suggestions: list[SuggestionDetails]
-    """What to send in place of the steps that failed, the best first."""
-    failures: tuple[FailedStep, ...]
-    """Every step that fails."""
-    shown: ShownLines
-    """What counts as read with this answer."""
     syntax: SyntaxReport
     """Of an edit that was applied to a file that parsed before."""
     hints: list[str]

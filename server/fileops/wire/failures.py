@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from fileops.model import errors
 from fileops.model.edits import Rebased
-from fileops.model.suggestions import Advice
+from fileops.model.suggestions import Suggestions
 
 if TYPE_CHECKING:
-    from fileops.wire.details import AdviceDetails, FailureDetails, RebasedDetails
+    from fileops.wire.details import FailureDetails, RebasedDetails, SuggestionsDetails
 
 
 def failure_details(error: errors.FileOpsError) -> "FailureDetails":
@@ -59,9 +59,9 @@ def rebased_details(rebased: Rebased) -> "RebasedDetails":
     }
 
 
-def advice_details(advice: Advice) -> "AdviceDetails":
-    details: AdviceDetails = {}
-    if advice.suggestions:
+def suggestions_details(suggestions: Suggestions) -> "SuggestionsDetails":
+    details: SuggestionsDetails = {}
+    if suggestions.offered:
         details["suggestions"] = [
             {
                 "edit_index": each.edit_index,
@@ -71,10 +71,10 @@ def advice_details(advice: Advice) -> "AdviceDetails":
                 "old_string": each.old_string,
                 "note": each.note,
             }
-            for each in advice.suggestions
+            for each in suggestions.offered
         ]
-    if advice.failures:
-        details["failures"] = advice.failures
-    if advice.shown is not None:
-        details["shown"] = advice.shown
+    if suggestions.failures:
+        details["failures"] = suggestions.failures
+    if suggestions.shown is not None:
+        details["shown"] = suggestions.shown
     return details

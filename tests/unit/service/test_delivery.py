@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fileops.api import notices
+from fileops.api import additions
 from fileops.mcp.options import McpOptions, mcp_options
 from fileops.model.approval import ApprovalRequest, Decision, Modify
 from support.in_process import Person
@@ -104,7 +104,7 @@ async def test_applied_edit_is_answered_if_a_cancel_meets_its_notices(
 async def test_applied_edit_is_answered_without_notices_while_a_mount_hangs(
     lsp: Wire, disk: HeldDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notices, "NOTICES_S", 0.05)
+    monkeypatch.setattr(additions, "NOTICES_S", 0.05)
     for path in (OTHER, FILE):
         await lsp.call("fileops/read", {"file_path": path})
     disk.put(OTHER, b"changed\n")

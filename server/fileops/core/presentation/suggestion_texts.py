@@ -11,7 +11,7 @@ from fileops.model.changes import ChangeSetResult
 from fileops.model.edits import DiffersIn, LineRange
 from fileops.model.errors import TooLarge
 from fileops.model.results import EditResult, ReadResult
-from fileops.model.suggestions import Advice, FailedStep, ShownLines, Suggestion, SyntaxReport
+from fileops.model.suggestions import FailedStep, ShownLines, Suggestion, Suggestions, SyntaxReport
 
 MAX_CHARS = 6000  # of everything that is added to one answer, notices included
 _SEPARATOR = 2  # characters between two texts
@@ -112,12 +112,12 @@ NO_HINTS = Hints()
 def hints_of(result: EditResult, file_path: str) -> Hints:
     """Return what is added to the result of an edit. file_path: as the caller gave it."""
     texts: list[str] = []
-    if (advice := result.advice) is not None:
-        if advice.shown is not None:
-            texts.append(shown_text(advice.shown))
-        if advice.to_read is not None:
-            texts.append(to_read_text(advice.to_read))
-        texts += _step_texts(advice, len(result.edits))
+    if (suggestions := result.suggestions) is not None:
+        if suggestions.shown is not None:
+            texts.append(shown_text(suggestions.shown))
+        if suggestions.to_read is not None:
+            texts.append(to_read_text(suggestions.to_read))
+        texts += _step_texts(suggestions, len(result.edits))
     if result.syntax is not None:
         texts.append(syntax_text(file_path.rpartition("/")[2], result.syntax))
     return Hints(tuple(filter(None, texts)))
@@ -133,17 +133,17 @@ def hints_of_set(result: ChangeSetResult) -> Hints:
     """Return what is added to the result of a change set; if several changes fail, each text names its change."""
     texts: list[str] = []
     for problem in result.problems:
-        found = [] if problem.advice is None else _step_texts(problem.advice, problem.n_edits)
+        found = [] if problem.suggestions is None else _step_texts(problem.suggestions, problem.n_edits)
         named = f"Change {problem.change_index + 1}: " if len(result.problems) > 1 else ""
         texts += [f"{named}{text}" for text in found if text]
     return Hints(tuple(texts))
 
 
-def _step_texts(advice: Advice, n_steps: int) -> list[str]:
+def _step_texts(suggestions: Suggestions, n_steps: int) -> list[str]:
     """Return a text for each failing step."""
     return [
-        _step_text(failure, [each for each in advice.suggestions if each.edit_index == failure.edit_index], n_steps)
-        for failure in advice.failures
+        _step_text(failure, [each for each in suggestions.offered if each.edit_index == failure.edit_index], n_steps)
+        for failure in suggestions.failures
     ]
 
 

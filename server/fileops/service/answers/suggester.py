@@ -1,4 +1,4 @@
-"""The advice beside a failed edit's error, found after the failure in the same worker thread.
+"""The suggestions beside a failed edit's error, found after the failure in the same worker thread.
 
 The file is read again, because the failure does not contain its content; so everything offered is of one moment, and a
 file that the session must not read is not read. Nothing here is essential: what takes longer than MAX_CPU_MS of this
@@ -30,7 +30,7 @@ from fileops.model.files import ReadProof, Snapshot, Text
 from fileops.model.internal_errors import OutOfTime, PathMoved
 from fileops.model.requests import EditRequest
 from fileops.model.settings import Settings
-from fileops.model.suggestions import Advice, RefusedPlace, ShownLines, Suggestion
+from fileops.model.suggestions import RefusedPlace, ShownLines, Suggestion, Suggestions
 from fileops.ports import FileSystem
 from fileops.service.edit_history import EditHistory
 from fileops.service.paths import canonical_path
@@ -49,7 +49,7 @@ class Suggested(Struct, frozen=True, kw_only=True):
     """What is added to an answer, and what counts once the answer was sent."""
 
     error: FileOpsError
-    advice: Advice | None = None
+    suggestions: Suggestions | None = None
     read_proof: ReadProof | None = None
     refused: RefusedPlace | None = None
 
@@ -59,9 +59,9 @@ class Suggester(Struct, frozen=True, kw_only=True):
     history: EditHistory
     settings: Settings
 
-    def advise(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> Suggested:
+    def suggest(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> Suggested:
         """Return the failure with its nearest place, and what is added to its answer."""
-        if request.content is not None or not isinstance(error, _ADVISED):
+        if request.content is not None or not isinstance(error, _SUGGESTED):
             return Suggested(error=error)
         check = _cpu_limit()
         try:
@@ -72,11 +72,11 @@ class Suggester(Struct, frozen=True, kw_only=True):
             edits = request.given or request.edits
             if self.settings.hints == "off":
                 return Suggested(error=_with_nearest(error, edits, content, check))
-            return self._advised(request, error, edits, snapshot, content, check)
+            return self._suggested(request, error, edits, snapshot, content, check)
         except (FileOpsError, PathMoved, OutOfTime):
             return Suggested(error=error)
 
-    def _advised(
+    def _suggested(
         self,
         request: EditRequest,
         error: FileOpsError,
@@ -95,22 +95,22 @@ class Suggester(Struct, frozen=True, kw_only=True):
 
         examined = examine(content, edits, encoding=snapshot.encoding, own_edits=own_edits, check=check)
         error = _with_nearest(error, edits, content, check)
-        advice = Advice(suggestions=examined.suggestions, failures=examined.failures)
+        suggestions = Suggestions(offered=examined.suggestions, failures=examined.failures)
         if not isinstance(error, NotRead | ModifiedExternally):
-            return Suggested(error=error, advice=advice)
+            return Suggested(error=error, suggestions=suggestions)
         refused = self._refused_place(snapshot, content, examined)
         to_read = None if refused is None else refused.lines
-        unshown = Suggested(error=error, advice=replace(advice, to_read=to_read), refused=refused)
+        unshown = Suggested(error=error, suggestions=replace(suggestions, to_read=to_read), refused=refused)
         if not self.settings.shows_lines or request.dry_run or len(snapshot.data) > MAX_SHOWN_BYTES:
             return unshown
         room = MAX_SHOWN_CHARS if isinstance(error, NotRead) else MAX_SHOWN_CHARS_OF_CHANGED
         shown = _shown(content, examined, self.settings.limits.max_line_chars, room)
         if shown is None or snapshot.stamp is None:
             return unshown
-        suggestions = (*_seen_now(edits, examined), *advice.suggestions)
+        offered = (*_seen_now(edits, examined), *suggestions.offered)
         return Suggested(
             error=error,
-            advice=replace(advice, shown=shown, suggestions=suggestions),
+            suggestions=replace(suggestions, shown=shown, offered=offered),
             read_proof=_read_proof_of(request, snapshot),
             refused=refused,
         )
@@ -133,7 +133,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
         return [OwnEdit(edit_id=each, time=times[each], ranges=tuple(ranges[each])) for each in ranges]
 
 
-_ADVISED = (NoMatch, MultipleMatches, CountMismatch, NotRead, ModifiedExternally)
+_SUGGESTED = (NoMatch, MultipleMatches, CountMismatch, NotRead, ModifiedExternally)
 
 
 def _cpu_limit() -> Check:
