@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fileops.wire.details import Notice as NoticeDetails
 
 
-NOTICES_S = 5.0  # for a check of all files of a session, which may be on a mount that hangs
+NOTICES_S = 5.0  # for a check of all of a session's files, whose mount may hang
 
 
 class Additions(Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class Additions(Struct, frozen=True, kw_only=True):
 async def additions_to(
     service: "FileOps", answer: "ToolAnswer", *, has_notices: bool, is_whole: bool = False
 ) -> Additions:
-    """Return what is added to an answer. Waits for `diagnostics_wait_s` and NOTICES_S at most.
+    """Return what is added to an answer. Waits for at most `diagnostics_wait_s` and NOTICES_S.
 
     Args: is_whole: see FileOps.notices.
     """
@@ -94,7 +94,7 @@ async def additions_to(
 
 
 def with_additions(serve: "Callable[..., Awaitable[ToolAnswer]]") -> Callable[..., Awaitable[ToolResult]]:
-    """Make a handler of the wire of one of `tools.py`."""
+    """Make a handler for the wire out of one in `tools.py`."""
 
     async def handle(service: "FileOps", *params: Any) -> ToolResult:
         answer, mode = await serve(service, *params), service.settings.notices
@@ -107,7 +107,7 @@ def with_additions(serve: "Callable[..., Awaitable[ToolAnswer]]") -> Callable[..
 async def _diagnostics(
     service: "FileOps", answer: "ToolAnswer"
 ) -> tuple[DiagnosticsReport | None, Sequence[DiagnosticsReport], list[str]]:
-    """Return what the edits of an answer, and earlier ones, did to the problems of files, and the texts about it.
+    """Return the effects of an answer's edits, and of earlier ones, on files' problems, and the texts about them.
 
     It does not wait if no source is concerned.
     """
@@ -122,10 +122,10 @@ async def _diagnostics(
 
 
 async def _notices(service: "FileOps", answer: "ToolAnswer", *, is_whole: bool) -> Notices:
-    """Return the notices for an answer, see FileOps.notices; none if it is cancelled or a disk does not answer.
+    """Return the notices for an answer, see FileOps.notices; none after a cancel or if a disk does not answer.
 
-    What the answer says has happened already, and neither a cancel nor a mount that hangs must hide it. The notices
-    wait for another one.
+    The answer is about something that has already happened, and neither a cancel nor a mount that hangs must hide it.
+    The notices wait for another answer.
     """
     about = answer.edited if answer.is_rebased or answer.is_outdated else None
     try:
