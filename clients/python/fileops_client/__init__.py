@@ -1,4 +1,4 @@
-"""Typed client of fileops-server, for agents and tests, on asyncio. `fileops_client.sync` is the same without it."""
+"""Typed asyncio client of fileops-server, for agents and tests. `fileops_client.sync` is the same without asyncio."""
 
 from fileops_client._client import FileOpsClient
 from fileops_client._connection import PendingCall, RequestHandler

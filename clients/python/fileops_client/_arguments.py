@@ -12,7 +12,7 @@ _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
 
 class BadArguments(Exception):
-    """The arguments cannot be those of the tool; the message says why."""
+    """The arguments cannot be the tool's; the message says why."""
 
 
 def arguments_of(definition: ToolDefinition, arguments: Arguments | str) -> dict[str, Any]:
@@ -35,11 +35,11 @@ def arguments_of(definition: ToolDefinition, arguments: Arguments | str) -> dict
 def read_leniently(
     definition: ToolDefinition, arguments: Arguments | str
 ) -> tuple[dict[str, Any], list[CoercedArgument]]:
-    """Return the arguments in the schema's types as far as models' habits go, and what was read differently.
+    """Return the arguments in the schema's types, allowing for models' habits, and what was read differently.
 
     `"true"`, `"False"`, `"1"`, 1 are booleans; `"10"`, `"10.0"` are integers; JSON in a string is an array or an
-    object; one object is an array of one. Strings that the schema wants as strings are never touched.
-    Raises: BadArguments, as `arguments_of`.
+    object; one object is an array of one. Strings stay as they are where the schema expects strings. Raises:
+    BadArguments, as `arguments_of`.
     """
     coerced: list[CoercedArgument] = []
     if isinstance(arguments, str):

@@ -1,7 +1,7 @@
 """A connection to the daemon that all agents and editors of the user share: its address, its start, the first lines.
 
-docs/PROTOCOL.md, "Attaching to a shared daemon", describes them. The server has the rules for the address in
-`attach/address.py`; tests/clients/python/test_attach.py compares both.
+docs/PROTOCOL.md, "Attaching to a shared daemon", describes them. The server's rules for the address are in
+`attach/address.py`; tests/clients/python/test_attach.py compares the two.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from fileops_client.errors import AttachRefused, ServerMissing
 ATTACH = 1  # the version of the handshake
 ATTEMPTS = 5  # a daemon may end while a client connects; several in a row do not
 ANSWER_S = 60.0  # a daemon on a busy machine is slow to start
-ENDING_S = 20.0  # for a daemon that is ending: it finishes commits
+ENDING_S = 20.0  # for a daemon that is ending, and finishes commits
 PAUSE_S = 0.05
 _DARWIN_USER_TEMP_DIR = 65537  # _CS_DARWIN_USER_TEMP_DIR of <unistd.h>, which Python has no name for
 
@@ -31,7 +31,7 @@ Role = Literal["agent", "editor"]
 
 
 class AttachedDaemon:
-    """See Transport. It ends with the connection; the daemon continues to serve others."""
+    """See Transport. It ends with the connection; the daemon keeps serving others."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pid: int) -> None:
         self.reader = reader
@@ -40,13 +40,13 @@ class AttachedDaemon:
         self.stderr_tail = ""
 
     async def wait(self, timeout_s: float) -> int | None:
-        """The daemon has no exit code for its clients."""
+        """Return None: the daemon has no exit code for its clients."""
         del timeout_s
         return None
 
     async def end(self, grace_s: float) -> int | None:
         self.writer.close()
-        with suppress(OSError, TimeoutError):  # the daemon has closed it before
+        with suppress(OSError, TimeoutError):  # the daemon has already closed it
             async with asyncio.timeout(grace_s):
                 await self.writer.wait_closed()
         return None
@@ -137,7 +137,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, li
 
 
 async def _start_daemon(path: str, command: Sequence[str] | None) -> None:
-    """Return when a daemon answers. Raises: ServerMissing."""
+    """Start a daemon, and return when one answers. Raises: ServerMissing."""
     program = [*(DEFAULT_COMMAND if command is None else command), "daemon", "--detach", "--socket", path]
     try:
         process = await asyncio.create_subprocess_exec(
@@ -162,10 +162,10 @@ async def _start_daemon(path: str, command: Sequence[str] | None) -> None:
 
 
 def _version() -> str:
-    """A daemon that is older than one of its clients ends with its last connection."""
+    """Return this version. A daemon that is older than one of its clients ends with its last connection."""
     try:
         return metadata.version("fileops-server")
-    except metadata.PackageNotFoundError:  # the client alone is on the path
+    except metadata.PackageNotFoundError:  # only the client is on the path
         return "0"
 
 
@@ -180,16 +180,16 @@ def _working_folder() -> str:
 
 
 def socket_path(given: str | None) -> str:
-    """Return the path of the daemon's socket. Neither XDG_RUNTIME_DIR nor TMPDIR is asked: hosts change them."""
+    """Return the path of the daemon's socket. XDG_RUNTIME_DIR and TMPDIR are ignored, because hosts change them."""
     return os.path.abspath(given or os.environ.get("FILEOPS_SOCKET") or os.path.join(_default_folder(), "arbiter.sock"))
 
 
 def require_private_folder(folder: str) -> None:
-    """Refuse a folder that another user could have made or could write to. Raises: ServerMissing."""
+    """Refuse a folder that another user could have created or could write to. Raises: ServerMissing."""
     try:
         status = os.lstat(folder)
     except FileNotFoundError:
-        return  # the daemon makes it
+        return  # the daemon creates it
     except OSError as error:
         raise ServerMissing(error.errno, f"the folder {folder} cannot be used: {error.strerror}") from error
     if not _is_private(status):

@@ -1,4 +1,4 @@
-"""The client object: begins and ends a connection, sends requests, delivers events.
+"""The client object: starts and ends a connection, sends requests, delivers events.
 
 The other methods are in `_start.py` and `requests/`.
 """
@@ -33,7 +33,7 @@ from fileops_client.requests.turns import TurnRequests
 from fileops_client.subscriptions import EventContext, EventHub, Listener, Subscription, Where
 from fileops_client.values import DidChangeReviews, ToolDefinition
 
-SHUTDOWN_GRACE_S = 5.0  # for `shutdown`, for the exit, and for the exit after SIGTERM
+SHUTDOWN_GRACE_S = 5.0  # each: for `shutdown`, the exit, and the exit after SIGTERM
 LOSS_GRACE_S = 2.0  # for the exit code after the daemon's stdout has ended
 LOG_LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO}  # LSP's MessageType
 
@@ -98,14 +98,14 @@ class FileOpsClient(
 
     @property
     def is_open(self) -> bool:
-        """Whether requests can be sent: neither closed nor lost."""
+        """Whether requests can be sent: the connection is neither closed nor lost."""
         return not self._closing and self._connection.is_open
 
     async def restart(self) -> None:
-        """End the server if it still runs, and begin again with the same parameters.
+        """End the server if it still runs, and start again with the same parameters.
 
         Listeners stay; subscriptions, open documents, and what the sessions have read and were granted are gone.
-        Several callers at once restart it once. Raises: as opening the client.
+        Concurrent calls restart it once. Raises: as opening the client.
         """
         connection = self._connection
         async with self._restarting:
@@ -116,9 +116,9 @@ class FileOpsClient(
                 await self._begin()
 
     async def close(self) -> int | None:
-        """End the connection; a child process is asked first, then loses its input, then gets SIGTERM, then SIGKILL.
+        """End the connection. A child process is asked first, then loses its input, then gets SIGTERM, then SIGKILL.
 
-        Returns its exit code, None without a child process.
+        Returns its exit code; None without a child process.
         """
         if self._closing:
             await asyncio.gather(self._running, return_exceptions=True)
@@ -144,7 +144,7 @@ class FileOpsClient(
 
     @property
     def pid(self) -> int:
-        """The process id of the server, which is this process's for `in_process`."""
+        """The process id of the server; this process's for `in_process`."""
         return self._transport.pid
 
     @property
@@ -160,7 +160,7 @@ class FileOpsClient(
     # --- sessions and requests --------------------------------------------------------------------------------
 
     def session(self, session_id: str) -> Session:
-        """Return the session of that id. It begins with its first request."""
+        """Return the session with that id. It begins with its first request."""
         return Session(self, session_id)
 
     async def request(self, method: str, params: Any = None, *, timeout_s: float | None = None) -> Any:
@@ -180,7 +180,7 @@ class FileOpsClient(
         return cast("Any", result)
 
     def begin(self, method: str, params: Any = None) -> PendingCall:
-        """Send a request without waiting. After its `cancel()` the true outcome can still be awaited."""
+        """Send a request without waiting. After its `cancel()` you can still wait for the true outcome."""
         return self._connection.begin(method, params)
 
     def notify(self, method: str, params: Any = None) -> None:
@@ -188,7 +188,7 @@ class FileOpsClient(
         self._connection.notify(method, params)
 
     async def definitions(self, enabled: Collection[str] | None = None) -> tuple[ToolDefinition, ...]:
-        """Return the definitions of the tools, as `tools`. The server is asked once for each choice."""
+        """Return the definitions of the tools, as `tools` does. The server is asked once for each choice."""
         chosen = None if enabled is None else frozenset(enabled)
         if chosen not in self._tools:
             params = given(enabled=None if enabled is None else list(enabled))
@@ -198,7 +198,7 @@ class FileOpsClient(
 
     @property
     def strategies(self) -> list[str]:
-        """The names that `strategy` of an edit may have."""
+        """The possible values of an edit's `strategy`."""
         return self.capabilities["experimental"]["fileops"]["strategies"]
 
     async def _definitions(self, enabled: Collection[str] | None) -> tuple[ToolDefinition, ...]:
@@ -212,8 +212,8 @@ class FileOpsClient(
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
         """Call `listener` (plain or async) with each event of that name. Return a function that stops this.
 
-        A known event is delivered as its value (BecameStale, DidEdit, ...), any other as Notification.
-        Raises: ValueError (no event can have this name).
+        A known event is delivered as its value (BecameStale, DidEdit, ...), any other as Notification. Raises:
+        ValueError (no event can have this name).
         """
         return self._events.on(name, listener)
 
@@ -222,13 +222,13 @@ class FileOpsClient(
         return self._events.add_documented(name, callback)
 
     def remove_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> None:
-        """Stop all calls that `add_event_listener` began with these arguments."""
+        """Stop all calls that `add_event_listener` started with these arguments."""
         self._events.remove_documented(name, callback)
 
     def events(self, *names: str, where: Where = None) -> Subscription:
         """Subscribe to all or the named events: `async for event in client.events("fileops/didEdit")`.
 
-        where: only to events for which it is true. Raises: ValueError (no event can have this name).
+        where: only events for which it is true. Raises: ValueError (no event can have this name).
         """
         return self._events.subscribe(names, where)
 
@@ -269,7 +269,7 @@ class FileOpsClient(
         self.notify("initialized", {})
 
     def _announced_events(self) -> list[str]:
-        """The notifications that the server says it sends."""
+        """Return the notifications that the server says it sends."""
         block = self.capabilities.get("experimental", {}).get("fileops", {})
         return block.get("notifications", [])
 

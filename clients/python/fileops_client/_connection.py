@@ -1,4 +1,4 @@
-"""One JSON-RPC connection: calls, responses, notifications, requests of the daemon. It knows no methods."""
+"""One JSON-RPC connection: calls, responses, notifications, and the daemon's requests. It knows no methods."""
 
 import asyncio
 import logging
@@ -88,8 +88,8 @@ class Connection:
     async def request(self, method: str, params: Any, *, timeout_s: float | None) -> Any:
         """Send a request and return its result. If the caller is cancelled or the time is up, cancel the request.
 
-        Time does not count while a handler answers a request of the daemon, because a user may have to decide.
-        Raises: ResponseError, ConnectionLost, RequestTimeout.
+        Time spent in a handler of the daemon's requests does not count, because a user may have to decide. Raises:
+        ResponseError, ConnectionLost, RequestTimeout.
         """
         call = self.begin(method, params)
         try:
@@ -112,7 +112,7 @@ class Connection:
     # --- the stream ---
 
     async def run(self) -> str | None:
-        """Handle messages until the end. Return what was wrong with the stream, None for a clean end."""
+        """Handle messages until the end. Return what was wrong with the stream; None for a clean end."""
         try:
             while (message := await _framing.read_message(self._reader)) is not None:
                 self._take(message)
@@ -160,7 +160,7 @@ class Connection:
         try:
             await self._writer.drain()
         except ConnectionError:
-            return  # the reader notices this too and knows the reason
+            return  # the reader also notices this and knows the reason
 
     def _cancel(self, call_id: int) -> None:
         if self._lost is None and call_id in self._pending:

@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
-MAX_BODY_BYTES = 256 * 1024 * 1024  # far over any answer of the daemon; a wild length must not eat the memory
+MAX_BODY_BYTES = 256 * 1024 * 1024  # far above any answer; a wrong length must not exhaust memory
 
 
 class BrokenFrame(Exception):
-    """What came is not a frame; the stream cannot be followed any further."""
+    """What arrived is not a frame, so the rest of the stream cannot be understood."""
 
 
 def encode(message: Any) -> bytes:
-    """One frame. Lone surrogates (file names that are not UTF-8) travel as JSON escapes."""
+    """Return one frame. Lone surrogates (file names that are not UTF-8) become JSON escapes."""
     try:
         body = msgspec.json.encode(message)
     except (UnicodeEncodeError, msgspec.MsgspecError):
@@ -34,7 +34,7 @@ def decode(body: bytes) -> Any:
 
 
 async def read_message(stream: asyncio.StreamReader) -> Any | None:
-    """The next message, None at the end of the stream. Raises: BrokenFrame."""
+    """Return the next message; None at the end of the stream. Raises: BrokenFrame."""
     length: int | None = None
     first = True
     while True:

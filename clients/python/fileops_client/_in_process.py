@@ -1,4 +1,4 @@
-"""The server inside this process. The only module of the client that names the server, which it loads when opened."""
+"""The server inside this process. The client's only module that names the server, which it loads when opened."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fileops.core.validation import ValidatorPlugin
     from fileops.ports import Approver, Executor, FileSystem, ImageDetector
 
-END_S = 20.0  # the session ends by itself before: it has limits for what is in flight
+END_S = 20.0  # more than the session's own limits for requests in flight
 
 
 class InProcessServer:
@@ -31,7 +31,7 @@ class InProcessServer:
         self.stderr_tail = ""
 
     async def require_serving(self) -> None:
-        """Raises: what ended the server."""
+        """Raises: the error that ended the server."""
         if self._serving.done():
             await self._serving
 
@@ -85,7 +85,7 @@ async def launch(
         raise
     server = InProcessServer(reader, writer, asyncio.create_task(embedded.serve(peer, parts), name="fileops-server"))
     try:
-        await asyncio.sleep(0)  # to its first wait: a name that is taken is reported here
+        await asyncio.sleep(0)  # until its first wait, so that a taken name is reported here
         await server.require_serving()
     except BaseException:
         server.kill()

@@ -16,9 +16,8 @@ C = TypeVar("C", bound=Closable)
 class Opening(AbstractAsyncContextManager[C], Awaitable[C], Generic[C]):
     """`async with FileOpsClient.start(...) as client`, or `client = await FileOpsClient.start(...)` without a block.
 
-    Opening raises ServerMissing, ResponseError (a bad initialization option), ConnectionLost or RequestTimeout.
-
-    An opening is used once: a second client needs a second call. Raises: RuntimeError, for a second use.
+    Opening raises ServerMissing, ResponseError (a bad initialization option), ConnectionLost or RequestTimeout. An
+    opening is used once: a second client needs a second call. Raises: RuntimeError, for a second use.
     """
 
     def __init__(self, begin: Callable[[], Coroutine[Any, Any, C]]) -> None:

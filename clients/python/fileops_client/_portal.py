@@ -1,4 +1,4 @@
-"""The thread under the synchronous client: it runs an event loop, to which other threads hand their calls."""
+"""The thread below the synchronous client: it runs an event loop, to which other threads hand their calls."""
 
 import asyncio
 import inspect
@@ -17,7 +17,7 @@ CLOSED = "the client was closed"
 
 
 class Portal:
-    """runs one event loop in its own thread, until `close`. All methods may be called from any thread."""
+    """Runs one event loop in its own thread, until `close`. All methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -56,7 +56,7 @@ class Portal:
             raise
 
     def run(self, function: Callable[[], T]) -> T:
-        """Call a function that does not wait, in the loop's thread. It may be called from there, and after the end."""
+        """Call a function that does not wait, in the loop's thread. May be called from there, and after the end."""
 
         async def run() -> T:
             return function()
@@ -115,7 +115,7 @@ class PendingCall:
         return self._call.done()
 
     def result(self, *, timeout_s: float | None = None) -> Any:
-        """Wait for the response. A timeout or a KeyboardInterrupt ends the wait only, not the request.
+        """Wait for the response. A timeout or a KeyboardInterrupt ends only the wait, not the request.
 
         Raises: ResponseError, ConnectionLost, TimeoutError.
         """
@@ -154,7 +154,7 @@ class Subscription(Iterator[Any]):
         return self._portal.run(self._subscription.arrived)
 
     def close(self) -> None:
-        """Collect no more events, and end an iteration."""
+        """Stop collecting events, and end an iteration."""
         self._portal.run(self._subscription.close)
 
     def __next__(self) -> Any:
@@ -170,7 +170,7 @@ class Subscription(Iterator[Any]):
 
 
 def awaited(setup: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a client, with plain callbacks as the coroutine functions that it takes.
+    """Return the parameters of a client, with plain callbacks wrapped as coroutine functions.
 
     Raises: TypeError, for a callback that cannot be called.
     """

@@ -14,15 +14,18 @@ STREAM_LIMIT_BYTES = 1 << 20  # asyncio's buffer before the daemon has to wait
 
 
 def _default_command() -> tuple[str, ...]:
-    """Return how the server starts: by this interpreter if that has it, else as the program on the PATH."""
+    """Return the command that starts the server: this interpreter if it has one, otherwise the program on the PATH."""
     spec = find_spec("fileops")
-    if spec is None or spec.origin is None:  # none, or a folder of that name
+    if spec is None or spec.origin is None:  # no module, or a folder of that name
         return (_on_path("fileops-server"),)
     return (sys.executable, "-P", "-m", "fileops")  # -P: a module in the current folder must not replace the daemon's
 
 
 def _on_path(name: str) -> str:
-    """Return where a program is; its name if it is nowhere. A relative entry of the PATH means the current folder."""
+    """Return where a program is, or its name if it is nowhere.
+
+    A relative entry of the PATH means the current folder.
+    """
     candidates = (os.path.join(folder, name) for folder in os.get_exec_path() if os.path.isabs(folder))
     return next((path for path in candidates if os.access(path, os.X_OK) and os.path.isfile(path)), name)
 
@@ -31,7 +34,7 @@ DEFAULT_COMMAND = _default_command()
 
 
 def cannot_start(program: str, error: OSError) -> ServerMissing:
-    """Return what to raise if the system did not start the server."""
+    """Return the exception to raise if the system did not start the server."""
     advice = (
         ". Install the server (docs/guide/installing.md in its sources says how), or name its program with `command`"
         if isinstance(error, FileNotFoundError)
@@ -41,7 +44,7 @@ def cannot_start(program: str, error: OSError) -> ServerMissing:
 
 
 def require_words(command: object) -> None:
-    """Refuse a command that is one string, whose characters would be its words. Raises: TypeError."""
+    """Refuse a command that is one string, since its characters would be the words. Raises: TypeError."""
     if isinstance(command, (str, bytes, os.PathLike)):
         raise TypeError(
             f"command must be a list of words, such as ['ssh', 'host', 'fileops-server'], not {command!r}. "

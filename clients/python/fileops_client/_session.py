@@ -17,7 +17,7 @@ from fileops_client.values import ToolDefinition
 if TYPE_CHECKING:
     from fileops_client._client import FileOpsClient
 
-# Requests that are about no session; all other `fileops/*` requests take `session_id`.
+# Requests that do not concern a session; all other `fileops/*` requests take `session_id`.
 WITHOUT_SESSION = frozenset({
     "fileops/tools", "fileops/describe", "fileops/render", "fileops/sessions", "fileops/ask", "fileops/setAsk",
     "fileops/reviews", "fileops/decideReview", "fileops/rewind", "fileops/recordItem", "fileops/blame",
@@ -29,7 +29,7 @@ WITHOUT_SESSION = frozenset({
 class Session(
     FileRequests, ChangeRequests, SessionRequests, HistoryRequests, ToolRequests, CommandRequests, TurnRequests
 ):
-    """What one agent has read and done. Made by `client.session(id)`; `close`, or a `with` block, ends it.
+    """What one agent has read and done. Created by `client.session(id)`; `close`, or a `with` block, ends it.
 
     It has the methods of the client. Where they take `session_id`, this session is the default.
     """
@@ -76,7 +76,7 @@ class Session(
         return self.client.strategies
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with each event of that name that is about this session, as `FileOpsClient.on`."""
+        """Call `listener` with each event of that name about this session, as `FileOpsClient.on`."""
 
         def pass_on(event: Any) -> Any:
             return listener(event) if _is_about(event, self.id) else None

@@ -1,4 +1,4 @@
-"""Signatures of functions whose parameters are known at run time only: of a TypedDict, and of a JSON Schema."""
+"""Signatures of functions whose parameters are known only at run time: from a TypedDict, and from a JSON Schema."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -13,10 +13,10 @@ _TYPES: dict[str, Any] = {
 
 
 def spelled_out(collected: type, defaults: type) -> Callable[[F], F]:
-    """Return a decorator that shows the keys of a TypedDict in place of the function's `**` parameter.
+    """Return a decorator that shows the keys of a TypedDict instead of the function's `**` parameter.
 
-    The docstring of the TypedDict, which explains the keys, is appended to that of the function.
-    Args: defaults: a class with the default of each key as an attribute.
+    The docstring of the TypedDict, which explains the keys, is appended to the function's. Args: defaults: a class with
+    the default of each key as an attribute.
     """
 
     def decorate(function: F) -> F:
@@ -37,7 +37,7 @@ def spelled_out(collected: type, defaults: type) -> Callable[[F], F]:
 
 
 def signature_of(schema: Mapping[str, Any]) -> inspect.Signature:
-    """Return the signature of a function with the properties of a tool's schema as keywords, which returns a text."""
+    """Return the signature of a function that takes a tool schema's properties as keywords and returns a text."""
     properties = cast("Mapping[str, Mapping[str, Any]]", schema.get("properties", {}))
     required = cast("list[str]", schema.get("required", []))
     parameters = [

@@ -34,7 +34,7 @@ class StartMethods(ABC):
 
     @abstractmethod
     def __init__(self, launch: Launch, setup: Setup, *, parent_pid: int | None, name: str = NAME) -> None:
-        """Args: parent_pid: of the process whose end is to end the server. name: of this program."""
+        """Args: parent_pid: of the process whose end ends the server. name: of this program."""
 
     @abstractmethod
     async def _begin(self) -> None:
@@ -42,7 +42,7 @@ class StartMethods(ABC):
 
     @abstractmethod
     async def close(self) -> int | None:
-        """End the connection. Returns the exit code of a child process."""
+        """End the connection. Return the exit code of a child process."""
 
     @classmethod
     @spelled_out(SetupOptions, Setup)
@@ -57,8 +57,8 @@ class StartMethods(ABC):
     ) -> Opening[Self]:
         """Start a private daemon as a child process.
 
-        command: default `python -m fileops` with this interpreter. env: added to this process's environment.
-        on_stderr: gets each line of the daemon's log.
+        command: default `python -m fileops` with this interpreter. env: added to this process's environment. on_stderr:
+        called with each line of the daemon's log.
         """
         require_words(command)
         chosen = Setup(**setup)
@@ -84,7 +84,7 @@ class StartMethods(ABC):
         on_stderr: Callable[[str], None] | None = None,
         **setup: Unpack[SetupOptions],
     ) -> Self:
-        """The same as `await FileOpsClient.start(...)`."""
+        """Do the same as `await FileOpsClient.start(...)`."""
         return await cls.start(command, env=env, cwd=cwd, on_stderr=on_stderr, **setup)
 
     @classmethod
@@ -102,10 +102,9 @@ class StartMethods(ABC):
         """Attach to the daemon that all agents and editors of the user share, and start it if none runs.
 
         socket: its path, by default $FILEOPS_SOCKET or the user's own place. role: an "editor" has open documents,
-        decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of
-        its sessions. session: a name under which a program that attaches again continues with what it has read.
-        command: starts the server, by default `python -m fileops` with this interpreter. Opening also raises
-        AttachRefused.
+        decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of its
+        sessions. session: a name under which a program that attaches again continues with what it has read. command:
+        starts the server, by default `python -m fileops` with this interpreter. Opening also raises AttachRefused.
         Raises: ValueError, if an agent has a reviewer, which would never be asked.
         """
         require_words(command)
@@ -138,12 +137,11 @@ class StartMethods(ABC):
     ) -> Opening[Self]:
         """Serve from this process, without a daemon: for libraries, notebooks and tests. Needs fileops-server.
 
-        filesystem, executor, image_detector, approver: objects of your program in place of the server's, as
-        fileops.ports describes them. strategies: functions (text, old_string, new_string) -> places (start, end, new
-        text), by name.
-        processors: functions (file_path, before, after) -> another text or None; all of them run, in order.
-        validators: functions (file_path, before, after) -> reason or None; all of them run.
-        Opening raises ValueError, if a name is taken by another function.
+        filesystem, executor, image_detector, approver: your own objects instead of the server's, as fileops.ports
+        describes them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
+        processors: functions (file_path, before, after) -> another text or None; all of them run, in order. validators:
+        functions (file_path, before, after) -> reason or None; all of them run. Opening raises ValueError, if a name is
+        taken by another function.
         """
         launch = partial(
             _in_process.launch,

@@ -1,4 +1,4 @@
-"""Requests of the daemon to an agent's program: their values, the answers, and their handlers."""
+"""The daemon's requests to an agent's program: their values, the answers, and their handlers."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,9 +17,9 @@ DEFAULT_SESSION = "default"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A change that waits for a decision. The texts are None over 1 MB.
+    """A change that waits for a decision. Texts over 1 MB are None.
 
-    rebased: if others changed the file. session: whose change it is, if it is of another client.
+    rebased: whether others changed the file. session: the author, if it belongs to another client.
     """
 
     title: str
@@ -40,7 +40,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandQuestion:
-    """A shell command that waits for a decision. `description` is the agent's statement of its purpose."""
+    """A shell command that waits for a decision. `description` is the purpose that the agent gives."""
 
     command: str
     cwd: str
@@ -56,7 +56,7 @@ class Answer:
     text: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the answer as the protocol has it."""
+        """Return the answer in the form of the protocol."""
         fields: dict[str, Any] = {"outcome": self.outcome}
         if self.text is not None:
             fields["text"] = self.text
@@ -83,7 +83,7 @@ CorrectEdit = Callable[[CorrectionRequest], Awaitable[tuple[str, str] | None]]
 ConfirmCommand = Callable[[CommandQuestion], Awaitable[Answer]]
 OnReviews = Callable[[DidChangeReviews], Awaitable[None] | None]
 
-# The outcome that the server makes of a callback that failed, which no person has chosen.
+# The outcome that the server makes of a failed callback, and which no person chose.
 _CODES = {"confirm_edit": "undecided", "correct_edit": "no_match", "confirm_command": "undecided"}
 
 
@@ -96,7 +96,7 @@ class _Failure:
 
 
 class Callbacks:
-    """The callbacks of one client as handlers, and their failures until the call that they were asked for ends."""
+    """The callbacks of one client as handlers. Keeps their failures until the call that needed them ends."""
 
     def __init__(self) -> None:
         self._failures: list[_Failure] = []
@@ -120,7 +120,7 @@ class Callbacks:
         return handlers
 
     def take_failure(self, params: Any) -> _Failure | None:
-        """Return the failed callback of the call with these params, and forget it."""
+        """Return the failed callback for the call with these params, and forget it."""
         fields: Mapping[str, Any] = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
         subject = fields.get("file_path", fields.get("command"))
         session_id = fields.get("session_id", DEFAULT_SESSION)
@@ -151,7 +151,7 @@ class Callbacks:
                 return to_json(await answer)
             except Exception as error:
                 is_ours = not isinstance(asked, Question) or asked.session is None
-                if is_ours:  # the call of another client ends elsewhere
+                if is_ours:  # another client's call ends elsewhere
                     subject = asked.command if isinstance(asked, CommandQuestion) else asked.file_path
                     self._failures.append(_Failure(name, subject, asked.session_id, error))
                 raise

@@ -1,10 +1,10 @@
-"""What can go wrong with a call, as opposed to what a tool answers (that is a `ToolResult`)."""
+"""What can go wrong with a call, as opposed to a tool's answer (which is a `ToolResult`)."""
 
 from typing import Any
 
 
 class ResponseError(Exception):
-    """The daemon did not take the request: a JSON-RPC error, with its code, message and data."""
+    """The daemon did not accept the request: a JSON-RPC error, with its code, message and data."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(f"{message} ({code})")
@@ -14,10 +14,10 @@ class ResponseError(Exception):
 
 
 class ConnectionLost(ConnectionError):
-    """The daemon is gone, or its output is no protocol any more. Every pending and later call gets this.
+    """The daemon is gone, or its output is no longer valid. Every pending and later call raises this.
 
-    exit_code: of the process (negative: killed by that signal), None if it still runs or is not our child.
-    stderr_tail: the last lines it wrote to stderr, which often say why.
+    exit_code: of the process (negative: killed by that signal); None if it still runs or is not our child. stderr_tail:
+    the last lines that it wrote to stderr, which often explain why.
     """
 
     def __init__(self, reason: str, *, exit_code: int | None = None, stderr_tail: str = "") -> None:
@@ -28,7 +28,10 @@ class ConnectionLost(ConnectionError):
 
 
 class RequestTimeout(TimeoutError):
-    """No answer in time; the request was cancelled. Whether a cancelled edit was applied is then not known."""
+    """No answer in time; the request was cancelled.
+
+    It is then unknown whether a cancelled edit was applied.
+    """
 
     def __init__(self, method: str, timeout_s: float) -> None:
         super().__init__(f"{method} was not answered within {timeout_s:g} s and was cancelled")
@@ -37,10 +40,10 @@ class RequestTimeout(TimeoutError):
 
 
 class CallbackFailed(Exception):
-    """A callback of the program, such as `confirm_edit`, raised or returned something else than an answer.
+    """A callback of the program, such as `confirm_edit`, raised or did not return an answer.
 
-    The call that it was asked for raises this, since no decision was made; nothing was written.
-    callback: the parameter's name. The cause is the callback's own exception.
+    The call that needed it raises this, since no decision was made; nothing was written. callback: the parameter's
+    name. The cause is the callback's own exception.
     """
 
     def __init__(self, callback: str, cause: BaseException) -> None:
@@ -54,11 +57,11 @@ class ServerMissing(OSError):
 
 
 class AttachRefused(ConnectionError):
-    """The shared daemon did not take this program. `start` serves it without one.
+    """The shared daemon did not accept this program. `start` works without it.
 
-    reason: "attach" (the versions of the handshake differ), "uid" (of another user), "confined" (this program or the
-    daemon is in a sandbox), "full", "retiring", "bad" (what listens is no daemon, or the program's line is wrong), or
-    "silent". ends_soon: the daemon is ending by itself.
+    reason: "attach" (the versions of the handshake differ), "uid" (another user's), "confined" (this program or the
+    daemon is in a sandbox), "full", "retiring", "bad" (what listens is not a daemon, or the program's line is wrong),
+    or "silent". ends_soon: the daemon is about to end.
     """
 
     def __init__(self, reason: str, message: str, *, ends_soon: bool = False) -> None:

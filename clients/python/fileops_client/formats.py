@@ -1,7 +1,7 @@
-"""Tool lists and results as the model APIs take them: plain JSON types, no SDK is imported.
+"""Tool lists and results in the formats of model APIs: plain JSON types, no SDK is imported.
 
 The return types are `Any`, because each SDK has its own closed TypedDicts, which no type of another package fits.
-`tests/clients/python/test_sdks.py` hands the values to the SDKs and to a strict type checker.
+`tests/clients/python/test_sdks.py` passes the values to the SDKs and to a strict type checker.
 """
 
 import base64

@@ -15,14 +15,14 @@ class SetupOptions(TypedDict, total=False):
     """Parameters of `start`, `open`, `attach` and `in_process`.
 
     root, roots: the workspace folders; a relative path is below this program's current folder, and `~` is the home
-    folder, unless the server has its own `command`, which may run elsewhere. initialization_options: see
-    Options. handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result;
-    their capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
+    folder, unless the server has its own `command`, which may run elsewhere. initialization_options: see Options.
+    handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result; their
+    capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
     `correction`, for other strings (old, new) if an edit's text was not found. confirm_command: called before each
-    shell command. on_reviews: called with each change of the list of edits that wait for a person, of which the first
-    may come before the client is open; `decide_review` decides. capabilities: merged into the announced ones.
-    timeout_s: how long the client waits for the answer of a call that names no other limit, 60 by default; None for no
-    limit. (The `timeout_s` of `bash` is another one: that of the command, which the server ends.)
+    shell command. on_reviews: called with each change of the list of edits that wait for a person, perhaps before the
+    client is open; `decide_review` decides. capabilities: merged into the announced ones. timeout_s: how long the
+    client waits for the answer to a call that names no other limit, 60 by default; None for no limit. (The `timeout_s`
+    of `bash` is another: the command's own, which the server enforces.)
     """
 
     root: FilePath | None
@@ -39,7 +39,7 @@ class SetupOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """See SetupOptions. Raises: TypeError, for a name that is not among them."""
+    """See SetupOptions. Raises: TypeError, for an unknown name."""
 
     root: FilePath | None = None
     roots: Sequence[FilePath] = ()
@@ -53,14 +53,17 @@ class Setup:
     timeout_s: float | None = 60.0
 
     def of_agent(self) -> "Setup":
-        """Return the setup of an agent beside editors. Raises: ValueError, if it has a reviewer: it is never asked."""
+        """Return the setup of an agent beside editors.
+
+        Raises: ValueError, if it has a reviewer, which would never be asked.
+        """
         for name in ("confirm_edit", "confirm_command", "on_reviews"):
             if getattr(self, name) is not None:
                 raise ValueError(f'{name} needs the role "editor": the users of editors decide on edits of agents')
         return self
 
     def of_editor(self) -> "Setup":
-        """Return the setup of an editor, which is not asked about edits of agents if it has no means to answer."""
+        """Return the setup of an editor, which is not asked about agents' edits if it cannot answer."""
         if (
             self.confirm_edit is not None
             or self.on_reviews is not None
@@ -71,11 +74,11 @@ class Setup:
         return replace(self, initialization_options=options)
 
     def on_this_machine(self) -> "Setup":
-        """Return the setup with absolute folders: of this program's current folder, and of its user's home."""
+        """Return the setup with absolute folders: those of this program's current folder, and of its user's home."""
         return replace(self, root=None, roots=[os.path.abspath(os.path.expanduser(folder)) for folder in self.folders])
 
     def on_any_machine(self) -> "Setup":
-        """Return the setup of a server that may run elsewhere. Raises: ValueError, for a folder that is relative."""
+        """Return the setup of a server that may run elsewhere. Raises: ValueError, for a relative folder."""
         for folder in self.folders:
             if not os.path.isabs(folder):
                 raise ValueError(

@@ -9,9 +9,9 @@ Outcome = Literal["accept", "accept_always", "reject", "modify"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidedFile:
-    """What a person wants of one file of a change set: these of its changes, this text, or without both all of it.
+    """A decision about one file of a change set: these of its changes, this text, or all of it without both.
 
-    change_ids: empty, with the outcome "modify" only: the file is left as it is. text: with "modify" only.
+    change_ids: empty only with the outcome "modify": the file stays as it is. text: only with "modify".
     """
 
     file_path: str

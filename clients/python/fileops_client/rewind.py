@@ -1,4 +1,4 @@
-"""What a rewind did, as a value made of a result's details."""
+"""What a rewind did, as a value made from a result's details."""
 
 from dataclasses import dataclass
 

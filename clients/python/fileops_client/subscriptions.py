@@ -26,7 +26,7 @@ DOCUMENTED_NAMES = {"file:read": DidRead.METHOD, "file:edited": DidEdit.METHOD, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventContext:
-    """The argument of a listener under a documented name. `data` is the params of the notification."""
+    """The argument of a listener under a documented name. `data` contains the params of the notification."""
 
     name: str
     data: dict[str, Any]
@@ -57,7 +57,7 @@ class Subscription:
         return event
 
     def take(self, *, where: Callable[[Any], bool] | None = None) -> Any:
-        """Return as `next` an event that has arrived, without waiting: None if there is none.
+        """Return an event that has arrived, as `next`, without waiting; None if there is none.
 
         Raises: ConnectionLost, StopAsyncIteration (closed).
         """
@@ -78,7 +78,7 @@ class Subscription:
         return events
 
     def close(self) -> None:
-        """Collect no more events, and end an iteration."""
+        """Stop collecting events, and end an iteration."""
         self._forget(self)
         self.end(None)
 
@@ -109,12 +109,12 @@ class Subscription:
 
 
 class EventHub:
-    """Names are the protocol's method names; DOCUMENTED_NAMES are further names for them."""
+    """Delivers events. Names are the protocol's methods; DOCUMENTED_NAMES are other names for them."""
 
     def __init__(
         self, spawn: Callable[[Coroutine[Any, Any, None]], None], announced: Callable[[], Collection[str]]
     ) -> None:
-        """Args: announced: the notifications that the server says it sends; none if it says nothing."""
+        """Args: announced: the notifications that the server says it sends; empty if it says nothing."""
         self._spawn = spawn
         self._announced = announced
         self._listeners: list[tuple[str, Listener]] = []
@@ -180,7 +180,7 @@ class EventHub:
         self._subscriptions.clear()
 
     def reopen(self) -> None:
-        """Take subscriptions again, after `end`. Listeners have stayed."""
+        """Accept subscriptions again, after `end`. Listeners have stayed."""
         self._end = None
 
     def _forget(self, subscription: Subscription) -> None:
@@ -202,10 +202,10 @@ class EventHub:
             log.exception("a listener failed")
 
     def _method_of(self, name: str) -> str:
-        """Raises: ValueError.
+        """Return the method. Raises: ValueError.
 
-        A name of this protocol that neither the server nor this client knows is a mistake, and would never be heard.
-        Other names may be those of a protocol that the program adds to it.
+        A name of this protocol that neither the server nor this client knows is a mistake, and would never be
+        delivered. Other names may belong to a protocol that the program adds.
         """
         if name in DOCUMENTED_NAMES:
             return DOCUMENTED_NAMES[name]

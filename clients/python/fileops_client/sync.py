@@ -81,14 +81,14 @@ class SetupOptions(TypedDict, total=False):
     """Parameters of `start`, `open`, `attach` and `in_process`.
 
     root, roots: the workspace folders; a relative path is below this program's current folder, and `~` is the home
-    folder, unless the server has its own `command`, which may run elsewhere. initialization_options: see
-    Options. handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result;
-    their capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
+    folder, unless the server has its own `command`, which may run elsewhere. initialization_options: see Options.
+    handlers: answer the server's requests by method ("workspace/applyEdit", ...), from params to result; their
+    capabilities are announced. confirm_edit: called before each write. correct_edit: called, with the option
     `correction`, for other strings (old, new) if an edit's text was not found. confirm_command: called before each
-    shell command. on_reviews: called with each change of the list of edits that wait for a person, of which the first
-    may come before the client is open; `decide_review` decides. capabilities: merged into the announced ones.
-    timeout_s: how long the client waits for the answer of a call that names no other limit, 60 by default; None for no
-    limit. (The `timeout_s` of `bash` is another one: that of the command, which the server ends.)
+    shell command. on_reviews: called with each change of the list of edits that wait for a person, perhaps before the
+    client is open; `decide_review` decides. capabilities: merged into the announced ones. timeout_s: how long the
+    client waits for the answer to a call that names no other limit, 60 by default; None for no limit. (The `timeout_s`
+    of `bash` is another: the command's own, which the server enforces.)
     """
 
     root: FilePath | None
@@ -107,7 +107,7 @@ class SetupOptions(TypedDict, total=False):
 class AgentTool:
     """A tool for an agent's loop.
 
-    execute: takes the model's arguments, a mapping or JSON text. Invalid arguments give a result and no exception.
+    execute: takes the model's arguments, a mapping or JSON text. Invalid arguments return a result, and raise nothing.
     """
 
     name: str
@@ -116,10 +116,10 @@ class AgentTool:
     execute: Callable[[Arguments | str], ToolResult]
 
     def as_function(self) -> Callable[..., str]:
-        """Return a function with the arguments as keywords that returns the text for the model.
+        """Return a function that takes the arguments as keywords and returns the text for the model.
 
-        That is what tool runners of SDKs and frameworks take, such as anthropic's and pydantic-ai's. It has the name,
-        the description as docstring, and a signature made of the schema. Images are left out.
+        Tool runners of SDKs and frameworks take such functions, for example anthropic's and pydantic-ai's. It has the
+        tool's name, the description as docstring, and a signature from the schema. Images are left out.
         """
 
         def call(**arguments: Any) -> str:
@@ -151,11 +151,11 @@ class Tool:
         return self.definition.name
 
     def execute(self, arguments: Arguments | str) -> ToolResult:
-        """Execute a call with a model's arguments, a mapping or JSON text. Invalid ones give a result."""
+        """Execute a call with a model's arguments, a mapping or JSON text. Invalid ones return a result."""
         return self._requests.execute(self.definition, arguments, lenient=self._lenient, session_id=self._session_id)
 
     def render_call(self, arguments: Arguments, *, is_partial: bool = False) -> str:
-        """Return one line for the call, also while the arguments stream in."""
+        """Return one line for the call, even while the arguments stream in."""
         view = self._requests.render(self.definition.method, arguments, is_partial=is_partial)
         return view.call
 
@@ -192,7 +192,7 @@ class Requests:
     ) -> ToolResult:
         """Read a file. `offset` is the 1-based first line, `limit` a number of lines.
 
-        raw: return the text of the lines as it is in the file, as `details["text"]`, and no output for a model.
+        raw: return the unchanged text of the lines as `details["text"]`, and no output for a model.
         """
         return self._portal.call(
             self._target.read(
@@ -210,7 +210,7 @@ class Requests:
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Write a whole text: create the file, or replace the text of one that this session has read whole."""
+        """Write a whole text: create the file, or replace the text of one that this session has read completely."""
         return self._portal.call(
             self._target.write(
                 file_path,
@@ -238,7 +238,7 @@ class Requests:
     ) -> ToolResult:
         """Edit a file; an empty `old_string` creates it. `strategy` is one of the server's, "exact" by default.
 
-        include_texts: `details` has the whole text before and after, as `original_text` and `proposed_text`.
+        include_texts: `details` contains the whole text before and after, as `original_text` and `proposed_text`.
         """
         return self._portal.call(
             self._target.edit(
@@ -267,7 +267,8 @@ class Requests:
     ) -> ToolResult:
         """Make several edits in order, all or none.
 
-        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}. Raises: TypeError, for another.
+        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}. Raises: TypeError, for anything
+        else.
         """
         return self._portal.call(
             self._target.multi_edit(
@@ -281,7 +282,7 @@ class Requests:
         )
 
     def did_open(self, file_path: FilePath, text: str, *, version: int = 1, language_id: str = "plaintext") -> None:
-        """Report a document that was opened, with the text that the editor shows."""
+        """Report an opened document, with the text that the editor shows."""
         return self._portal.run(
             lambda: self._target.did_open(file_path, text, version=version, language_id=language_id)
         )
@@ -295,7 +296,7 @@ class Requests:
         return self._portal.run(lambda: self._target.did_save(file_path, text))
 
     def did_close(self, file_path: FilePath) -> None:
-        """Report that the document was closed: from now on the text on the disk counts."""
+        """Report that the document was closed: from now on the text on disk counts."""
         return self._portal.run(lambda: self._target.did_close(file_path))
 
     def apply_changes(
@@ -307,11 +308,11 @@ class Requests:
         dry_run: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Make changes of several files together, or none of them. Each file must have been read, as for an edit.
+        """Change several files together, or none of them. Each file must have been read, as for an edit.
 
-        changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each of another path.
+        changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each for another path.
         description: what they are for, for the user who is asked. After a success `details["set_id"]` names the set,
-        and `details["files"]` has what became of each file; after a failure `details["change_index"]` and
+        and `details["files"]` says what became of each file; after a failure `details["change_index"]` and
         `details["problems"]` say which changes cannot be made, and nothing was written.
         """
         return self._portal.call(
@@ -330,10 +331,10 @@ class Requests:
         dry_run: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Make the changes that a patch says, together, or none of them.
+        """Make the changes of a patch together, or none of them.
 
-        patch: in the dialect of `apply_patch`, or unified diffs as of `git diff`. cwd: the folder to which its paths
-        are relative, by default the first workspace folder. Otherwise as `apply_changes`; a failure of a hunk or of the
+        patch: in the dialect of `apply_patch`, or unified diffs like git's. cwd: the folder to which its paths are
+        relative, by default the first workspace folder. Otherwise as `apply_changes`; a failure of a hunk or of the
         patch itself has `details["patch_line"]`, the 1-based line of the patch.
         """
         return self._portal.call(
@@ -343,7 +344,7 @@ class Requests:
         )
 
     def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
-        """Return the files that the session has read, with their present state."""
+        """Return the files that the session has read, with their current state."""
         return self._portal.call(self._target.tracked(session_id=session_id))
 
     def close_session(self, session_id: str) -> None:
@@ -367,7 +368,7 @@ class Requests:
         return self._portal.call(self._target.conflicts(session_id=session_id))
 
     def session_files(self, *, session_id: str | None = None, limit: int | None = None) -> tuple[SessionFile, ...]:
-        """Return the files to read again when an agent's context is rebuilt, the most important first."""
+        """Return the files to read again when an agent's context is rebuilt, most important first."""
         return self._portal.call(self._target.session_files(session_id=session_id, limit=limit))
 
     def reset_session(self, *, session_id: str | None = None) -> None:
@@ -399,7 +400,7 @@ class Requests:
         approved: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Undo one edit, one change set, or all edits of a session (of one file), by default of this one.
+        """Undo one edit, one change set, or all edits of a session (in one file), by default of this one.
 
         Later changes by others stay. After a conflict, `details["reason"]` says what kind it is. approved: your user
         has requested or confirmed it, so the daemon asks for no approval.
@@ -432,7 +433,7 @@ class Requests:
         is_partial: bool | None = None,
         expanded: bool | None = None,
     ) -> View:
-        """The call in one line, and of the result its first lines, or its diff as rows."""
+        """Return the call in one line, and the first lines of its result, or its diff as rows."""
         return self._portal.call(
             self._target.render(method, arguments, result=result, is_partial=is_partial, expanded=expanded)
         )
@@ -464,7 +465,7 @@ class Requests:
     def system_prompt(
         self, *, enabled: Collection[str] | None = None, other_tools: Collection[str] | None = None
     ) -> str:
-        """Return the lines of a system prompt about the tools, with the guidelines that belong to no single tool.
+        """Return the lines about the tools for a system prompt, with the guidelines that belong to no single tool.
 
         other_tools: names of the agent's own tools, which the guidelines may then mention.
         """
@@ -494,10 +495,9 @@ class Requests:
     ) -> ToolResult:
         """Execute a model's call by the tool's name.
 
-        An unknown name, or invalid arguments, give a result with code invalid_params for the model to
-        read. extended: accept the arguments of extended tools. lenient: accept what models write in place of a type
-        (`"true"`, `"1"`, an array as JSON text); `details["coerced"]` lists what was read how.
-        Raises: the errors of `request`.
+        An unknown name or invalid arguments return a result with code invalid_params for the model to read. extended:
+        accept the arguments of extended tools. lenient: accept the wrong types that models often write (`"true"`,
+        `"1"`, an array as JSON text); `details["coerced"]` lists what was converted. Raises: the errors of `request`.
         """
         return self._portal.call(
             self._target.call(
@@ -531,10 +531,9 @@ class Requests:
     ) -> ToolResult:
         """Run a shell command. The server needs the option `bash`.
 
-        timeout_s: when the server ends the command, by default after 120 s; the client waits longer than that for the
-        answer, and its own `timeout_s` does not count. description: its purpose, shown to the user for approval.
-        on_output: new output as it comes.
-        Cancelling the call ends the command.
+        timeout_s: when the server ends the command, by default after 120 s; the client waits longer for the answer, and
+        its own `timeout_s` does not apply. description: its purpose, shown to the user for approval. on_output: called
+        with new output. Cancelling the call ends the command.
         """
         return self._portal.call(
             self._target.bash(
@@ -557,7 +556,7 @@ class Requests:
     ) -> str:
         """Begin a turn of the session, and return its id. Repeating the `turn_id` of the open turn does nothing.
 
-        turn_id: your own id of it. title: the prompt; the beginning of its first line is kept.
+        turn_id: your own id of it. title: the prompt; only the beginning of its first line is kept.
         """
         return self._portal.call(
             self._target.begin_turn(turn_id=turn_id, title=title, session_id=session_id, timeout_s=timeout_s)
@@ -572,10 +571,10 @@ class Requests:
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> str:
-        """Report that a program of the session begins to run, and return the id of the command.
+        """Report that a program of the session starts to run, and return the id of the command.
 
-        What is written until its end counts as written by it. label: the command line, of which the program and its
-        first argument are kept. command_id: your own id of it. background: a program may continue after the end.
+        What is written until its end counts as written by it. label: the command line, of which only the program and
+        its first argument are kept. command_id: your own id of it. background: a program may continue after the end.
         """
         return self._portal.call(
             self._target.begin_command(
@@ -595,7 +594,7 @@ class Requests:
         limit: int | None = None,
         timeout_s: float | None = None,
     ) -> list[Turn]:
-        """Return the turns, the newest first; of all sessions without `session_id`. root: those of one folder."""
+        """Return the turns, newest first; of all sessions without `session_id`. root: only those in one folder."""
         return self._portal.call(self._target.turns(session_id=session_id, root=root, limit=limit, timeout_s=timeout_s))
 
 
@@ -649,7 +648,7 @@ class FileOpsClient(Requests):
         return self._exit_code
 
     def session(self, session_id: str) -> Session:
-        """Return the session of that id. It begins with its first request."""
+        """Return the session with that id. It begins with its first request."""
         return Session(self, self._portal, self._async.session(session_id))
 
     @property
@@ -680,8 +679,8 @@ class FileOpsClient(Requests):
     ) -> Self:
         """Start a private daemon as a child process.
 
-        command: default `python -m fileops` with this interpreter. env: added to this process's environment.
-        on_stderr: gets each line of the daemon's log.
+        command: default `python -m fileops` with this interpreter. env: added to this process's environment. on_stderr:
+        called with each line of the daemon's log.
         """
         return cls._opened(
             _client.FileOpsClient.start(
@@ -700,7 +699,7 @@ class FileOpsClient(Requests):
         on_stderr: Callable[[str], None] | None = None,
         **setup: Unpack[SetupOptions],
     ) -> Self:
-        """The same as `FileOpsClient.start(...)`."""
+        """Do the same as `FileOpsClient.start(...)`."""
         return cls._opened(
             _client.FileOpsClient.open(
                 command, env=env, cwd=cwd, on_stderr=on_stderr, **cast("AsyncSetupOptions", awaited({**setup}))
@@ -722,10 +721,9 @@ class FileOpsClient(Requests):
         """Attach to the daemon that all agents and editors of the user share, and start it if none runs.
 
         socket: its path, by default $FILEOPS_SOCKET or the user's own place. role: an "editor" has open documents,
-        decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of
-        its sessions. session: a name under which a program that attaches again continues with what it has read.
-        command: starts the server, by default `python -m fileops` with this interpreter. Opening also raises
-        AttachRefused.
+        decides on edits and runs commands; an "agent" does not. host: the program's name, which begins the names of its
+        sessions. session: a name under which a program that attaches again continues with what it has read. command:
+        starts the server, by default `python -m fileops` with this interpreter. Opening also raises AttachRefused.
         Raises: ValueError, if an agent has a reviewer, which would never be asked.
         """
         return cls._opened(
@@ -755,12 +753,11 @@ class FileOpsClient(Requests):
     ) -> Self:
         """Serve from this process, without a daemon: for libraries, notebooks and tests. Needs fileops-server.
 
-        filesystem, executor, image_detector, approver: objects of your program in place of the server's, as
-        fileops.ports describes them. strategies: functions (text, old_string, new_string) -> places (start, end, new
-        text), by name.
-        processors: functions (file_path, before, after) -> another text or None; all of them run, in order.
-        validators: functions (file_path, before, after) -> reason or None; all of them run.
-        Opening raises ValueError, if a name is taken by another function.
+        filesystem, executor, image_detector, approver: your own objects instead of the server's, as fileops.ports
+        describes them. strategies: functions (text, old_string, new_string) -> places (start, end, new text), by name.
+        processors: functions (file_path, before, after) -> another text or None; all of them run, in order. validators:
+        functions (file_path, before, after) -> reason or None; all of them run. Opening raises ValueError, if a name is
+        taken by another function.
         """
         return cls._opened(
             _client.FileOpsClient.in_process(
@@ -776,7 +773,7 @@ class FileOpsClient(Requests):
         )
 
     def reviews(self, review_ids: Sequence[str] | None = None, *, include_texts: bool = True) -> tuple[Review, ...]:
-        """Return what waits in this client's folders and open documents, the oldest first; or those of these ids.
+        """Return what waits in this client's folders and open documents, oldest first; or the reviews with these ids.
 
         include_texts: False leaves out the whole texts, which are long.
         """
@@ -794,12 +791,12 @@ class FileOpsClient(Requests):
         revision: int | None = None,
         timeout_s: float | None = None,
     ) -> DecideReviewResult:
-        """Decide one review, and return after its edit was written or not. The first decision counts.
+        """Decide one review, and return after its edit was written or has failed. The first decision counts.
 
-        review: the one that your user was shown, whose revision is then required; or an id, with any revision unless
-        one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: of a
-        change set, instead of both; files that are not in it are decided as proposed. reason: of a rejection, of
-        all or of a part, for the model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
+        review: the one that your user saw, whose revision is then required; or an id, with any revision unless one is
+        given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: for a change
+        set, instead of both; files that are not in it are decided as proposed. reason: for a rejection of all or a
+        part, for the model. Raises: ResponseError, for a decision that does not fit; nothing is decided then.
         """
         return self._portal.call(
             self._async.decide_review(
@@ -824,7 +821,7 @@ class FileOpsClient(Requests):
         reason: str | None = None,
         timeout_s: float | None = None,
     ) -> DecideReviewsResult:
-        """Decide all reviews that match every argument given, in order, and return after they were written or not."""
+        """Decide, in order, all reviews that match every given argument; return after the writes."""
         return self._portal.call(
             self._async.decide_reviews(
                 outcome,
@@ -849,7 +846,7 @@ class FileOpsClient(Requests):
         limit: int | None = None,
         before: str | None = None,
     ) -> Log:
-        """Who changed what, the newest first, by default the newest 100 changes.
+        """Return who changed what, newest first, by default the newest 100 changes.
 
         file_path: a file or a folder. since: seconds since the epoch. before: an entry id: only older ones.
         """
@@ -868,19 +865,22 @@ class FileOpsClient(Requests):
         )
 
     def entry(self, entry_id: str) -> RecordedChange:
-        """One change, with its diff and texts."""
+        """Return one change, with its diff and texts."""
         return self._portal.call(self._async.entry(entry_id))
 
     def record_status(self, root: FilePath | None = None) -> tuple[RecordedFolder, ...]:
-        """Which folders are recorded, and how far that is; with a root the one that contains it."""
+        """Return which folders are recorded, and how far that is; with a root only the one that contains it."""
         return self._portal.call(self._async.record_status(root))
 
     def record_item(self, id: str) -> RecordItem:
-        """Return the entry, command, turn or rewind whose id begins so. Raises: ResponseError, unless there is one."""
+        """Return the entry, command, turn or rewind with this id prefix.
+
+        Raises: ResponseError, unless there is exactly one.
+        """
         return self._portal.call(self._async.record_item(id))
 
     def blame(self, file_path: FilePath) -> tuple[BlamedLines, ...]:
-        """Return which entry changed each line of the present content last, top to bottom."""
+        """Return which entry last changed each line of the current content, top to bottom."""
         return self._portal.call(self._async.blame(file_path))
 
     def unkept(
@@ -909,7 +909,7 @@ class FileOpsClient(Requests):
         session_id: str | None = None,
         all: bool | None = None,
     ) -> Keep:
-        """Say that your user wants these changes. `undo_keep` undoes it."""
+        """Record that your user wants these changes. `undo_keep` undoes it."""
         return self._portal.call(
             self._async.keep(
                 entry_ids=entry_ids,
@@ -926,7 +926,10 @@ class FileOpsClient(Requests):
         return self._portal.call(self._async.undo_keep(keep_id))
 
     def forget_record(self, *, file_path: FilePath | None = None, all: bool | None = None) -> int:
-        """Remove what is recorded of a file or folder, or all; return how many entries. It cannot be undone then."""
+        """Delete what is recorded of a file or folder, or everything; return the number of entries.
+
+        They cannot be undone then.
+        """
         return self._portal.call(self._async.forget_record(file_path=file_path, all=all))
 
     def rewind(
@@ -952,12 +955,12 @@ class FileOpsClient(Requests):
         reason: str | None = None,
         timeout_s: float | None = None,
     ) -> Rewind:
-        """Undo what one author did, in all files, and keep what others wrote; of a rewind: redo.
+        """Undo what one author did, in all files, and keep what others wrote; for a rewind: redo.
 
         Name exactly one target, an id or several. since: only changes made since then, in seconds since the epoch.
-        plan: of a preview (`dry_run`), which must be as it was. on_conflict: "fail" undoes nothing if something would
-        be left. by_session: the session that asks. approved: your user has requested or confirmed it. reason: of
-        your user, in one line, for the agents whose changes are undone. Failures are in the result's `error`.
+        plan: of a preview (`dry_run`), which must still hold. on_conflict: "fail" undoes nothing if something would be
+        left. by_session: the session that asks. approved: your user has requested or confirmed it. reason: your user's,
+        in one line, for the agents whose changes are undone. Failures are in the result's `error`.
         """
         return self._portal.call(
             self._async.rewind(
@@ -985,20 +988,20 @@ class FileOpsClient(Requests):
 
     @property
     def is_open(self) -> bool:
-        """Whether requests can be sent: neither closed nor lost."""
+        """Whether requests can be sent: the connection is neither closed nor lost."""
         return self._async.is_open
 
     def restart(self) -> None:
-        """End the server if it still runs, and begin again with the same parameters.
+        """End the server if it still runs, and start again with the same parameters.
 
         Listeners stay; subscriptions, open documents, and what the sessions have read and were granted are gone.
-        Several callers at once restart it once. Raises: as opening the client.
+        Concurrent calls restart it once. Raises: as opening the client.
         """
         return self._portal.call(self._async.restart())
 
     @property
     def pid(self) -> int:
-        """The process id of the server, which is this process's for `in_process`."""
+        """The process id of the server; this process's for `in_process`."""
         return self._async.pid
 
     @property
@@ -1020,7 +1023,7 @@ class FileOpsClient(Requests):
         return self._portal.call(self._async.request(method, params, timeout_s=timeout_s))
 
     def begin(self, method: str, params: Any = None) -> PendingCall:
-        """Send a request without waiting. After its `cancel()` the true outcome can still be waited for."""
+        """Send a request without waiting. After its `cancel()` you can still wait for the true outcome."""
         return PendingCall(self._portal, self._portal.run(lambda: self._async.begin(method, params)))
 
     def notify(self, method: str, params: Any = None) -> None:
@@ -1028,19 +1031,19 @@ class FileOpsClient(Requests):
         return self._portal.run(lambda: self._async.notify(method, params))
 
     def definitions(self, enabled: Collection[str] | None = None) -> tuple[ToolDefinition, ...]:
-        """Return the definitions of the tools, as `tools`. The server is asked once for each choice."""
+        """Return the definitions of the tools, as `tools` does. The server is asked once for each choice."""
         return self._portal.call(self._async.definitions(enabled))
 
     @property
     def strategies(self) -> list[str]:
-        """The names that `strategy` of an edit may have."""
+        """The possible values of an edit's `strategy`."""
         return self._async.strategies
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
         """Call `listener` (plain or async) with each event of that name. Return a function that stops this.
 
-        A known event is delivered as its value (BecameStale, DidEdit, ...), any other as Notification.
-        Raises: ValueError (no event can have this name).
+        A known event is delivered as its value (BecameStale, DidEdit, ...), any other as Notification. Raises:
+        ValueError (no event can have this name).
         """
         return self._portal.registered(lambda: self._async.on(name, listener))
 
@@ -1049,19 +1052,19 @@ class FileOpsClient(Requests):
         return self._portal.registered(lambda: self._async.add_event_listener(name, callback))
 
     def remove_event_listener(self, name: str, callback: Callable[[EventContext], Any]) -> None:
-        """Stop all calls that `add_event_listener` began with these arguments."""
+        """Stop all calls that `add_event_listener` started with these arguments."""
         return self._portal.run(lambda: self._async.remove_event_listener(name, callback))
 
     def events(self, *names: str, where: Where = None) -> Subscription:
         """Subscribe to all or the named events: `for event in client.events("fileops/didEdit")`.
 
-        where: only to events for which it is true. Raises: ValueError (no event can have this name).
+        where: only events for which it is true. Raises: ValueError (no event can have this name).
         """
         return Subscription(self._portal, self._portal.run(lambda: self._async.events(*names, where=where)))
 
 
 class Session(Requests):
-    """What one agent has read and done. Made by `client.session(id)`; `close`, or a `with` block, ends it.
+    """What one agent has read and done. Created by `client.session(id)`; `close`, or a `with` block, ends it.
 
     It has the methods of the client. Where they take `session_id`, this session is the default.
     """
@@ -1103,7 +1106,7 @@ class Session(Requests):
         return self._portal.run(lambda: self._async.notify(method, params))
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with each event of that name that is about this session, as `FileOpsClient.on`."""
+        """Call `listener` with each event of that name about this session, as `FileOpsClient.on`."""
         return self._portal.registered(lambda: self._async.on(name, listener))
 
     def events(self, *names: str) -> Subscription:

@@ -1,4 +1,4 @@
-"""The result of a tool, with what a model and its API need of it."""
+"""The result of a tool, with what a model and its API need."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from fileops_client.values import Attachment, ErrorCode, ToolError, UiExtra
 class ToolResult:
     """The result of a tool. `output` is exactly the text for the model.
 
-    tool_name: of the tool that the model called, None unless it was called by name.
+    tool_name: of the tool that the model called; None unless it was called by name.
     """
 
     status: Literal["success", "error"]
@@ -25,28 +25,28 @@ class ToolResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the tool did what it was asked."""
+        """Whether the tool did what was requested."""
         return self.status == "success"
 
     @property
     def code(self) -> ErrorCode | None:
-        """The error's code, None for a success."""
+        """The error's code; None for a success."""
         return None if self.error is None else self.error.code
 
     @property
     def suggestions(self) -> "list[Suggestion]":
-        """What to send in place of the steps that failed, the best first; empty for a success."""
+        """What to send instead of the failed steps, best first; empty for a success."""
         return self.details.get("suggestions", [])
 
     @property
     def text_for_model(self) -> str:
-        """`output`, and the hints if they are not in it."""
+        """`output`, plus the hints that it does not contain."""
         return "\n\n".join((self.output, *self.details.get("hints", ())))
 
     def for_model(self, format: ResultFormat, call_id: str, *, name: str | None = None) -> Any:  # noqa: A002
-        """Return the result as a model API takes the answer to its call `call_id`, as JSON types, with the hints.
+        """Return the result as a model API expects the answer to its call `call_id`, as JSON types, with the hints.
 
-        name: the tool's name, which "gemini" and "pydantic-ai" contain; by default that of the call.
-        Images are attached if the format can carry them (all but "openai"). Raises: ValueError.
+        name: the tool's name, which "gemini" and "pydantic-ai" need; by default that of the call. Images are attached
+        if the format can hold them (all except "openai"). Raises: ValueError.
         """
         return result_for(self, format, call_id, self.tool_name if name is None else name)

@@ -1,7 +1,7 @@
 """Writes `fileops_client/sync.py` from the classes of the asynchronous client: `generate_sync.py [PATH]`.
 
-A method is one of three: delegated to the asynchronous object through the portal; copied without `async` and `await`,
-if it only combines other methods; or part of `sync.template`, if it opens, ends or holds a client.
+There are three kinds of methods: delegated to the asynchronous object through the portal; copied without `async` and
+`await`, if they only combine other methods; or part of `sync.template`, if they open, end or hold a client.
 """
 
 import ast
@@ -26,7 +26,7 @@ MIXINS = [
 ]
 
 COPIED = {"toolbox"}
-OWN = {"close", "session"}  # the frame has them
+OWN = {"close", "session"}  # the template has them
 WRAPPED = {"Subscription", "PendingCall"}  # classes of `_portal` around those of the same name
 DOC_WORDS = {
     "`await ": "`",
@@ -34,7 +34,13 @@ DOC_WORDS = {
     "A cancelled task": "A KeyboardInterrupt",
     "can still be awaited": "can still be waited for",
 }
-CALLBACK_TYPES = {"RequestHandler", "ConfirmEdit", "CorrectEdit", "ConfirmCommand", "OnReviews"}  # aliases in the frame
+CALLBACK_TYPES = {
+    "RequestHandler",
+    "ConfirmEdit",
+    "CorrectEdit",
+    "ConfirmCommand",
+    "OnReviews",
+}  # aliases
 
 FRAME = (Path(__file__).parent / "sync.template").read_text(encoding="utf-8")
 

@@ -8,7 +8,7 @@ from fileops_client.tool_result import ToolResult
 
 
 def edit_file(file_path: FilePath, *edits: tuple[str, str]) -> dict[str, Any]:
-    """A change of a file's text: pairs of an old and a new string, each on the result of the one before it."""
+    """Return a change of a file's text: pairs of an old and a new string, each applied to the previous result."""
     return {"kind": "edit", "file_path": path_or_none(file_path), "edits": _steps(edits)}
 
 
@@ -21,7 +21,7 @@ def delete_file(file_path: FilePath) -> dict[str, Any]:
 
 
 def rename_file(file_path: FilePath, new_path: FilePath, *edits: tuple[str, str]) -> dict[str, Any]:
-    """A change of a file's path, and of its text if there are `edits` (see `edit_file`)."""
+    """Return a change of a file's path, and of its text if there are `edits` (see `edit_file`)."""
     change = {"kind": "rename", "file_path": path_or_none(file_path), "new_path": path_or_none(new_path)}
     return {**change, "edits": _steps(edits)} if edits else change
 
@@ -40,11 +40,11 @@ class ChangeRequests(Sender):
         dry_run: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Make changes of several files together, or none of them. Each file must have been read, as for an edit.
+        """Change several files together, or none of them. Each file must have been read, as for an edit.
 
-        changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each of another path.
+        changes: made by `edit_file`, `create_file`, `delete_file` and `rename_file`, each for another path.
         description: what they are for, for the user who is asked. After a success `details["set_id"]` names the set,
-        and `details["files"]` has what became of each file; after a failure `details["change_index"]` and
+        and `details["files"]` says what became of each file; after a failure `details["change_index"]` and
         `details["problems"]` say which changes cannot be made, and nothing was written.
         """
         params = given(
@@ -65,10 +65,10 @@ class ChangeRequests(Sender):
         dry_run: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Make the changes that a patch says, together, or none of them.
+        """Make the changes of a patch together, or none of them.
 
-        patch: in the dialect of `apply_patch`, or unified diffs as of `git diff`. cwd: the folder to which its paths
-        are relative, by default the first workspace folder. Otherwise as `apply_changes`; a failure of a hunk or of the
+        patch: in the dialect of `apply_patch`, or unified diffs like git's. cwd: the folder to which its paths are
+        relative, by default the first workspace folder. Otherwise as `apply_changes`; a failure of a hunk or of the
         patch itself has `details["patch_line"]`, the 1-based line of the patch.
         """
         params = given(

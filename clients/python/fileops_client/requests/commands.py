@@ -27,10 +27,9 @@ class CommandRequests(Sender):
     ) -> ToolResult:
         """Run a shell command. The server needs the option `bash`.
 
-        timeout_s: when the server ends the command, by default after 120 s; the client waits longer than that for the
-        answer, and its own `timeout_s` does not count. description: its purpose, shown to the user for approval.
-        on_output: new output as it comes.
-        Cancelling the call ends the command.
+        timeout_s: when the server ends the command, by default after 120 s; the client waits longer for the answer, and
+        its own `timeout_s` does not apply. description: its purpose, shown to the user for approval. on_output: called
+        with new output. Cancelling the call ends the command.
         """
         params = given(
             command=command, timeout_s=timeout_s, cwd=path_or_none(cwd), description=description, session_id=session_id

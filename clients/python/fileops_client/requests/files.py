@@ -23,7 +23,7 @@ class FileRequests(Sender):
     ) -> ToolResult:
         """Read a file. `offset` is the 1-based first line, `limit` a number of lines.
 
-        raw: return the text of the lines as it is in the file, as `details["text"]`, and no output for a model.
+        raw: return the unchanged text of the lines as `details["text"]`, and no output for a model.
         """
         params = given(file_path=path_of(file_path), offset=offset, limit=limit, raw=raw, session_id=session_id)
         return await self._tool("fileops/read", params, timeout_s)
@@ -38,7 +38,7 @@ class FileRequests(Sender):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Write a whole text: create the file, or replace the text of one that this session has read whole."""
+        """Write a whole text: create the file, or replace the text of one that this session has read completely."""
         params = given(
             file_path=path_of(file_path),
             content=content,
@@ -64,7 +64,7 @@ class FileRequests(Sender):
     ) -> ToolResult:
         """Edit a file; an empty `old_string` creates it. `strategy` is one of the server's, "exact" by default.
 
-        include_texts: `details` has the whole text before and after, as `original_text` and `proposed_text`.
+        include_texts: `details` contains the whole text before and after, as `original_text` and `proposed_text`.
         """
         params = given(
             file_path=path_of(file_path),
@@ -91,7 +91,8 @@ class FileRequests(Sender):
     ) -> ToolResult:
         """Make several edits in order, all or none.
 
-        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}. Raises: TypeError, for another.
+        edits: (old, new) or {"old_string", "new_string", "replace_all"?, "strategy"?}. Raises: TypeError, for anything
+        else.
         """
         steps = [_step_of(edit, index) for index, edit in enumerate(edits)]
         params = given(
@@ -106,7 +107,7 @@ class FileRequests(Sender):
     # --- open documents -------------------------------------------------------------------------------------
 
     def did_open(self, file_path: FilePath, text: str, *, version: int = 1, language_id: str = "plaintext") -> None:
-        """Report a document that was opened, with the text that the editor shows."""
+        """Report an opened document, with the text that the editor shows."""
         document = {"uri": uri_of(file_path), "languageId": language_id, "version": version, "text": text}
         self.notify("textDocument/didOpen", {"textDocument": document})
 
@@ -123,7 +124,7 @@ class FileRequests(Sender):
         self.notify("textDocument/didSave", given(textDocument={"uri": uri_of(file_path)}, text=text))
 
     def did_close(self, file_path: FilePath) -> None:
-        """Report that the document was closed: from now on the text on the disk counts."""
+        """Report that the document was closed: from now on the text on disk counts."""
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(file_path)}})
 
 

@@ -39,7 +39,7 @@ class HistoryRequests(Sender):
         approved: bool | None = None,
         timeout_s: float | None = None,
     ) -> ToolResult:
-        """Undo one edit, one change set, or all edits of a session (of one file), by default of this one.
+        """Undo one edit, one change set, or all edits of a session (in one file), by default of this one.
 
         Later changes by others stay. After a conflict, `details["reason"]` says what kind it is. approved: your user
         has requested or confirmed it, so the daemon asks for no approval.

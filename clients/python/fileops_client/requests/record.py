@@ -1,4 +1,4 @@
-"""Requests about the record: what was changed by whom, and rewinds."""
+"""Requests about the record: who changed what, and rewinds."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -25,7 +25,7 @@ class RecordRequests(Sender):
         limit: int | None = None,
         before: str | None = None,
     ) -> Log:
-        """Who changed what, the newest first, by default the newest 100 changes.
+        """Return who changed what, newest first, by default the newest 100 changes.
 
         file_path: a file or a folder. since: seconds since the epoch. before: an entry id: only older ones.
         """
@@ -43,21 +43,24 @@ class RecordRequests(Sender):
         return msgspec.convert(await self.request("fileops/log", params), Log)
 
     async def entry(self, entry_id: str) -> RecordedChange:
-        """One change, with its diff and texts."""
+        """Return one change, with its diff and texts."""
         return msgspec.convert(await self.request("fileops/entry", {"entry_id": entry_id}), RecordedChange)
 
     async def record_status(self, root: FilePath | None = None) -> tuple[RecordedFolder, ...]:
-        """Which folders are recorded, and how far that is; with a root the one that contains it."""
+        """Return which folders are recorded, and how far that is; with a root only the one that contains it."""
         params = given(root=None if root is None else path_of(root))
         answer = await self.request("fileops/recordStatus", params)
         return msgspec.convert(answer["folders"], tuple[RecordedFolder, ...])
 
     async def record_item(self, id: str) -> RecordItem:  # noqa: A002
-        """Return the entry, command, turn or rewind whose id begins so. Raises: ResponseError, unless there is one."""
+        """Return the entry, command, turn or rewind with this id prefix.
+
+        Raises: ResponseError, unless there is exactly one.
+        """
         return msgspec.convert(await self.request("fileops/recordItem", {"id": id}), RecordItem)
 
     async def blame(self, file_path: FilePath) -> tuple[BlamedLines, ...]:
-        """Return which entry changed each line of the present content last, top to bottom."""
+        """Return which entry last changed each line of the current content, top to bottom."""
         answer = await self.request("fileops/blame", {"file_path": path_of(file_path)})
         return msgspec.convert(answer["lines"], tuple[BlamedLines, ...])
 
@@ -88,7 +91,7 @@ class RecordRequests(Sender):
         session_id: str | None = None,
         all: bool | None = None,  # noqa: A002
     ) -> Keep:
-        """Say that your user wants these changes. `undo_keep` undoes it."""
+        """Record that your user wants these changes. `undo_keep` undoes it."""
         params = given(
             entry_ids=None if entry_ids is None else list(entry_ids),
             change_ids=None if change_ids is None else list(change_ids),
@@ -104,7 +107,10 @@ class RecordRequests(Sender):
         return msgspec.convert(await self.request("fileops/undoKeep", {"keep_id": keep_id}), UndoneKeep)
 
     async def forget_record(self, *, file_path: FilePath | None = None, all: bool | None = None) -> int:  # noqa: A002
-        """Remove what is recorded of a file or folder, or all; return how many entries. It cannot be undone then."""
+        """Delete what is recorded of a file or folder, or everything; return the number of entries.
+
+        They cannot be undone then.
+        """
         params = given(file_path=path_or_none(file_path), all=all)
         return (await self.request("fileops/forgetRecord", params))["n_entries"]
 
@@ -131,12 +137,12 @@ class RecordRequests(Sender):
         reason: str | None = None,
         timeout_s: float | None = None,
     ) -> Rewind:
-        """Undo what one author did, in all files, and keep what others wrote; of a rewind: redo.
+        """Undo what one author did, in all files, and keep what others wrote; for a rewind: redo.
 
         Name exactly one target, an id or several. since: only changes made since then, in seconds since the epoch.
-        plan: of a preview (`dry_run`), which must be as it was. on_conflict: "fail" undoes nothing if something would
-        be left. by_session: the session that asks. approved: your user has requested or confirmed it. reason: of
-        your user, in one line, for the agents whose changes are undone. Failures are in the result's `error`.
+        plan: of a preview (`dry_run`), which must still hold. on_conflict: "fail" undoes nothing if something would be
+        left. by_session: the session that asks. approved: your user has requested or confirmed it. reason: your user's,
+        in one line, for the agents whose changes are undone. Failures are in the result's `error`.
         """
         params = given(
             entry_id=entry_id,

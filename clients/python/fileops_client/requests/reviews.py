@@ -14,7 +14,7 @@ class ReviewRequests(Sender):
     async def reviews(
         self, review_ids: Sequence[str] | None = None, *, include_texts: bool = True
     ) -> tuple[Review, ...]:
-        """Return what waits in this client's folders and open documents, the oldest first; or those of these ids.
+        """Return what waits in this client's folders and open documents, oldest first; or the reviews with these ids.
 
         include_texts: False leaves out the whole texts, which are long.
         """
@@ -35,12 +35,12 @@ class ReviewRequests(Sender):
         revision: int | None = None,
         timeout_s: float | None = None,
     ) -> DecideReviewResult:
-        """Decide one review, and return after its edit was written or not. The first decision counts.
+        """Decide one review, and return after its edit was written or has failed. The first decision counts.
 
-        review: the one that your user was shown, whose revision is then required; or an id, with any revision unless
-        one is given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: of a
-        change set, instead of both; files that are not in it are decided as proposed. reason: of a rejection, of
-        all or of a part, for the model. Raises: ResponseError, for a decision that does not fit; it decides nothing.
+        review: the one that your user saw, whose revision is then required; or an id, with any revision unless one is
+        given. text: with "modify", what to write instead. change_ids: the only accepted changes. files: for a change
+        set, instead of both; files that are not in it are decided as proposed. reason: for a rejection of all or a
+        part, for the model. Raises: ResponseError, for a decision that does not fit; nothing is decided then.
         """
         if isinstance(review, Review):
             revision = review.revision if revision is None else revision
@@ -67,7 +67,7 @@ class ReviewRequests(Sender):
         reason: str | None = None,
         timeout_s: float | None = None,
     ) -> DecideReviewsResult:
-        """Decide all reviews that match every argument given, in order, and return after they were written or not."""
+        """Decide, in order, all reviews that match every given argument; return after the writes."""
         params = given(
             outcome=outcome,
             session_id=session_id,

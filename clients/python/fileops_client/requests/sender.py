@@ -32,7 +32,7 @@ class Sender(ABC):
     async def _tool(self, method: str, params: dict[str, Any], timeout_s: float | None) -> ToolResult:
         answer = await self.request(method, params, timeout_s=timeout_s)
         result = msgspec.convert({**answer, "details": {}}, ToolResult)
-        return replace(result, details=answer.get("details") or {})  # unchanged, with unknown keys
+        return replace(result, details=answer.get("details") or {})  # unchanged, including unknown keys
 
 
 def given(**params: Any) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def given(**params: Any) -> dict[str, Any]:
 
 
 def path_of(file_path: FilePath) -> str:
-    """Return the path as the protocol has it: bytes that are not UTF-8 are lone surrogates. Raises: TypeError."""
+    """Return the path in the form of the protocol: bytes that are not UTF-8 are lone surrogates. Raises: TypeError."""
     return os.fsdecode(file_path)
 
 
@@ -50,7 +50,7 @@ def path_or_none(file_path: FilePath | None) -> str | None:
 
 
 def method_of(name: str) -> str:
-    """Return the method of a short name: `fileops/edit` for `edit`. Full names and tool names are unchanged."""
+    """Return the method of a short name: `fileops/edit` for `edit`. Full names and tool names stay as they are."""
     return name if "/" in name or not name[:1].islower() else f"fileops/{name}"
 
 

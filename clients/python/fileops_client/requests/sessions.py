@@ -8,7 +8,7 @@ from fileops_client.values import CallStats, Conflict, RecordedRead, SessionFile
 
 class SessionRequests(Sender):
     async def tracked(self, *, session_id: str | None = None) -> tuple[TrackedFile, ...]:
-        """Return the files that the session has read, with their present state."""
+        """Return the files that the session has read, with their current state."""
         answer = await self.request("fileops/tracked", given(session_id=session_id))
         return msgspec.convert(answer["files"], tuple[TrackedFile, ...])
 
@@ -38,7 +38,7 @@ class SessionRequests(Sender):
     async def session_files(
         self, *, session_id: str | None = None, limit: int | None = None
     ) -> tuple[SessionFile, ...]:
-        """Return the files to read again when an agent's context is rebuilt, the most important first."""
+        """Return the files to read again when an agent's context is rebuilt, most important first."""
         answer = await self.request("fileops/sessionFiles", given(session_id=session_id, limit=limit))
         return msgspec.convert(answer["files"], tuple[SessionFile, ...])
 

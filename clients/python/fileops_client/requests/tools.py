@@ -24,7 +24,7 @@ from fileops_client.values import ToolDefinition, ToolError, View
 class AgentTool:
     """A tool for an agent's loop.
 
-    execute: takes the model's arguments, a mapping or JSON text. Invalid arguments give a result and no exception.
+    execute: takes the model's arguments, a mapping or JSON text. Invalid arguments return a result, and raise nothing.
     """
 
     name: str
@@ -33,10 +33,10 @@ class AgentTool:
     execute: Callable[[Arguments | str], Awaitable[ToolResult]]
 
     def as_function(self) -> Callable[..., Awaitable[str]]:
-        """Return a function with the arguments as keywords that returns the text for the model.
+        """Return a function that takes the arguments as keywords and returns the text for the model.
 
-        That is what tool runners of SDKs and frameworks take, such as anthropic's and pydantic-ai's. It has the name,
-        the description as docstring, and a signature made of the schema. Images are left out.
+        Tool runners of SDKs and frameworks take such functions, for example anthropic's and pydantic-ai's. It has the
+        tool's name, the description as docstring, and a signature from the schema. Images are left out.
         """
 
         async def call(**arguments: Any) -> str:
@@ -86,7 +86,7 @@ class ToolRequests(ViewRequests):
     async def system_prompt(
         self, *, enabled: Collection[str] | None = None, other_tools: Collection[str] | None = None
     ) -> str:
-        """Return the lines of a system prompt about the tools, with the guidelines that belong to no single tool.
+        """Return the lines about the tools for a system prompt, with the guidelines that belong to no single tool.
 
         other_tools: names of the agent's own tools, which the guidelines may then mention.
         """
@@ -123,10 +123,9 @@ class ToolRequests(ViewRequests):
     ) -> ToolResult:
         """Execute a model's call by the tool's name.
 
-        An unknown name, or invalid arguments, give a result with code invalid_params for the model to
-        read. extended: accept the arguments of extended tools. lenient: accept what models write in place of a type
-        (`"true"`, `"1"`, an array as JSON text); `details["coerced"]` lists what was read how.
-        Raises: the errors of `request`.
+        An unknown name or invalid arguments return a result with code invalid_params for the model to read. extended:
+        accept the arguments of extended tools. lenient: accept the wrong types that models often write (`"true"`,
+        `"1"`, an array as JSON text); `details["coerced"]` lists what was converted. Raises: the errors of `request`.
         """
         definitions = {definition.name: definition for definition in await self.tools(extended=extended)}
         if name not in definitions:
@@ -163,7 +162,7 @@ class ToolRequests(ViewRequests):
 
     @abstractmethod
     async def _definitions(self, enabled: Collection[str] | None) -> tuple[ToolDefinition, ...]:
-        """Return the definitions as the server has them, from the second time on without asking it."""
+        """Return the server's definitions; from the second time on without asking it."""
         ...
 
     @abstractmethod
@@ -194,13 +193,13 @@ class Tool:
         return self.definition.name
 
     async def execute(self, arguments: Arguments | str) -> ToolResult:
-        """Execute a call with a model's arguments, a mapping or JSON text. Invalid ones give a result."""
+        """Execute a call with a model's arguments, a mapping or JSON text. Invalid ones return a result."""
         return await self._requests.execute(
             self.definition, arguments, lenient=self._lenient, session_id=self._session_id
         )
 
     async def render_call(self, arguments: Arguments, *, is_partial: bool = False) -> str:
-        """Return one line for the call, also while the arguments stream in."""
+        """Return one line for the call, even while the arguments stream in."""
         view = await self._requests.render(self.definition.method, arguments, is_partial=is_partial)
         return view.call
 
@@ -219,7 +218,7 @@ class Tool:
 
 
 def system_prompt(definitions: Iterable[ToolDefinition], general_guidelines: Iterable[str] = ()) -> str:
-    """Return the lines of a system prompt about the tools. The tools' own guidelines mention only tools in the list."""
+    """Return the lines about the tools for a system prompt. The tools' own guidelines mention only listed tools."""
     tools = tuple(definitions)
     lines = ["Available tools:", *(f"- {tool.name}: {tool.prompt_snippet}" for tool in tools)]
     guidelines = [f"- {line}" for tool in tools for line in tool.prompt_guidelines]
@@ -228,7 +227,7 @@ def system_prompt(definitions: Iterable[ToolDefinition], general_guidelines: Ite
 
 
 def extended_definition(tool: ToolDefinition, strategies: Sequence[str]) -> ToolDefinition:
-    """Return the tool with the parameters that the plain tool set leaves out, if it takes them."""
+    """Return the tool with the parameters that the plain tool set leaves out, if it has them."""
     schema = dict(tool.input_schema)
     properties = dict(schema.get("properties", {}))
     strategy = {

@@ -1,4 +1,4 @@
-"""Turns and commands: what a session did between two prompts, and while a program of it ran."""
+"""Turns and commands: what a session did between two prompts, and while one of its programs ran."""
 
 import msgspec
 
@@ -17,7 +17,7 @@ class TurnRequests(Sender):
     ) -> str:
         """Begin a turn of the session, and return its id. Repeating the `turn_id` of the open turn does nothing.
 
-        turn_id: your own id of it. title: the prompt; the beginning of its first line is kept.
+        turn_id: your own id of it. title: the prompt; only the beginning of its first line is kept.
         """
         params = given(turn_id=turn_id, title=title, session_id=session_id)
         return (await self.request("fileops/beginTurn", params, timeout_s=timeout_s))["turn_id"]
@@ -31,10 +31,10 @@ class TurnRequests(Sender):
         session_id: str | None = None,
         timeout_s: float | None = None,
     ) -> str:
-        """Report that a program of the session begins to run, and return the id of the command.
+        """Report that a program of the session starts to run, and return the id of the command.
 
-        What is written until its end counts as written by it. label: the command line, of which the program and its
-        first argument are kept. command_id: your own id of it. background: a program may continue after the end.
+        What is written until its end counts as written by it. label: the command line, of which only the program and
+        its first argument are kept. command_id: your own id of it. background: a program may continue after the end.
         """
         params = given(label=label, command_id=command_id, background=background, session_id=session_id)
         return (await self.request("fileops/beginCommand", params, timeout_s=timeout_s))["command_id"]
@@ -52,7 +52,7 @@ class TurnRequests(Sender):
         limit: int | None = None,
         timeout_s: float | None = None,
     ) -> list[Turn]:
-        """Return the turns, the newest first; of all sessions without `session_id`. root: those of one folder."""
+        """Return the turns, newest first; of all sessions without `session_id`. root: only those in one folder."""
         params = given(session_id=session_id, root=path_or_none(root), limit=limit)
         answer = await self.request("fileops/turns", params, timeout_s=timeout_s)
         return msgspec.convert(answer["turns"], list[Turn])

@@ -28,7 +28,7 @@ class ViewRequests(Sender):
         is_partial: bool | None = None,
         expanded: bool | None = None,
     ) -> View:
-        """The call in one line, and of the result its first lines, or its diff as rows."""
+        """Return the call in one line, and the first lines of its result, or its diff as rows."""
         params = given(
             method=method_of(method),
             arguments=dict(arguments),
