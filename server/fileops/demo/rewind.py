@@ -91,7 +91,7 @@ async def _recorded(client: FileOpsClient, folder: str) -> None:
 
 
 async def _logged(client: FileOpsClient, n_entries: int) -> tuple[RecordEntry, ...]:
-    """The newest entries, once there are so many with certain authors. Raises: TimeoutError."""
+    """Return the newest entries, once there are so many with certain authors. Raises: TimeoutError."""
     async with asyncio.timeout(STARTS_WITHIN_S):
         while True:
             entries = (await client.log()).entries

@@ -159,7 +159,7 @@ async def _play(stage: Stage, folder: str, cast: Cast, command: Sequence[str] | 
 
 
 async def _play_beside_a_formatter(stage: Stage, folder: str, command: Sequence[str] | None) -> None:
-    """The last step, with another daemon: a file that is formatted when it is saved needs no second read."""
+    """Play the last step, with another daemon: a file that is formatted on save needs no second read."""
     path = os.path.join(tempfile.mkdtemp(dir=folder), "formatted.py")
     write(path, UNFORMATTED)
     options: Options = {"approval_mode": "yolo", "freshness": "relevant", "notices": "output"}

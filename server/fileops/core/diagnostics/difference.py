@@ -33,7 +33,7 @@ MAX_LINES = 400  # of each side of a splice whose lines are compared, which is q
 
 
 class LineEdit(Struct, frozen=True, gc=False):
-    """Characters [start, end) of the text before became [new_start, new_end) of the text after."""
+    """Characters [start, end) of the old text became [new_start, new_end) of the new text."""
 
     start: int
     end: int
@@ -42,14 +42,14 @@ class LineEdit(Struct, frozen=True, gc=False):
 
 
 class Difference(Struct, frozen=True):
-    """introduced: of the problems after the edit. resolved: of those before it. The worst are first, then by place."""
+    """introduced: of the problems after the edit. resolved: of those before it. The worst come first, then by place."""
 
     introduced: tuple[Problem, ...]
     resolved: tuple[Problem, ...]
 
 
 def text_edits(data: bytes, fmt: TextFormat, splices: Sequence[Splice]) -> tuple[LineEdit, ...]:
-    """Return the splices of a file's bytes in characters, without the heads, tails and lines that both texts have."""
+    """Return the splices of a file's bytes in characters, without the heads, tails and lines that both texts share."""
     edits: list[LineEdit] = []
     reached_bytes = len(fmt.bom) if data.startswith(fmt.bom) else 0
     reached = shift = 0
@@ -87,7 +87,7 @@ def difference(before: Sequence[Problem], after: Sequence[Problem], edits: Seque
 def _without_reworded(
     added: Sequence[Problem], gone: Sequence[Problem], mapping: "_Mapping"
 ) -> tuple[list[Problem], list[Problem]]:
-    """Return what is left of both without those that stayed where they were and only quote something else now."""
+    """Return the rest of both without problems that stayed where they were and only quote something else now."""
     by_place: defaultdict[tuple[object, ...], list[Problem]] = defaultdict(list)
     for problem in added:
         if not mapping.is_new(problem.start, problem.end):
@@ -116,7 +116,7 @@ def _rank(problem: Problem) -> tuple[int, int, int, str]:
 
 
 def _n_shared(one: str, other: str) -> int:
-    """Return how many characters both begin with, by halving: slices are compared at the speed of memory."""
+    """Return how many leading characters both share, by halving: slices are compared at the speed of memory."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -128,9 +128,9 @@ def _n_shared(one: str, other: str) -> int:
 
 
 def _changed_parts(old: str, new: str, start: int, shift: int) -> Iterator[LineEdit]:
-    """Yield the parts of a splice that differ: of each run of lines that is not the same, what its ends share left out.
+    """Yield the parts of a splice that differ: for each run of differing lines, without what its ends share.
 
-    start: of the splice in the text before. shift: by how much earlier splices have moved it.
+    start: of the splice in the old text. shift: by how much earlier splices have moved it.
     """
     old_lines, new_lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
     if max(len(old_lines), len(new_lines)) > MAX_LINES:
@@ -160,7 +160,7 @@ def _changed_parts(old: str, new: str, start: int, shift: int) -> Iterator[LineE
 def _unmatched(
     old: Sequence[Problem], new: Sequence[Problem], mapping: "_Mapping"
 ) -> tuple[list[Problem], list[Problem]]:
-    """Match problems that say the same; return what is left of the new ones and of the old ones."""
+    """Match problems that say the same; return the rest of the new ones and of the old ones."""
     if not old or not new:
         return list(new), list(old)
     moved = [mapping.range_of(problem.start, problem.end) for problem in old]
@@ -189,7 +189,7 @@ def _unmatched(
 
 
 class _Mapping:
-    """Where edits have moved what is beside them."""
+    """Where edits have moved the text beside them."""
 
     def __init__(self, edits: Sequence[LineEdit]) -> None:
         self._edits = tuple(edits)
@@ -197,12 +197,12 @@ class _Mapping:
         self._new_ends = [edit.new_end for edit in edits]
 
     def range_of(self, start: int, end: int) -> tuple[int, int]:
-        """Return where the range is afterwards. Text that was inserted at one of its edges is outside of it."""
+        """Return where the range is afterwards. Text that was inserted at one of its edges is outside it."""
         new_start = self._offset(start, is_end=False)
         return new_start, max(new_start, self._offset(end, is_end=True))
 
     def _offset(self, at: int, *, is_end: bool) -> int:
-        index = bisect_left(self._ends, at)  # the first edit that ends at the offset or after it
+        index = bisect_left(self._ends, at)  # the first edit that ends at or after the offset
         while index < len(self._edits):
             edit = self._edits[index]
             if at < edit.start or (at == edit.start and is_end):

@@ -1,6 +1,6 @@
-"""Positions of LSP as offsets in a text, and offsets as lines and columns of a read.
+"""LSP's positions as offsets in a text, and offsets as a read's lines and columns.
 
-LSP's lines end at LF, CRLF and CR, those of a read at LF only. So problems are kept as offsets in characters.
+LSP's lines end at LF, CRLF and CR, a read's only at LF. So problems are kept as offsets in characters.
 """
 
 import re
@@ -23,7 +23,7 @@ class Positions:
         self._read_starts: list[int] | None = None  # of a read's lines
 
     def offset(self, line: int, character: int, encoding: PositionEncoding) -> int:
-        """Return the offset of a position of LSP, whose character is in units of the encoding."""
+        """Return the offset of an LSP position, whose character is in units of the encoding."""
         if self._starts is None:
             breaks = list(_BREAK.finditer(self._text))
             self._starts = [0, *(found.end() for found in breaks)]

@@ -1,4 +1,4 @@
-"""Reports of what edits did to problems, made of compared texts."""
+"""Reports of what edits did to problems, from compared texts."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ class Edits(Struct, frozen=True, kw_only=True):
 
 
 class Compared(Struct, frozen=True):
-    """Problems that edits introduced and resolved, as one source or several found them, in any order."""
+    """Problems that edits introduced and resolved, as one or more sources found them, in any order."""
 
     introduced: tuple[ReportedProblem, ...] = ()
     resolved: tuple[ReportedProblem, ...] = ()
@@ -67,7 +67,7 @@ def compared_text(path: str, text: str, before: Sequence[Problem], after: Sequen
 
 
 def reported(problems: Sequence[Problem], file_path: str, text: str) -> tuple[ReportedProblem, ...]:
-    """Return problems of a text as they are sent."""
+    """Return problems of a text in the form in which they are sent."""
     places = Positions(text)
     shown: list[ReportedProblem] = []
     for problem in problems:
@@ -114,7 +114,7 @@ def settled(edits: Edits, sources: tuple[str, ...], compared: Compared) -> Diagn
 def unsettled(
     edits: Edits, state: DiagnosticsState, sources: tuple[str, ...], reason: str | None = None
 ) -> DiagnosticsReport:
-    """Return a report without problems. reason: of `unavailable`, a clause."""
+    """Return a report without problems. reason: for `unavailable`, a clause."""
     return DiagnosticsReport(
         state=state,
         edit_ids=edits.edit_ids,

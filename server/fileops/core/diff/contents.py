@@ -1,6 +1,6 @@
-"""Comparison of two whole contents: the splices between them, line by line and word by word.
+"""Compares two whole contents: the splices between them, line by line and word by word.
 
-It is for changes that our own splices did not make: a user's text instead of a proposal, a file that changed after an
+This is for changes that our own splices did not make: a user's text instead of a proposal, a file that changed after an
 edit. The changes of our own edits are known from their splices and never compared.
 """
 
@@ -70,7 +70,7 @@ def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splic
 
 
 def _common_lines(before: bytes, after: bytes, fmt: TextFormat) -> tuple[int, int]:
-    """Return how many bytes of whole lines, with the BOM, both begin with, and with how many both end beyond those.
+    """Return how many bytes of whole lines, with the BOM, both begin with, and how many more both end with.
 
     The lines need not be split for that: many comparisons are of long contents that differ in one place.
     """
@@ -87,7 +87,7 @@ def _common_lines(before: bytes, after: bytes, fmt: TextFormat) -> tuple[int, in
 
 
 def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:
-    """All lines with their line ends. A final newline starts one more, empty line. The data has no BOM."""
+    """Return all lines with their line ends. A final newline starts one more, empty line. The data has no BOM."""
     if fmt.unit_bytes > 1:
         return [data[line.start : line.stop] for line in line_spans(data, fmt)]
     lines = [line + b"\n" for line in data.split(b"\n")]
@@ -96,7 +96,10 @@ def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:
 
 
 def words_of(data: bytes, fmt: TextFormat) -> list[bytes]:
-    """Split into words, runs of blanks, and single other characters. The data has no BOM and begins on a code unit."""
+    """Split into words, runs of whitespace, and single other characters.
+
+    The data has no BOM and begins on a code unit.
+    """
     unit = fmt.unit_bytes
     if unit == 1:
         return _WORDS.findall(data)
@@ -214,7 +217,7 @@ def _changed_between(old: Sequence[bytes], new: Sequence[bytes], within: Range) 
 
 
 def _starts(parts: Sequence[bytes]) -> list[int]:
-    """Where each part begins in all of them together, and where the last one ends."""
+    """Return where each part begins in the joined text, and where the last one ends."""
     return list(accumulate(map(len, parts), initial=0))
 
 

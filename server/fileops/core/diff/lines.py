@@ -1,4 +1,4 @@
-"""Line diff of two texts at a bounded cost.
+"""Line diff of two texts at a limited cost.
 
 Common lines at both ends are removed first. A small rest is compared exactly. A large one is divided at lines that are
 unique on both sides, as in patience diff, and beyond that compared line against line.
@@ -34,7 +34,7 @@ def changed_ranges(old: Sequence[Line], new: Sequence[Line], effort: CostBudget 
 
 
 def positional_ranges(old: Sequence[Line], new: Sequence[Line], *, max_gap: int = 0) -> list[Range]:
-    """Compare line against line if both sides have as many, else return all lines.
+    """Compare line against line if both sides have equally many, otherwise return all lines.
 
     Ranges with at most `max_gap` equal lines between them are combined and include these lines.
     """

@@ -13,7 +13,7 @@ from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 
 CONTEXT_LINES = 3  # around a change, in diff, hunks and snippet
-MAX_COMPARED_LINES = 400_000  # of one block on both sides; more count as removed and added, without a comparison
+MAX_COMPARED_LINES = 400_000  # of one block on both sides; larger ones count as removed and added
 MANY_SPLICES = 64  # more are compared line against line, which is cheaper
 
 

@@ -1,7 +1,7 @@
 """Hunks, unified diff and snippet of a list of splices.
 
-They are derived from the splices: only the lines that these touch, and three lines around, are decoded. Line numbers
-cost one count of the newlines before the last change. Lines are split as bytes, at newlines only.
+They are derived from the splices: only the lines that these touch, and three lines around them, are decoded. Line
+numbers cost one count of the newlines before the last change. Lines are split as bytes, at newlines only.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,8 +40,8 @@ def change_of(
     """Return the change that the splices make to the data.
 
     file_path: for the head of the diff. Beyond max_diff_bytes, diff and hunks are cut; the line counts and the snippet
-    are not. first_line: 1-based line of the first splice if already known, so that it is not counted again.
-    Raises: the errors of `check`.
+    are not. first_line: 1-based line of the first splice if already known, so that it is not counted again. Raises: the
+    errors of `check`.
     """
     page = _DiffBuilder(data, fmt, limits, max_diff_bytes, with_snippet=with_snippet)
     for region in regions(data, fmt, splices, first_line):

@@ -1,8 +1,8 @@
 r"""Deterministic corrections of an `old_string` that is not found as given. Opt-in; never by similarity.
 
-The tiers are, in this order: line ends, over-escaped text (`\\n`, `\\"`), trailing blanks, uniform indentation, Unicode
-look-alikes. A tier counts only if it finds exactly one place, and only the bytes of that place are replaced. Where the
-new text repeats the old one, the file keeps its own characters.
+The tiers are, in this order: line ends, over-escaped text (`\\n`, `\\"`), trailing whitespace, uniform indentation,
+Unicode look-alikes. A tier counts only if it finds exactly one place, and only the bytes of that place are replaced.
+Where the new text repeats the old one, the file keeps its own characters.
 """
 
 import re
@@ -51,7 +51,7 @@ class _FoundText(Struct, frozen=True, kw_only=True):
 
 
 def to_plain(text: str) -> str:
-    """Return the text with the plain character for each look-alike quote, dash and blank. Its length stays."""
+    """Return the text with the plain character for each look-alike quote, dash and space. Its length stays."""
     return text.translate(_PLAIN)
 
 

@@ -1,4 +1,4 @@
-"""Kinds of difference between a text and the place that it most likely meant, for a caller to act on."""
+"""Kinds of differences between a text and the place that it most likely meant, for a caller to act on."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

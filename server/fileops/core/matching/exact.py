@@ -68,7 +68,7 @@ class Strategy(Protocol):
 
 
 EXACT, REGEX, BLOCK = "exact", "regex", "block"
-BUILT_IN = frozenset({EXACT, REGEX, BLOCK})  # names that no plugin may take, also where `regex` is not installed
+BUILT_IN = frozenset({EXACT, REGEX, BLOCK})  # names that no plugin may take, even if `regex` is not installed
 MANY_HITS = 64
 _MAX_COMPILED_BYTES = 256  # of a needle; compiling a longer pattern costs more than it saves
 STRATEGIES: dict[str, Strategy] = {}  # by name, without the built-in "exact"
@@ -143,7 +143,7 @@ def _is_plain(text: Text, needle: str) -> bool:
 def _with_crlf(text: Text, needle: bytes) -> bytes | None:
     """Return the bytes of every match of a needle with newlines; None unless each line of the data ends in CRLF.
 
-    Most files with CRLF are so, and counting is faster than to search a copy with LF (see `_found_in_bytes`).
+    Most files with CRLF are like that, and counting is faster than searching a copy with LF (see `_found_in_bytes`).
     """
     if text.format.unit_bytes > 1 or b"\r" in needle or text.data.count(b"\n") != text.data.count(b"\r\n"):
         return None
@@ -158,7 +158,7 @@ def _all_read(data: bytes, starts: "array[int]", ends: "array[int]", expected: b
 
 
 def _found_in_bytes(text: Text, needle: bytes, check: Check) -> "tuple[array[int], array[int], array[int]]":
-    """Return starts, ends and candidates of a search that takes line ends as the same."""
+    """Return starts, ends and candidates of a search that treats all line ends as equal."""
     n_bom = len(text.format.bom)
     content = text.data[n_bom:]
     starts, candidates = _positions(content.replace(b"\r\n", b"\n"), needle, 0, check)
@@ -171,7 +171,7 @@ def _found_in_bytes(text: Text, needle: bytes, check: Check) -> "tuple[array[int
 
 
 def _found_in_characters(text: Text, needle: str, check: Check) -> "tuple[array[int], array[int], array[int]]":
-    """As `_found_in_bytes`, for code units of several bytes: a byte search would also hit between two units."""
+    """Do as `_found_in_bytes`, for code units of several bytes: a byte search would also match between two units."""
     fmt = text.format
     decoded = wide_text(text)
     starts, candidates = _positions(decoded.replace("\r\n", "\n"), needle, 0, check)
@@ -218,7 +218,7 @@ def _hits(content: AnyStr, needle: AnyStr, at: int, check: Check) -> "array[int]
 
 
 def _overlapping(content: AnyStr, needle: AnyStr, start: int) -> "array[int]":
-    """Return every position, from the only non-overlapping match on, at which the text occurs, overlaps included.
+    """Return every position, from the only non-overlapping match on, at which the text occurs, including overlaps.
 
     All begin inside that match. Occurrences that overlap pairwise are at equal distances. So after the second each
     further one costs a comparison of that distance, independent of the length of the text.

@@ -46,14 +46,14 @@ def splices_for(text: Text, matches: Matches, new_string: str, check: Check = un
 
 
 def require_bounded_growth(strategy: str, n_bytes: int) -> None:
-    """Raises: StrategyFailed. Args: n_bytes: at least; the edit may make the text longer than that."""
+    """Raises: StrategyFailed. Args: n_bytes: a lower bound; the edit may make the text longer than that."""
     if n_bytes > MAX_GROWTH_BYTES:
         mebibytes = MAX_GROWTH_BYTES >> 20
         raise StrategyFailed(strategy=strategy, reason=f"the file would grow by more than {mebibytes} MiB")
 
 
 def coalesced(data: bytes, splices: Sequence[Splice], check: Check = unchecked) -> tuple[Splice, ...]:
-    """Combine neighbouring splices if they are very many: each one costs objects in every later step."""
+    """Combine adjacent splices if there are very many: each one costs objects in every later step."""
     if len(splices) <= MANY_MATCHES:
         return tuple(splices)
     per_group = max(_MIN_GROUP, len(splices) // MANY_MATCHES)
@@ -77,7 +77,7 @@ class LineEnds:
         self.are_there = find_aligned(text.data, self._newline, text.format, 0) >= 0
 
     def after(self, offset: int) -> str | None:
-        """Return the end of the line that contains `offset`, None for a last line without one."""
+        """Return the end of the line that contains `offset`; None for a last line without one."""
         data, fmt = self.text.data, self.text.format
         if not self._asked_after <= offset <= self._next:
             hit = find_aligned(data, self._newline, fmt, offset)
@@ -86,7 +86,7 @@ class LineEnds:
         return None if self._next == len(data) else self._kind_at(self._next)
 
     def before(self, offset: int) -> str | None:
-        """Return the end of the line before the one that contains `offset`, None on the first line."""
+        """Return the end of the line before the one that contains `offset`; None on the first line."""
         if offset < self._asked_before:
             self._asked_before = 0
             self._last = -1
@@ -163,7 +163,7 @@ def _mixed(old_lines: list[str], ends: list[str], new_lines: list[str], before: 
 
 
 def _coalesced(data: bytes, matches: Matches, replacement: Replacement, check: Check) -> tuple[Splice, ...]:
-    """Combine neighbouring matches, so that there are at most thousands of splices."""
+    """Combine adjacent matches, so that there are at most thousands of splices."""
     starts, ends = matches.starts, matches.ends
     per_group = max(_MIN_GROUP, len(starts) // MANY_MATCHES)
     splices: list[Splice] = []

@@ -1,4 +1,4 @@
-"""Similarity of two lines, and which look the same: equal but for blanks, case, quotes and invisible characters."""
+"""Similarity of two lines, and which look the same: equal except for spaces, case, quotes and invisible characters."""
 
 import re
 from difflib import SequenceMatcher
@@ -14,7 +14,7 @@ _ESCAPE = re.compile(r"\\[nt\"'r\\]")
 
 def ratio_of(old: str, new: str) -> float:
     if not old.strip() and not new.strip():
-        return 0.9  # the lines differ only in blanks
+        return 0.9  # the lines differ only in spaces
     a, b = old[:_MAX_COMPARED_CHARS], new[:_MAX_COMPARED_CHARS]
     return SequenceMatcher(None, a, b, autojunk=False).ratio()
 
@@ -25,7 +25,7 @@ def fold(line: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Remove invisible characters and replace other blanks by spaces."""
+    """Remove invisible characters and replace other whitespace with spaces."""
     return _BLANKS.sub(" ", _INVISIBLE.sub("", text))
 
 

@@ -1,13 +1,13 @@
 r"""Strategies that find a place other than by its literal text: `regex`, `block`, and those of plugins.
 
 A strategy sees the text with LF line ends and returns places and new texts. This module checks them and makes the
-splices. `regex` runs on RE2, whose time is linear in the text for every pattern; it is registered where that library,
-the extra `fileops-server[regex]`, is installed.
+splices. `regex` runs on RE2, whose time is linear in the text for every pattern; it is registered if that library, the
+extra `fileops-server[regex]`, is installed.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.machinery import PathFinder  # importlib.util would take a millisecond of the start
+from importlib.machinery import PathFinder  # importlib.util would cost a millisecond at the start
 from itertools import islice
 from typing import Protocol
 
@@ -23,7 +23,7 @@ from fileops.model.errors import CountMismatch, FileOpsError, InvalidPattern, Mu
 from fileops.model.files import Text
 from fileops.model.internal_errors import PluginFailed
 
-MAX_PLACES = 100_000  # of one edit: each costs about 6 µs and 300 bytes until the edit is answered
+MAX_PLACES = 100_000  # per edit: each costs about 6 µs and 300 bytes until the answer
 MAX_PATTERN_MEMORY_BYTES = 64 << 20  # of RE2's automaton
 _TOO_MANY = f"it finds {MAX_PLACES:,} places or more"
 _ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)  # text quoted by \Q has no escapes
@@ -102,7 +102,7 @@ def _lines_at(text: Text, offsets: Sequence[int]) -> tuple[int, ...]:
 
 def find_regex(body: NormalizedText, edit: Edit) -> Iterable[MatchPlace]:
     r"""Find an RE2 pattern. `new_string` may refer to groups: `\1`, `\g<name>`; `\\` is a backslash."""
-    import re2  # a compiled extension, loaded at the first use
+    import re2  # a compiled extension, loaded when first used
 
     options = re2.Options()
     options.max_mem = MAX_PATTERN_MEMORY_BYTES
@@ -203,7 +203,7 @@ class StrategyPlugin(Protocol):
 
 
 def plugin_strategy(name: str, load: Callable[[], StrategyPlugin]) -> FinderStrategy:
-    """Return the strategy of a plugin. `load` is called at the first use; any error becomes StrategyFailed."""
+    """Return the strategy of a plugin. `load` is called when it is first used; any error becomes StrategyFailed."""
 
     def find(body: NormalizedText, edit: Edit) -> Iterable[MatchPlace]:
         errors = "surrogateescape" if body.source.format.encoding == "utf-8" else "surrogatepass"

@@ -9,8 +9,8 @@ from fileops.model.errors import NotAbsolute
 def to_changes(patch: Patch, folder: str | None) -> tuple[FileChange, ...]:
     """Return the changes of a patch, one for each of its files and in their order.
 
-    folder: absolute, to which relative paths of the patch are relative. Paths are without `.` and `..`.
-    Raises: NotAbsolute, if there is no folder.
+    folder: absolute; the patch's relative paths are relative to it. Paths are without `.` and `..`. Raises:
+    NotAbsolute, if there is no folder.
     """
     return tuple(_to_change(file, folder) for file in patch.files)
 

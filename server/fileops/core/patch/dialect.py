@@ -28,7 +28,7 @@ def parse(source: Source, first: int) -> tuple[FilePatch, ...]:
     """Parse the files between the first line and the last. Raises: InvalidPatch. Args: first: index of BEGIN."""
     last = next(index for index in range(len(source.lines) - 1, first - 1, -1) if source.lines[index].strip())
     if source.lines[last].strip() == END:
-        source.lines[last] = END  # else an indented one would be a line of the last hunk
+        source.lines[last] = END  # otherwise an indented one would be a line of the last hunk
     return _DialectParser(source, first + 1).files()
 
 
@@ -117,7 +117,7 @@ class _DialectParser:
                 break
             if line[:1] not in {" ", "-", "+"} and line.strip("\r"):
                 raise self._source.refusal(self._at, f"{self._shown()} begins with none of '@@', ' ', '-' and '+'")
-            # Models leave out the blank of an empty line that is kept, and so did the original's tests.
+            # Models omit the space of an empty line that is kept, and so did the original's tests.
             kind = "-" if line[:1] == "-" else "+" if line[:1] == "+" else " "
             lines.append(HunkLine(kind=kind, text=line[1:] if line[:1] in {" ", "-", "+"} else line))
             self._at += 1
@@ -134,7 +134,7 @@ class _DialectParser:
         return PatchHunk(lines=tuple(lines), at=begin + 1, anchors=anchors, is_at_end=is_at_end)
 
     def _anchors(self) -> tuple[str, ...]:
-        """The lines after "@@" that follow one another. An "@@" alone says nothing."""
+        """Return the consecutive lines after "@@". An "@@" alone says nothing."""
         anchors: list[str] = []
         while not self._is_at_file() and (line := self._lines[self._at]).startswith("@@"):
             anchor = line[2:]
@@ -146,12 +146,12 @@ class _DialectParser:
         return tuple(anchors)
 
     def _marker(self) -> str:
-        """The next line if it is one of the patch's own, without blanks around it; else an empty text."""
+        """Return the next line if it is one of the patch's own, without spaces around it; otherwise an empty text."""
         line = self._lines[self._at].strip() if self._at < len(self._lines) else ""
         return line if line.startswith("*** ") else ""
 
     def _is_at_file(self) -> bool:
-        """Whether the next line is none of a hunk: there is none, or it begins another file, or it ends the patch."""
+        """Return whether the next line belongs to no hunk: it is missing, begins another file, or ends the patch."""
         if self._at == len(self._lines):
             return True
         line = self._lines[self._at]

@@ -1,12 +1,13 @@
-"""Where the hunks of a patch apply in the present content of a file, and the plan of that change.
+"""Where the hunks of a patch apply in a file's current content, and the plan of that change.
 
 The lines that a hunk keeps or removes have to be in the file, at exactly one place: after the hunks before it, in the
-part of the file that its anchors name, at the end of the file if it says so. A unified diff names a line, which decides
-between several places; if the text is not there but at one other place, that counts. Nothing is guessed by similarity.
+part of the file that its anchors name, and at the end of the file if it says so. A unified diff names a line, which
+decides between several places; if the text is not there but at one other place, that counts. Nothing is guessed by
+similarity.
 
-Lines are compared in those tiers of `core/matching/correction.py` that the original of the dialect has too: exactly,
-then without blanks at their ends, then with look-alike punctuation as the same. The first tier that finds a place
-counts, and the plan names it. In every tier only the lines marked `-` and `+` change; kept lines keep their bytes.
+Lines are compared in those tiers of `core/matching/correction.py` that the original dialect also has: exactly, then
+without whitespace at their ends, then with look-alike punctuation as equal. The first tier that finds a place counts,
+and the plan names it. In every tier only the lines marked `-` and `+` change; kept lines keep their bytes.
 """
 
 import re
@@ -36,8 +37,8 @@ MAX_WORK = 500_000_000  # lines of the file × hunks that are searched in it: le
 MAX_PLACES = 100_000  # of one hunk; as many lines as a result may contain
 _MAX_CODES = 1_000_000  # different lines in the hunks of a file; each is one character of the searched text
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OTHER = "\0"  # the character of a line that no hunk has
-_CLOSING = tuple("()[]{}")  # a line that begins with one continues the part of the file above it
+_OTHER = "\0"  # the character of a line that is in no hunk
+_CLOSING = tuple("()[]{}")  # a line that begins with one belongs to the part above it
 
 
 class _HunkPlace(Struct, frozen=True):
@@ -59,8 +60,8 @@ def plan_hunks(
 ) -> Plan:
     """Plan the hunks of one file, all on the content of the snapshot, which exists.
 
-    The plan has one edit for each hunk. Args and the errors of `check`: as of `core.plan.plan`.
-    Raises: HunkNotFound, HunkAmbiguous, NotEncodable, InvalidPatch (a hunk that says no place; too much work).
+    The plan has one edit for each hunk. Args and the errors of `check`: as for `core.plan.plan`. Raises: HunkNotFound,
+    HunkAmbiguous, NotEncodable, InvalidPatch (a hunk that names no place; too much work).
     """
     text = Text(data=snapshot.data, format=fmt)
     hunks = _without_foreign_returns(hunks, text)
@@ -104,7 +105,7 @@ def plan_hunks(
 
 
 def to_edit(hunk: PatchHunk) -> Edit:
-    """Return the hunk as an edit, for what lists the edits of a plan. As an edit it might match at other places."""
+    """Return the hunk as an edit, for lists of a plan's edits. As an edit it might match at other places."""
     return Edit(old_string=_joined(hunk.old_lines), new_string=_joined(hunk.new_lines))
 
 
@@ -113,7 +114,7 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def _without_foreign_returns(hunks: Sequence[PatchHunk], text: Text) -> Sequence[PatchHunk]:
-    """The hunks without carriage returns if they were made of a copy with CRLF, and this file has none."""
+    """Return the hunks without carriage returns if they come from a copy with CRLF, and this file has none."""
     if return_of(text.format) in text.data:
         return hunks
     if not any(line.text.endswith("\r") for hunk in hunks for line in hunk.lines if line.kind != "+"):
@@ -166,7 +167,7 @@ class _HunkLines:
         return len(self.bodies)
 
     def splices(self, hunk: PatchHunk, start: int) -> Iterator[Splice]:
-        """The changes of a hunk whose old lines begin at line `start`. Hunks ascend. Raises: NotEncodable."""
+        """Return the changes of a hunk whose old lines begin at line `start`. Hunks ascend. Raises: NotEncodable."""
         at = begin = start
         added: list[str] = []
         for line in (*hunk.lines, HunkLine(kind=" ", text="")):
@@ -192,7 +193,10 @@ class _HunkLines:
 
 
 def _decoded(body: bytes, fmt: TextFormat) -> str:
-    """A line as text that equals one of a patch only if its bytes do. Bytes that are no text become surrogates."""
+    """Return a line as text that equals a patch's line only if its bytes do.
+
+    Bytes that are not text become surrogates.
+    """
     if fmt.encoding == "utf-8":
         return body.decode("utf-8", "surrogateescape")
     try:
@@ -202,7 +206,10 @@ def _decoded(body: bytes, fmt: TextFormat) -> str:
 
 
 class _Finder:
-    """Finds the places of all hunks of a file. In each tier the file's lines are one text with a character for each."""
+    """Finds the places of all of a file's hunks.
+
+    In each tier the file's lines are one text with a character for each.
+    """
 
     def __init__(self, lines: _HunkLines, hunks: Sequence[PatchHunk]) -> None:
         self._lines = lines
@@ -216,7 +223,7 @@ class _Finder:
         )
 
     def place(self, index: int, reached: int) -> _HunkPlace:
-        """The only place of a hunk from line `reached` on.
+        """Return the only place of a hunk from line `reached` on.
 
         Raises: HunkNotFound, HunkAmbiguous, InvalidPatch.
         """
@@ -252,7 +259,10 @@ class _Finder:
     # --- places ------------------------------------------------------------------------------------------------
 
     def _place_of_addition(self, hunk: PatchHunk) -> _HunkPlace:
-        """The end of the file, where the dialect puts lines without context. A unified diff does not say it so."""
+        """Return the end of the file, where the dialect puts lines without context.
+
+        A unified diff does not mean that.
+        """
         n_lines = len(self._lines)
         if hunk.old_start is not None and n_lines:
             raise InvalidPatch(
@@ -263,7 +273,7 @@ class _Finder:
     def _starts(
         self, coded: "_Coded", index: int, hunk: PatchHunk, regions: Sequence[tuple[int, int]]
     ) -> tuple[int, ...]:
-        """The lines on which the hunk's old lines begin, in the narrowest part of the file that has any."""
+        """Return the lines on which the hunk's old lines begin, in the narrowest part of the file that has any."""
         pattern = coded.patterns[index]
         if not pattern or not regions:
             return ()
@@ -283,10 +293,10 @@ class _Finder:
         return tuple(start for start in found if is_inside(start, start + len(pattern))) or found
 
     def _regions(self, coded: "_Coded", anchors: Sequence[str], reached: int) -> tuple[list[tuple[int, int]], int]:
-        """The parts [start, end) of the file that the anchors name, and how many anchors were found.
+        """Return the parts [start, end) of the file that the anchors name, and how many anchors were found.
 
-        A part begins at its anchor and has the lines below it that are indented more. Each further anchor is looked for
-        in the parts of the one before it, or anywhere below it.
+        A part begins at its anchor and has the lines below it that are indented more. Each further anchor is searched
+        for in the parts of the previous one, or anywhere below it.
         """
         regions = [(reached, len(self._lines))]
         for number, anchor in enumerate(anchors):
@@ -302,7 +312,7 @@ class _Finder:
         return regions, len(anchors)
 
     def _scope_end(self, at: int) -> int:
-        """The line after the last one below line `at` that is indented more, or closes a bracket."""
+        """Return the line after the last one below line `at` that is indented more, or closes a bracket."""
         if at in self._scope_ends:
             return self._scope_ends[at]
         decoded = self._lines.bodies
@@ -319,7 +329,7 @@ class _Finder:
         return end
 
     def _differs_in_ends(self, place: _HunkPlace) -> bool:
-        """Whether the file has CRLF at the place, and the patch does not say so."""
+        """Return whether the file has CRLF at the place, and the patch does not say so."""
         return not self._lines.has_returns and any(self._lines.has_crlf[place.start : place.end])
 
     def _not_found(self, index: int, hunk: PatchHunk, anchors_found: int) -> HunkNotFound:
@@ -379,7 +389,7 @@ class _Coded:
                 self.anchors.setdefault(key, []).append(index)
 
     def _key(self, line: str, lacks_newline: bool) -> str:
-        r"""What lines that count as the same have in common. A "\n" in it keeps it apart from all other lines."""
+        r"""Return what equal lines have in common. A "\n" in it separates it from all other lines."""
         if _SURROGATE.search(line):
             return f"\n{line}"
         return f"{self.normalized(line)}\n" if lacks_newline else self.normalized(line)
@@ -393,7 +403,7 @@ def _character(number: int, hunk: PatchHunk) -> str:
 
 
 def _covering(regions: Sequence[tuple[int, int]]) -> Callable[[int, int], bool]:
-    """Return whether lines [start, end) are in one of the regions, which are in the order of their begins."""
+    """Return whether lines [start, end) are in one of the regions, which are ordered by their beginnings."""
     starts = [start for start, _ in regions]
     ends = list(accumulate((end for _, end in regions), max))  # the furthest end of any region up to here
 
@@ -405,7 +415,7 @@ def _covering(regions: Sequence[tuple[int, int]]) -> Callable[[int, int], bool]:
 
 
 def _positions(text: str, pattern: str, at: int) -> Iterator[int]:
-    """Every position of the pattern, overlaps included, at most MAX_PLACES of them."""
+    """Return every position of the pattern, overlaps included, at most MAX_PLACES of them."""
     n_found = 0
     while pattern and n_found < MAX_PLACES and (at := text.find(pattern, at)) >= 0:
         yield at

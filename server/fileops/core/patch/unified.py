@@ -30,7 +30,7 @@ def parse(source: Source, first: int) -> tuple[FilePatch, ...]:
 
 
 class _Headers:
-    """What the lines between `diff --git` and the first hunk say of one file."""
+    """What the lines between `diff --git` and the first hunk say about one file."""
 
     def __init__(self) -> None:
         self.old_path: str | None = None
@@ -78,7 +78,7 @@ class _Parser:
         )
 
     def _is_signature(self) -> bool:
-        """Whether the line, or the one before, is that with which `git format-patch` ends a mail."""
+        """Return whether the line, or the one before, is the one with which `git format-patch` ends a mail."""
         return "-- " in {self._lines[self._at], self._lines[self._at - 1]}
 
     # --- a file ------------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class _Parser:
         return self._to_patch(begin, headers, tuple(hunks))
 
     def _takes_extended(self, line: str, headers: _Headers) -> bool:
-        """Take what an extended header of git says. Returns whether the line is one. Raises: InvalidPatch."""
+        """Take what an extended header of git says. Return whether the line is one. Raises: InvalidPatch."""
         name, _, value = line.partition(" ")
         match name, value.split(" ", 1)[0]:
             case "old", "mode":
@@ -127,7 +127,7 @@ class _Parser:
         return True
 
     def _take_names(self, headers: _Headers) -> None:
-        """Take the lines `---` and `+++`. Where git wrote its own line, they only repeat it or say /dev/null."""
+        """Take the lines `---` and `+++`. After git's own line, they only repeat it or say /dev/null."""
         old, new = (self._name(self._lines[self._at + line]) for line in (0, 1))
         headers.is_created = headers.is_created or old == _NOTHING
         headers.is_deleted = headers.is_deleted or new == _NOTHING
@@ -138,7 +138,7 @@ class _Parser:
         self._at += 2
 
     def _plain_paths(self, old: str, new: str) -> tuple[str, str]:
-        """The paths where there is no line of git. Raises: InvalidPatch, if they differ."""
+        """Return the paths if there is no line of git. Raises: InvalidPatch, if they differ."""
         if old == _NOTHING:
             return new.removeprefix("b/"), new.removeprefix("b/")
         if new == _NOTHING:
@@ -252,7 +252,7 @@ class _Parser:
     # --- names and modes -----------------------------------------------------------------------------------------
 
     def _mode(self, value: str) -> bool:
-        """Whether a file with this mode is executable. Raises: InvalidPatch. Args: value: ends in the mode."""
+        """Return whether a file with this mode is executable. Raises: InvalidPatch. Args: value: ends in the mode."""
         mode = value.rpartition(" ")[2]
         if mode in _ODD_MODES:
             raise self._source.refusal(self._at, f"it is {_ODD_MODES[mode]}; only regular files are supported")
@@ -261,13 +261,13 @@ class _Parser:
         return _MODES[mode]
 
     def _name(self, line: str) -> str:
-        """The path of a line `---` or `+++`. After a tab GNU diff writes the time, and git nothing."""
+        """Return the path of a line `---` or `+++`. After a tab GNU diff writes the time, and git nothing."""
         name = line[4:].removesuffix("\r")
         quoted_name = _QUOTED.match(name)
         return self._path(name.partition("\t")[0] if quoted_name is None else quoted_name[0])
 
     def _path(self, written: str) -> str:
-        """The path as it is: git quotes one with unusual characters like a string of C. Raises: InvalidPatch."""
+        """Return the unquoted path: git quotes one with unusual characters like a C string. Raises: InvalidPatch."""
         path = written
         if written.startswith('"'):
             if len(written) < 2 or not written.endswith('"'):
@@ -292,10 +292,10 @@ class _Parser:
             raise self._source.refusal(self._at, "the path is not UTF-8") from None
 
     def _git_paths(self, names: str) -> tuple[str, str]:
-        """The two paths of `diff --git`, which are separated by a blank and may have blanks themselves.
+        """Return the two paths of `diff --git`, which are separated by a space and may contain spaces themselves.
 
-        Without quotes the line is ambiguous, but both are the same file unless `rename` lines follow, which then say
-        it: so the line is cut in the middle. Raises: InvalidPatch.
+        Without quotes the line is ambiguous, but both are the same file unless `rename` lines follow, which then name
+        them: so the line is cut in the middle. Raises: InvalidPatch.
         """
         if '"' in names:
             found = re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S.*)', names)
@@ -311,7 +311,7 @@ class _Parser:
 
 
 def _kind_of(line: str) -> Literal[" ", "-", "+"] | None:
-    """What the line is in a hunk. Editors and models strip the blank of an empty line that is kept."""
+    """Return what the line is in a hunk. Editors and models strip the space of an empty line that is kept."""
     if line[:1] == "-":
         return "-"
     if line[:1] == "+":

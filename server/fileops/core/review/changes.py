@@ -18,7 +18,7 @@ from fileops.model.edits import Plan, Splice
 from fileops.model.files import TextFormat
 from fileops.model.review import ReviewChange
 
-MAX_CHANGES = 1000  # of one plan: no person decides about more; the last one contains all that follow
+MAX_CHANGES = 1000  # per plan: nobody decides about more; the last one contains the rest
 MAX_SHOWN_BYTES = 1_000_000  # of a whole text in a question or a result, as docs/PROTOCOL.md says
 MAX_DIFF_BYTES = 1_000_000  # of all changes of a plan together, as in `diff`
 

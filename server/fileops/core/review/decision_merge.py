@@ -1,15 +1,15 @@
 """Merges a decision about a plan with its file, if that has changed while the person decided.
 
 A decision holds for what was shown. There are three contents: the one that the person was shown (`base`), what they
-decided to make of it, and the present one. If no change of others is near a decided one, the decided changes are made
-in the present content, as if it had been shown. Otherwise the person has to decide again, and this module makes the new
+decided to make of it, and the current one. If no change by others is near a decided one, the decided changes are made
+in the current content, as if it had been shown. Otherwise the person has to decide again, and this module makes the new
 proposal.
 
-A change that was dropped never comes back, and here is why. A new proposal is made of the decided changes alone, each
-carried over to the present content, whole or not at all. What was dropped is in none of them, and no other source
-brings text in; so each proposal is a part of the decision before it, in all rounds of a review. The request itself is
-planned again only if the person has approved all of it, in each round: then nothing was dropped. Neither has to know
-where in the present content a dropped change would be.
+A dropped change never comes back, for the following reason. A new proposal consists only of the decided changes, each
+carried over to the current content, as a whole or not at all. What was dropped is in none of them, and no other source
+adds text; so each proposal is a part of the decision before it, in all rounds of a review. The request itself is
+planned again only if the person has approved all of it in each round: then nothing was dropped. Neither has to know
+where in the current content a dropped change would be.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -44,13 +44,13 @@ class Decided(Struct, frozen=True, kw_only=True):
 
 
 class Merged(Struct, frozen=True, kw_only=True):
-    """What was decided, over the present content."""
+    """What was decided, on the current content."""
 
     splices: tuple[Splice, ...]
 
 
 class Reopened(Struct, frozen=True, kw_only=True):
-    """A new proposal over the present content; without splices the edit cannot be made any more."""
+    """A new proposal on the current content; without splices the edit can no longer be made."""
 
     splices: tuple[Splice, ...]
     previous: PreviousDecision
@@ -59,11 +59,10 @@ class Reopened(Struct, frozen=True, kw_only=True):
 def merge(
     decided: Decided, present: Snapshot, replan: Callable[[], Plan] | None, check: Check = unchecked
 ) -> Merged | Reopened:
-    """Return what to write into the present file, or what to ask about.
+    """Return what to write into the current file, or what to ask about.
 
-    replan: plans the request on the present file; a FileOpsError means that it cannot be made there any more. None
-    unless all of the request was approved, in this round and in those before.
-    Raises: the errors of `check`.
+    replan: plans the request on the current file; a FileOpsError means that it can no longer be made there. None unless
+    all of the request was approved, in this round and the earlier ones. Raises: the errors of `check`.
     """
     was = decided.asked.snapshot
     base = was.data
@@ -101,20 +100,20 @@ def _shown(data: bytes, plan: Plan) -> str | None:
 
 
 def _proposal(decided: Decided, present: bytes, replan: Callable[[], Plan] | None, check: Check) -> tuple[Splice, ...]:
-    """What the person wanted and can still have: see the module."""
+    """Return what the person wanted and can still have: see the module."""
     carried = list(_carried(decided, present, check))
     if replan is not None and None in carried:
         try:
             return replan().splices
         except FileOpsError:
-            pass  # it cannot be made as a whole: the rest of it is proposed
+            pass  # it cannot be made as a whole, so the rest is proposed
     return tuple(splice for splices in carried for splice in splices or ())
 
 
 def _carried(decided: Decided, present: bytes, check: Check) -> Iterator[Sequence[Splice] | None]:
-    """Yield the decided changes over the present content, from the top down; None for those that cannot be made.
+    """Yield the decided changes on the current content, from the top down; None for those that cannot be made.
 
-    Changes that can be carried over together are compared with the present content once. A group with one that cannot
+    Changes that can be carried over together are compared with the current content once. A group with one that cannot
     is divided, until that one is alone.
     """
     base = decided.asked.snapshot.data
@@ -143,9 +142,9 @@ def _carried(decided: Decided, present: bytes, check: Check) -> Iterator[Sequenc
 
 
 def _beside(insertion: Splice, base: bytes, present: bytes) -> tuple[Splice] | None:
-    """New lines where others have inserted text, too: above theirs. None if it is no such insertion.
+    """Return new lines where others have also inserted text: above theirs. None if it is no such insertion.
 
-    A merge may not choose the order of the two. A proposal may: its user sees both, and decides.
+    A merge may not choose the order of the two. A proposal may, since its user sees both and decides.
     """
     fmt = detect_format(base)
     if insertion.start < insertion.end or not insertion.new.endswith(newline_of(fmt)):

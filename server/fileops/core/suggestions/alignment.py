@@ -1,7 +1,7 @@
-"""Alignment of wanted lines with lines of a file near a presumed place: which correspond, and how similar they are.
+"""Aligns wanted lines with lines of a file near a presumed place: which correspond, and how similar they are.
 
-A line is compared by its words first, which costs a microsecond, and by its characters only where the alignment is
-known. The alignment is the best one within a band around the presumed place, so that its cost is bounded.
+Lines are compared first by their words, which takes a microsecond, and by their characters only once the alignment is
+known. The alignment is the best one within a band around the presumed place, so its cost is limited.
 """
 
 import re
@@ -129,7 +129,7 @@ def similarity_of(wanted: Sequence[LineKey], there: Sequence[LineKey], pairs: Se
 
 
 def likeness_of(old: LineKey, new: LineKey) -> float:
-    """Return how much of their words two lines have in common, 0 to 1; of short lines, of their characters."""
+    """Return how many of their words two lines share, 0 to 1; for short lines, of their characters."""
     if old.key == new.key:
         return 1.0
     n_parts = len(old.parts) + len(new.parts)

@@ -1,7 +1,7 @@
 """Where in a line of the file the first or last line of a wanted text begins and ends.
 
 A text of several lines begins somewhere in a line and reaches to its end, and ends likewise; a text of one line may be
-any part of one. Where the lines differ, their tokens are aligned.
+any part of a line. Where the lines differ, their tokens are aligned.
 """
 
 import re
@@ -92,8 +92,8 @@ class _TokenRange(Struct, frozen=True):
 def _token_range(ours: _Tokens, theirs: _Tokens) -> _TokenRange:
     """Return which tokens of a line correspond to the wanted ones.
 
-    The longest run of tokens that both have says where the wanted ones lie. What is before the first common token, and
-    after the last one, is as long as it makes the two most similar.
+    The longest run of common tokens shows where the wanted ones lie. The part before the first common token, and the
+    part after the last one, have the length that makes the two most similar.
     """
     blocks = SequenceMatcher(None, ours.keys, theirs.keys, autojunk=False).get_matching_blocks()[:-1]
     if not blocks:

@@ -14,19 +14,19 @@ class LineTable:
 
     @property
     def n_lines(self) -> int:
-        """The lines as an editor counts them: a final newline begins none."""
+        """Return the number of lines as an editor counts them: a final newline begins none."""
         return len(self.bodies) - (not self.bodies[-1] and len(self.bodies) > 1)
 
     def start(self, line: int) -> int:
         return self._starts[line]
 
     def end(self, line: int) -> int:
-        """The offset after the line, before its newline."""
+        """Return the offset after the line, before its newline."""
         return self._starts[line] + len(self.bodies[line])
 
     def line_at(self, offset: int) -> int:
         return min(bisect_right(self._starts, offset), len(self.bodies)) - 1
 
     def slice(self, first: int, last: int) -> str:
-        """The lines from `first` to `last`, both included, without a final newline."""
+        """Return the lines from `first` to `last`, both included, without a final newline."""
         return self.text[self.start(first) : self.end(last)]

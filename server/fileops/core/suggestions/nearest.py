@@ -1,4 +1,4 @@
-"""The nearest place of an unmatched text as `details.nearest` has it: a hint for the caller, never applied."""
+"""The nearest place of an unmatched text for `details.nearest`: a hint for the caller, never applied."""
 
 from fileops.core.pausing import Check, unchecked
 from fileops.core.presentation.suggestion_texts import line_diff
@@ -8,7 +8,7 @@ from fileops.core.text import decode_part, to_lf
 from fileops.model.edits import Nearest
 from fileops.model.files import Text
 
-MAX_SCANNED_BYTES = 4 << 20  # of a larger file only the first part is searched
+MAX_SCANNED_BYTES = 4 << 20  # only this much of a larger file is searched
 
 
 def nearest(text: Text, old: str, new: str = "", check: Check = unchecked) -> Nearest | None:

@@ -1,12 +1,12 @@
-r"""Search for the places that a text which is not in the file most likely meant, as exact parts of the file.
+r"""Finds the places that a text which is not in the file most likely meant, as exact parts of the file.
 
 The search has four steps. Words and whole lines of the wanted text that occur in the file vote for the line at which it
 would begin. Around the likeliest lines the wanted lines are aligned with those of the file (`alignment.py`). The first
-and the last pair of lines decide where the place begins and ends: at whole lines, or inside a line if the caller gave a
-part of one. At last the similarity of what is there is measured, and a place below MIN_SIMILARITY is dropped.
+and the last pair of lines decide where the place begins and ends: at whole lines, or inside a line if the caller gave
+only a part of it. Finally the similarity of the place is measured, and a place below MIN_SIMILARITY is dropped.
 
-Each step takes time that is linear in the file at most, and the number of wanted lines, votes and candidates is
-bounded. It is one module because the steps are only understood one after the other.
+Each step takes time that is at most linear in the file, and the number of wanted lines, votes and candidates is
+limited. It is one module because the steps can only be understood together.
 """
 
 import re
@@ -104,11 +104,10 @@ class _Candidate(Struct, frozen=True, kw_only=True):
 
 
 def places(lines: LineTable, old: str, new: str, check: Check = unchecked) -> list[Place]:
-    """Return the places that `old` most likely meant, the most similar first; [] if there is none.
+    """Return the places that `old` most likely meant, most similar first; [] if there are none.
 
-    lines: of the text with LF line ends. new: the text that is to be there. Its first and last lines are often those of
-    the file, and so they say where a place ends whose own first or last line is not found. Raises: the errors of
-    `check`.
+    lines: of the text with LF line ends. new: the text that should be there. Its first and last lines are often the
+    file's, and so show where a place ends whose own first or last line is not found. Raises: the errors of `check`.
     """
     if len(lines.text) > MAX_TEXT_CHARS or len(lines.bodies) > MAX_TEXT_LINES:
         return []
@@ -156,7 +155,7 @@ def _without_numbers(lines: list[str], copied: set[DiffersIn]) -> tuple[list[str
 
 
 def _wanted(lines: Sequence[str], copied: frozenset[DiffersIn]) -> _Wanted | None:
-    """None if there are only blanks."""
+    """Return None if there is only whitespace."""
     first = next((index for index, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return None
@@ -202,7 +201,7 @@ def _found(lines: LineTable, wanted: _Wanted, kept: _Kept, check: Check) -> list
         if alignment.pairs:
             pairs = tuple((i, low + j) for i, j in alignment.pairs)
             if any(len(lines.bodies[line]) > MAX_OLD_CHARS for _, line in pairs):
-                continue  # such a line cannot be offered, and looking for a part of it takes long
+                continue  # such a line cannot be offered, and searching a part of it is slow
             found.append(_Candidate(score=alignment.score, pairs=pairs))
     found.sort(key=lambda candidate: (-candidate.score, candidate.pairs[0][1]))
     placed = [_placed(lines, wanted, _trimmed(lines, wanted, kept, candidate)) for candidate in found]
@@ -452,9 +451,9 @@ def _texts(
 
 
 def _distinct(found: list[Place]) -> list[Place]:
-    """Return the best places: no two that overlap, and none that is much less similar than the best.
+    """Return the best places: none that overlap, and none that is much less similar than the best.
 
-    Words outrank blanks: if a place has the wanted words, those that have others are not meant.
+    Words outrank whitespace: if a place has the wanted words, those with other words are not meant.
     """
     best: list[Place] = []
     for place in sorted(found, key=lambda place: (_has_other_words(place), -place.similarity, place.start)):
@@ -474,7 +473,7 @@ def _has_other_words(place: Place) -> bool:
 
 
 def _around_elision(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[str]] | None:
-    """Return what is before and after a line in place of others ("...", "# ... rest of it"); None without one."""
+    """Return what is before and after a line that replaces others ("...", "# ... rest of it"); None without one."""
     at = [index for index, line in enumerate(lines) if _ELISION.match(line)]
     return (lines[: at[0]], lines[at[0] + 1 :]) if len(at) == 1 else None
 

@@ -1,8 +1,8 @@
-"""Examination of an edit that failed: which of its steps fail, why, and what to send in place of each.
+"""Examines an edit that failed: which of its steps fail, why, and what to send instead of each.
 
-The steps are tried in order on the text, as a plan does it, but a step that fails is skipped and the next one is tried
-on the text without it. What is offered for a step was planned on that text before, so it is never a guess whether it
-would be accepted. Nothing here is applied to a file.
+The steps are tried in order on the text, as in a plan, but a failing step is skipped and the next one is tried on the
+text without it. Whatever is offered for a step was planned on that text before, so it is certain to be accepted.
+Nothing here is applied to a file.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ _DONE_MARGIN = 0.05  # of similarity
 
 
 class OwnEdit(Struct, frozen=True, kw_only=True):
-    """An edit of the same session that is in force. ranges: the lines that it wrote, 1-based, in the present file."""
+    """An edit of the same session that is in force. ranges: the lines that it wrote, 1-based, in the current file."""
 
     edit_id: str
     time: str
@@ -160,7 +160,7 @@ class _Examiner:
             self._sent.append((index, edit, True))
 
     def _dependence(self, edit: Edit, failure: FileOpsError) -> int | None:
-        """The failed step without whose failure this one would succeed. Raises: OutOfTime."""
+        """Return the failed step without whose failure this one would succeed. Raises: OutOfTime."""
         if not self._failed:
             return None
         if self._repaired is not self._present and self._try(self._repaired, edit) is not None:
@@ -173,7 +173,7 @@ class _Examiner:
         return next((index for index, n_places in made if n_places == 1 or (takes_all and n_places)), None)
 
     def _first_needed(self, edit: Edit) -> int:
-        """The first failed step with whose repair, and those before it, this one succeeds. Raises: OutOfTime."""
+        """Return the first failed step with whose repair, and earlier ones, this one succeeds. Raises: OutOfTime."""
         repaired = [index for index, _, is_failed in self._sent if is_failed]
         for last in repaired[:-1]:
             text = self._text
@@ -199,7 +199,7 @@ class _Examiner:
         offered = list[Suggestion]()
         for place in found:
             if (offer := self._nearest(index, edit, table, place)) is None:
-                break  # it cannot be sent, as it occurs several times; a place that is less similar is not meant
+                break  # it occurs several times, so it cannot be sent; less similar places are not meant
             offered.append(offer)
         if not there:
             return offered
@@ -285,7 +285,7 @@ class _Examiner:
 
     @property
     def _lines(self) -> LineTable:
-        """The lines of the present text, with LF line ends and without its byte order mark."""
+        """Return the lines of the current text, with LF line ends and without its byte order mark."""
         if self._table is None:
             self._table = lines_of_text(self._present)
         return self._table
@@ -299,14 +299,14 @@ class _Examiner:
         return step
 
     def _try(self, text: Text, edit: Edit) -> Text | None:
-        """The text after the edit; None if that cannot be made. Raises: OutOfTime."""
+        """Return the text after the edit; None if that cannot be made. Raises: OutOfTime."""
         try:
             return _after(text, self._resolved(text, edit))
         except FileOpsError:
             return None
 
     def _lines_of(self, step: Step) -> list[tuple[int, int]]:
-        """The lines of the file that a step replaces."""
+        """Return the lines of the file that a step replaces."""
         data, fmt, found = self._present.data, self._present.format, list[tuple[int, int]]()
         line, at = 1, 0
         for splice in step.splices[: MAX_SHOWN_PLACES + 1]:
@@ -317,12 +317,12 @@ class _Examiner:
         return found
 
     def _line_in_file(self, line: int) -> int:
-        """The line of the file that is `line` (1-based) in the present text."""
+        """Return the line of the file that is `line` (1-based) in the current text."""
         return _line_before(self._text, self._composed, line) if self._composed else line
 
 
 def _line_before(text: Text, composed: Sequence[Splice], line: int) -> int:
-    """The line of the text that is `line` after the splices; of a line that they made, the one that it replaces."""
+    """Return the old line that is `line` after the splices; for a new line, the one that it replaces."""
     data, fmt, shift, at, old_line = text.data, text.format, 0, 0, 1
     for splice in composed:
         old_line += count_newlines(data, fmt, at, splice.start)
@@ -350,7 +350,7 @@ def _n_places(failure: FileOpsError) -> int:
 
 
 def _occurrences(text: str, part: str) -> list[int]:
-    """The places that do not overlap, _MAX_OCCURRENCES at most."""
+    """Return the places that do not overlap, at most _MAX_OCCURRENCES."""
     found: list[int] = []
     at = text.find(part)
     while at >= 0 and len(found) < _MAX_OCCURRENCES:

@@ -9,9 +9,9 @@ MAX_LINES_ADDED = 12
 def extension(lines: LineTable, start: int, end: int, check: Check = unchecked) -> tuple[int, int] | None:
     """Return the shortest extension [start, end) of a part by whole lines that occurs once in the text.
 
-    It contains the part only once, so that a caller can make its new text by replacing the part in it. Of extensions
-    that are as long, the one with more lines before the part is taken: these name a place more often than those after
-    it. None if MAX_LINES_ADDED lines do not suffice. Raises: the errors of `check`.
+    It contains the part only once, so that a caller can make its new text by replacing the part in it. Of equally long
+    extensions, the one with more lines before the part is taken: these identify a place more often than those after it.
+    None if MAX_LINES_ADDED lines do not suffice. Raises: the errors of `check`.
     """
     part = lines.text[start:end]
     takes_newline = part.endswith("\n")

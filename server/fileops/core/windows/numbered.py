@@ -1,7 +1,7 @@
 """Reader of the numbered window of a file. The caller feeds bytes in chunks of any size until it has enough.
 
-Memory is bounded by the limits and not by the file: of a line only the shown part is kept, and hidden lines are only
-counted. Knows nothing of files; the caller opens, feeds and stops.
+The limits bound the memory, not the file: only the shown part of a line is kept, and hidden lines are only counted.
+Knows nothing of files; the caller opens, feeds and stops.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Reader of the text of a file's lines as it is: without numbers, with its own line ends, nothing cut.
+"""Reader of the unchanged text of a file's lines: without numbers, with its own line ends, nothing cut.
 
-For a client that keeps whole texts, such as an editor. Takes bytes in chunks, as `WindowReader` does. Memory is bounded
-by `max_kb`.
+For a client that keeps whole texts, such as an editor. Takes bytes in chunks, as `WindowReader` does. `max_kb` bounds
+the memory.
 """
 
 from fileops.core.text import (

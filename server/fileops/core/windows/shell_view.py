@@ -1,8 +1,8 @@
 """What the output of a shell command proves that a reader was shown of a file.
 
-Only the bytes count, and not the command: `cat`, `sed -n`, `nl` and the report of a test are treated alike. What is
-proved is the whole text, or runs of MIN_RUN whole lines at one place. Lines may have numbers before them, as `cat -n`,
-`grep -n` and `bat` print them; then the numbers must be right as well.
+Only the bytes count, not the command: `cat`, `sed -n`, `nl` and a test's report are treated alike. What can be proved
+is the whole text, or runs of MIN_RUN whole lines at one place. Lines may have numbers before them, as `cat -n`, `grep
+-n` and `bat` print them; the numbers must then be right as well.
 """
 
 import re
@@ -19,7 +19,7 @@ _BETWEEN = re.compile(r"(?:[:\-\t→]| {0,3}[│|] ?| {1,3})?")
 
 
 def view_of(text: str, output: str) -> View | None:
-    """Return what the output proves, None if nothing. Linear in both."""
+    """Return what the output proves; None if nothing. Linear in both."""
     lines, shown = _lines(to_lf(text)), _lines(to_lf(output))
     if not any(line.strip() for line in lines):
         return None
@@ -39,12 +39,12 @@ def _lines(text: str) -> list[str]:
 
 
 def _contains(shown: Sequence[str], lines: Sequence[str]) -> bool:
-    """Whether the lines are in the output, in order and without others between them."""
+    """Return whether the lines are in the output, in order and without others between them."""
     return "\n".join(("", *lines, "")) in "\n".join(("", *shown, ""))
 
 
 def _numbered(lines: Sequence[str], shown: Sequence[str]) -> list[bool]:
-    """For each line of the file, whether it is in the output with its number."""
+    """Return, for each line of the file, whether it is in the output with its number."""
     found = [False] * len(lines)
     for line in shown:
         number = _NUMBER.match(line)
@@ -66,7 +66,7 @@ def _longest_run(found: Sequence[bool]) -> int:
 
 
 def _has_unique_run(lines: Sequence[str], shown: Sequence[str]) -> bool:
-    """Whether MIN_RUN neighbouring lines of the output are at exactly one place of the file.
+    """Return whether MIN_RUN adjacent lines of the output are at exactly one place in the file.
 
     Two of them must have words: braces and blank lines are in every file.
     """

@@ -1,1 +1,1 @@
-"""Configuration of agent hosts: what `mcp config` prints, and how it is merged into the files that exist."""
+"""Configuration of agent hosts: what `mcp config` prints, and how it is merged into existing files."""

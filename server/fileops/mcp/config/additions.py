@@ -1,4 +1,4 @@
-"""What `mcp config --write` has added to each settings file, so that `--remove` takes out that and nothing else.
+"""What `mcp config --write` has added to each settings file, so that `--remove` removes that and nothing else.
 
 Without it a setting that the user had before, with the same value, would be taken for ours.
 """
@@ -13,14 +13,14 @@ from fileops.mcp.config.settings_file import SettingsFile, UnusableFile
 
 
 def note(path: str, added: Mapping[str, Any]) -> None:
-    """Remember what is added to a file, beside what was added before. Raises: UnusableFile."""
+    """Record what is added to a file, beside earlier additions. Raises: UnusableFile."""
     file, known = _read()
     known[path] = _joined(known.get(path, {}), added)
     _write(file, known)
 
 
 def of(path: str) -> Mapping[str, Any] | None:
-    """Return what was added to a file, None if it is not known. Raises: UnusableFile."""
+    """Return what was added to a file; None if unknown. Raises: UnusableFile."""
     return _read()[1].get(path)
 
 

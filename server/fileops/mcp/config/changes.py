@@ -1,7 +1,7 @@
-"""What a document lacks of the configuration that is wanted, as changes that any format can carry out, and the reverse.
+"""What a document lacks of a wanted configuration, as changes that any format can apply, and the reverse.
 
 Objects are merged key by key, and lists get the items that they lack. Nothing is removed. A value that differs is a
-conflict; it is replaced only on request. The reverse removes what was added and is still as it was.
+conflict, and is replaced only on request. The reverse removes what was added and has not changed since.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
-SERVER = "fileops"  # the entry of our server: its lists are command lines, which are no sets of items
+SERVER = "fileops"  # our server's entry: its lists are command lines, not sets
 
 KeyPath = tuple[str, ...]
 
@@ -85,10 +85,10 @@ def added_by(changes: Sequence[Change]) -> dict[str, Any]:
 
 
 def removals_of(present: Mapping[str, Any], added: Mapping[str, Any], path: KeyPath = ()) -> Iterator[Change]:
-    """Yield the changes that take out of `present` what was added, as far as it is still there.
+    """Yield the changes that remove from `present` what was added, as far as it is still there.
 
-    The entry of our server is taken out whatever was changed in it. Of what else was changed since, nothing is. An
-    object or a list in which nothing is left goes as well.
+    Our server's entry is removed whatever was changed in it. Nothing else that was changed since is. An object or a
+    list that becomes empty is removed as well.
     """
     for key, value in added.items():
         if key not in present:
@@ -112,14 +112,14 @@ def removals_of(present: Mapping[str, Any], added: Mapping[str, Any], path: KeyP
 
 
 def changed(present: Mapping[str, Any], changes: list[Change]) -> dict[str, Any]:
-    """Return a copy of the data in which the changes are carried out."""
+    """Return a copy of the data with the changes applied."""
     root: dict[str, Any] = deepcopy(dict(present))
     carry_out(changes, root)
     return root
 
 
 def carry_out(changes: list[Change], root: dict[str, Any]) -> None:
-    """Change the data in place. A document that keeps its layout, as that of tomlkit, is such data too."""
+    """Change the data in place. A document that keeps its layout, like tomlkit's, is also such data."""
     for change in changes:
         parent: Any = root
         for key in change.path[:-1]:

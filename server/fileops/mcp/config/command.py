@@ -1,4 +1,4 @@
-"""The command `mcp config`: prints a host's configuration, merges it into the host's files, or takes it out again."""
+"""The command `mcp config`: prints a host's configuration, merges it into the host's files, or removes it again."""
 
 import argparse
 import difflib
@@ -26,7 +26,7 @@ from fileops.wire.language_servers import file_of_the_user
 
 @dataclass(frozen=True)
 class ConfigPlan:
-    """One file, and the text that it gets; None: it is removed. added: what of it is ours, None for a script."""
+    """One file, and its new text; None: it is removed. added: what part of it is ours, None for a script."""
 
     file: SettingsFile
     text: str | None
@@ -43,7 +43,7 @@ class ConfigPlan:
 
 
 def main(options: argparse.Namespace) -> int:
-    """The exit status."""
+    """Return the exit status."""
     if options.project and options.host not in FOR_TEAMS:
         hosts = " and ".join(FOR_TEAMS)
         sys.stderr.write(f"fileops-server mcp config: --project is for {hosts}: {options.host} has no such settings.\n")
@@ -97,7 +97,7 @@ def _write(documents: list[Document], options: argparse.Namespace, folder: str) 
 
 
 def _offer_language_servers(options: argparse.Namespace, folder: str) -> int:
-    """Let the user name the language servers that are installed. A list that they have is theirs, and stays."""
+    """Let the user name the installed language servers. An existing list is theirs, and stays."""
     path = file_of_the_user()
     project = _top_of_repository(folder)
     if os.path.lexists(path) or is_inside(os.path.realpath(project), os.path.realpath(path)):
@@ -144,7 +144,7 @@ def _has_consent(question: str = "Write these changes?") -> bool:
 
 
 def _path_of(document: Document, folder: str) -> str | None:
-    """Return where a document belongs on this machine, None if there is no such place."""
+    """Return where a document belongs on this machine; None if there is no such place."""
     if isinstance(document, IgnoredFile):
         return _list_of_ignored_files(_top_of_repository(folder))
     for variable, home in (("CODEX_HOME", "~/.codex/"), ("CLAUDE_CONFIG_DIR", "~/")):
@@ -177,7 +177,7 @@ def _list_of_ignored_files(top: str) -> str | None:
         with open(os.path.join(git, "commondir"), encoding="utf-8") as file:
             git = os.path.normpath(os.path.join(git, file.read(4096).strip()))
     except (OSError, UnicodeDecodeError):
-        pass  # it is the folder itself, or that of a submodule
+        pass  # it is the folder itself, or a submodule's
     return os.path.join(git, "info", "exclude") if os.path.isdir(git) else None
 
 
@@ -203,7 +203,7 @@ def _plan(document: Document, file: SettingsFile, *, may_replace: bool) -> Confi
 
 
 def _removal(document: Document, file: SettingsFile) -> ConfigPlan | None:
-    """Return what is left of a file without what was added to it, or None if nothing of that is there."""
+    """Return what is left of a file without what was added to it; None if nothing of that is there."""
     if isinstance(document, IgnoredFile):
         lines = file.text.splitlines(keepends=True)
         kept = [line for line in lines if line.rstrip("\r\n") != document.pattern]

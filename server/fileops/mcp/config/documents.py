@@ -1,8 +1,8 @@
 """The configuration documents of each host, as data and as the text that is printed.
 
 A document is JSON, TOML, a script, or a line of git's list of ignored files. `fileops-server` is started with the same
-options everywhere. The host's built-in edit tools are refused by a hook where the host has hooks, and by nothing else:
-a hook does nothing where the program is missing, so no one is left without a tool to edit with.
+options everywhere. In hosts with hooks, a hook refuses the built-in edit tools, and nothing else does: a hook does
+nothing where the program is missing, so nobody is left without a tool to edit with.
 
 The documents are the person's own, in their home or ignored by git, or with `for_team` those that a project shares.
 """
@@ -55,7 +55,7 @@ class TomlDocument:
 
 @dataclass(frozen=True)
 class Script:
-    """A program that the host runs. It is written whole: what is in it is the server's, from its first line on."""
+    """A program that the host runs. It is written as a whole: its contents are the server's, from the first line on."""
 
     file: str
     text: str
@@ -67,7 +67,7 @@ class Script:
 
     @property
     def mark(self) -> str:
-        """The line by which a script that an earlier version wrote is known."""
+        """The line that identifies a script written by an earlier version."""
         return self.text.partition("\n")[0]
 
 
@@ -120,7 +120,7 @@ def documents_of(
 ) -> list[Document]:
     """Return the documents that configure `host` to start `command` and to edit through it.
 
-    folder: of the project, absolute. for_team: those that the project shares; only of hosts in FOR_TEAMS.
+    folder: of the project, absolute. for_team: those that the project shares; only for hosts in FOR_TEAMS.
     """
     match host:
         case "claude":
@@ -151,25 +151,25 @@ def _server(command: str, **options: object) -> dict[str, object]:
 
 def _run_of_hook(command: str, host: str) -> dict[str, object]:
     program = shlex.quote(command)
-    is_missing = f"! command -v {program} >/dev/null 2>&1"  # for a colleague without it, or when it was uninstalled
+    is_missing = f"! command -v {program} >/dev/null 2>&1"  # for a colleague without it, or after it was uninstalled
     return {"type": "command", "command": f"{is_missing} || {program} mcp hook {host}"}
 
 
 def _hook(matcher: str, command: str, host: str) -> dict[str, object]:
     run = _run_of_hook(command, host)
-    # What a command writes is recorded as the agent's, and so is what Claude Code's own tool for notebooks does.
+    # What a command writes is recorded as the agent's, and so is what Claude Code's own notebook tool writes.
     shell = [{"matcher": "^Bash$" if host == "codex" else "^(Bash|NotebookEdit)$", "hooks": [run]}]
     hooks: dict[str, object] = {
         "PreToolUse": [{"matcher": matcher, "hooks": [run]}, *shell],
-        "PostToolUse": shell,  # what others changed goes with its result
+        "PostToolUse": shell,  # others' changes are reported with its result
         "UserPromptSubmit": [{"hooks": [run]}],
-        "SessionStart": [{"matcher": "clear|compact", "hooks": [run]}],  # what was read is out of the model's sight
+        "SessionStart": [{"matcher": "clear|compact", "hooks": [run]}],  # the model no longer sees what it read
         "Stop": [{"hooks": [run]}],
     }
     if host == "codex":
         return hooks
-    # Claude Code calls PostToolUse after commands that succeeded only. It shows a person how often our tools were
-    # called, and what they changed only as the message of a hook.
+    # Claude Code calls PostToolUse only after successful commands. It shows a person how often our tools were called,
+    # and what they changed only as the message of a hook.
     ours = "plugin_fileops_fileops" if host == "claude-plugin" else "fileops"
     changes = {"matcher": f"^mcp__{ours}__(?!Read$)", "hooks": [run]}
     return {
@@ -181,7 +181,7 @@ def _hook(matcher: str, command: str, host: str) -> dict[str, object]:
 
 
 def _claude(command: str, folder: str) -> list[Document]:
-    """The server and the settings in which Claude Code keeps what is a person's own in a project."""
+    """Return the server and the settings in which Claude Code keeps a person's own in a project."""
     projects = {folder: {"mcpServers": {"fileops": _claude_server(command)}}}
     return [
         JsonDocument("~/.claude.json", {"projects": projects}, is_project_file=False),
@@ -226,8 +226,8 @@ def _claude_plugin(command: str) -> list[Document]:
     ]
 
 
-# `required`: otherwise the first turn may begin before the server has answered, and then has none of its tools. Codex
-# would not start at all without the program then, so a shell stands in for a program that is missing, without any tool.
+# `required`: otherwise the first turn may begin before the server has answered, without its tools. Without the program
+# Codex would then not start at all, so a shell answers in its place, without any tool.
 CODEX_START = """\
 command -v "$0" >/dev/null 2>&1 && exec "$0" "$@"
 echo "$0 is not installed" >&2
@@ -270,7 +270,7 @@ def _codex(command: str, *, read_only_sandbox: bool) -> list[Document]:
     return documents
 
 
-GEMINI_TOOLS = ("replace", "write_file", "read_file")  # its own, in place of which ours are used
+GEMINI_TOOLS = ("replace", "write_file", "read_file")  # its own tools, which ours replace
 GEMINI_POLICY = """\
 [[rule]]
 mcpName = "fileops"
@@ -301,9 +301,9 @@ def _gemini(command: str) -> list[Document]:
 
 
 # opencode waits for what `tool.execute.before` and `after` return, so both ends of a command are reported in time.
-# `opencode run` ends with the last turn and waits for nothing, so the end of a turn is reported before it can.
-# What others changed goes with the output of a command; to a prompt nothing can be added.
-# opencode makes a session for each subagent, whose prompts are the agent's and begin no turn.
+# `opencode run` ends with the last turn and waits for nothing, so the end of a turn is reported before it can. What
+# others changed is added to the output of a command; nothing can be added to a prompt. opencode creates a session for
+# each subagent, whose prompts are the agent's and begin no turn.
 OPENCODE_PLUGIN = """\
 /* Sends edits through fileops-server, and reports turns and shell commands to it.
    Written by `fileops-server mcp config opencode`. */

@@ -2,7 +2,7 @@
 
 Editors and hosts allow comments in their settings. The maintained parsers for Python drop them, and the one that keeps
 them has had no release since 2024. A change here is an insertion or a replacement at a position, so that comments,
-order and layout remain.
+order and layout stay.
 """
 
 import json
@@ -21,7 +21,7 @@ MAX_DEPTH = 100
 
 
 class JsonError(ValueError):
-    """The text is no JSON with comments; the message names the line."""
+    """The text is not JSON with comments; the message names the line."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def parse(text: str) -> Node:
 
 
 def apply(text: str, changes: list[Change]) -> str:
-    """Return the text in which the changes are carried out; an empty text is an empty object."""
+    """Return the text with the changes applied; an empty text is an empty object."""
     if not text.strip():
         text = "{}\n"
     root, layout = parse(text), _Layout.of(text)
@@ -128,7 +128,7 @@ def _splices(text: str, root: Node, layout: _Layout, change: _Insertion | Replac
 
 
 def _removals(text: str, root: Node, changes: list[Change]) -> Iterator[tuple[int, int, str]]:
-    """Yield the splices that remove members and items with their lines and commas; comments beside them remain."""
+    """Yield the splices that remove members and items with their lines and commas; comments beside them stay."""
     gone: dict[int, tuple[Node, list[Node]]] = {}  # by where the object or list begins
     for change in changes:
         if isinstance(change, Remove | RemoveItems):
@@ -157,7 +157,7 @@ def _node_at(root: Node, path: KeyPath) -> Node:
 
 
 def _has_comment(text: str, node: Node) -> bool:
-    """Whether there is anything but blanks and commas between the children of an object or list."""
+    """Return whether there is anything except spaces and commas between the children of an object or list."""
     at, rest = node.start + 1, ""
     for child in node.children:
         rest += text[at : child.start if child.name_start is None else child.name_start]
@@ -166,7 +166,7 @@ def _has_comment(text: str, node: Node) -> bool:
 
 
 def _start_with_blanks(text: str, child: Node) -> int:
-    """Where a child begins, with the blanks before it and the end of the line above."""
+    """Return where a child begins, with the spaces before it and the end of the line above."""
     start = child.start if child.name_start is None else child.name_start
     start = len(text[:start].rstrip(" \t"))
     if text[:start].endswith("\r\n"):
@@ -184,7 +184,7 @@ def _child(key: str | None, value: object, indent: str, layout: _Layout) -> str:
 
 
 def _indent_at(text: str, position: int) -> str:
-    """Return the blanks at the start of the line that holds a position."""
+    """Return the spaces at the start of the line that contains a position."""
     line = text[max(text.rfind("\n", 0, position), text.rfind("\r", 0, position)) + 1 : position]
     return line[: len(line) - len(line.lstrip(" \t"))]
 

@@ -1,6 +1,6 @@
-"""The language servers that are installed on this machine, as settings that the user may let the daemon use.
+"""The installed language servers, as settings that the user may let the daemon use.
 
-Offered are those that the tests drive. Of several that check the same types, the first one that is installed is taken.
+The list has those that the tests drive. If several check the same types, the first installed one is taken.
 """
 
 import json
@@ -33,7 +33,7 @@ _KNOWN = (
 
 
 def installed(project: str) -> list[dict[str, object]]:
-    """Return the settings of the language servers that are found outside of the project (R-DIAG-17)."""
+    """Return the settings of the language servers that are found outside the project (R-DIAG-17)."""
     found: dict[str, dict[str, object]] = {}
     for known in _KNOWN:
         program = find_program(known.program, outside=[project])

@@ -1,7 +1,7 @@
 """A host's settings file: read with care, and replaced in one step.
 
-A file that is a link, that another user owns, or that has further names is left alone: replacing it would break what
-the user arranged.
+A file that is a link, that another user owns, or that has other names is not changed: replacing it would break what the
+user arranged.
 """
 
 import errno
@@ -68,7 +68,7 @@ def read(path: str) -> SettingsFile:
 
 
 def replace(file: SettingsFile, text: str) -> None:
-    """Write the text in one step; raise UnusableFile if the file is not what it was when it was read."""
+    """Write the text in one step; raise UnusableFile if the file has changed since it was read."""
     folder = os.path.dirname(file.path) or "."
     try:
         os.makedirs(folder, exist_ok=True)
@@ -96,7 +96,7 @@ def replace(file: SettingsFile, text: str) -> None:
 
 
 def remove(file: SettingsFile) -> None:
-    """Remove the file; raise UnusableFile if it is not what it was when it was read."""
+    """Remove the file; raise UnusableFile if it has changed since it was read."""
     try:
         if read(file.path).data != file.data:
             raise UnusableFile(f"{file.path} was changed by another program. Run the command again.")

@@ -1,6 +1,6 @@
 """TOML, changed without losing comments, order and layout.
 
-A separate module, because only a host with TOML settings needs tomlkit; `jsonc.py` is its counterpart.
+A separate module, because only hosts with TOML settings need tomlkit; `jsonc.py` is its counterpart.
 """
 
 import tomllib
@@ -12,7 +12,7 @@ from fileops.mcp.config.changes import Change, Remove, carry_out
 
 
 class TomlError(ValueError):
-    """The text is no TOML; the message names the line."""
+    """The text is not TOML; the message names the line."""
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -24,10 +24,10 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def apply(text: str, changes: list[Change]) -> str:
-    """Return the text in which the changes are carried out."""
+    """Return the text with the changes applied."""
     document = tomlkit.parse(text)
     carry_out(changes, cast("dict[str, Any]", document))
     changed = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
     if any(isinstance(change, Remove) for change in changes):
-        changed = changed.rstrip() + "\n"  # the blank line between what was there and a table that was added
+        changed = changed.rstrip() + "\n"  # the blank line before a table that was added
     return changed.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else changed
