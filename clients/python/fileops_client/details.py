@@ -67,21 +67,21 @@ class ChangedFile(TypedDict):
     """A file of a change set."""
 
     applied_to: Literal["buffer", "disk"]
-    """An open editor's buffer, or the file on disk."""
+    """Whether the open document or the file on disk was changed."""
     edit_id: str | None
-    """Of the entry in the history. Null before it is applied."""
+    """The edit's id in the history; null until it is applied."""
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     match: NotRequired[str]
-    """How edits or hunks were found. Absent if there are none."""
+    """How edits or hunks were found; absent if there are none."""
     modified_by_user: bool
-    """Whether it is not what was requested."""
+    """Whether the change differs from the request."""
     new_path: NotRequired[str]
-    """Of a rename: the path afterwards, as the session gave it."""
+    """For a rename: the new path, as the session gave it."""
     operation: Literal["create", "delete", "modify", "rename"]
     """What happened to the file."""
     ui_extra: UiExtra
-    """For a user interface."""
+    """The change, for a user interface."""
 
 
 class CommitDetails(TypedDict):
@@ -99,22 +99,22 @@ class CorrectedStep(TypedDict):
     """The strings that the client's model proposed and that were used."""
 
     edit_index: int
-    """0-based."""
+    """0-based index of the step."""
     new_string: str
-    """In place of the one given."""
+    """The text that replaced the given `new_string`."""
     old_string: str
-    """In place of the one given."""
+    """The text that replaced the given `old_string`."""
 
 
 class DecidedByDetails(TypedDict):
     """Who decided: a person, in the program `client`, or a policy, by its `rule`."""
 
     client: NotRequired[str]
-    """The program in which a person did."""
+    """The program in which the person decided."""
     kind: Literal["person", "policy"]
-    """Who decided."""
+    """Whether a person or a policy decided."""
     rule: NotRequired[str]
-    """Of a policy."""
+    """The policy's rule."""
 
 
 class DiagnosticsReport(TypedDict):
@@ -227,28 +227,28 @@ class Notice(TypedDict):
     """What others changed in a file that the session has read."""
 
     changed_by: str
-    """`external`, `buffer` or a session."""
+    """The author: `external`, `buffer` or a session."""
     diff: str | None
-    """The first lines of the hunks. Null where there are none to show."""
+    """The first lines of the hunks; null if there are none to show."""
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     kind: Literal["edited", "gone", "modified", "unsaved"]
-    """What happened to it."""
+    """What happened to the file."""
     truncated: bool
     """Whether lines of the diff were left out."""
 
 
 class RebasedDetails(TypedDict):
-    """What others had changed in a file when an edit was applied to it nevertheless."""
+    """What others had changed in a file to which an edit was applied all the same."""
 
     changed_by: str
-    """The last of them: `external`, `buffer` or a session."""
+    """The author of the last change: `external`, `buffer` or a session."""
     diff: str | None
-    """Unified. Null if it would be too long."""
+    """Unified diff; null if it would be too long."""
     n_foreign_hunks: int
     """How many changes."""
     ranges: list[LineRange]
-    """The lines that they changed, in the file as the edit found it."""
+    """The changed lines, in the file as the edit found it."""
 
 
 class RelevanceDetails(TypedDict):
@@ -304,30 +304,30 @@ class RewoundFile(TypedDict):
     """What a rewind did to one file."""
 
     added: int
-    """Lines."""
+    """How many lines were added."""
     applied_to: Literal["buffer", "disk"]
-    """The file, or the document in an editor."""
+    """Whether the open document or the file on disk was changed."""
     entries: list[str]
-    """Those that are undone whole."""
+    """The entries that are completely undone."""
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     outcome: Literal["created", "modified", "removed", "unchanged"]
-    """What became of the file."""
+    """What happened to the file."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     ui_extra: UiExtra
     """The change."""
 
 
 class SetProblem(TypedDict):
-    """Why one more change of a set cannot be made."""
+    """Why another change of a set cannot be made."""
 
     change_index: int
-    """0-based."""
+    """0-based index of the change."""
     code: str
-    """As of the error of a result."""
+    """An error code, as in a result's error."""
     message: str
-    """A sentence for the user."""
+    """The message for the user."""
 
 
 class ShownDetails(TypedDict):
@@ -343,41 +343,41 @@ class Stats(TypedDict):
     """How many lines a change adds and removes."""
 
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
 
 
 class StepDetails(TypedDict, total=False):
-    """The outcome of one step of a multi-edit. Only a step that was applied has the last three keys."""
+    """The outcome of one step of a multi-edit. Only an applied step has the last three keys."""
 
     index: int
-    """0-based."""
+    """0-based index of the step."""
     match: str
     """How the text was found."""
     match_lines: list[int]
-    """1-based."""
+    """1-based lines of the places."""
     replacements: int
-    """Places."""
+    """How many places were replaced."""
     status: Literal["failed", "not_tried", "ok"]
-    """After a failure no step was applied, also if it is `ok`."""
+    """The step's own outcome. After a failure no step was applied, even if it is `ok`."""
 
 
 class Suggestion(TypedDict):
-    """What to send in place of a step that failed."""
+    """What to send instead of a step that failed."""
 
     edit_index: int
-    """0-based."""
+    """0-based index of the step."""
     end_line: int
-    """Included."""
+    """1-based last line in the file, included."""
     kind: Literal["already_there", "nearest", "seen_now", "unique"]
-    """A place that was most likely meant, a longer text that is unique, or why nothing else has to be sent."""
+    """The most likely place, a longer text that is unique, or why nothing else has to be sent."""
     note: str
-    """Sentences for the model."""
+    """The explanation for the model."""
     old_string: str | None
-    """The exact present text. Null where there is none to send, or it is too long or not certain."""
+    """The exact current text; null if there is none to send, or it is too long or uncertain."""
     start_line: int
-    """1-based, in the file."""
+    """1-based first line in the file."""
 
 
 class SyntaxDetails(TypedDict):
@@ -401,41 +401,41 @@ class SyntaxErrorDetails(TypedDict):
 
 
 class UiExtra(TypedDict):
-    """A change as a client shows it."""
+    """A change in the form that a client shows."""
 
     diff: str
-    """Unified. `patch` accepts it if `exact`."""
+    """Unified diff. `patch` accepts it if `exact`."""
     exact: bool
-    """Whether the diff has every byte of the change."""
+    """Whether the diff contains every byte of the change."""
     truncated: bool
-    """Whether hunks were left out, because there were too many."""
+    """Whether some hunks were left out because there were too many."""
     operation: Literal["create", "delete", "modify", "rename"]
     """What happened to the file."""
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     hunks: list[Hunk]
     """The hunks of the diff."""
     stats: Stats
-    """Of the whole change."""
+    """Counts for the whole change."""
     first_changed_line: int
-    """1-based, in the new text."""
+    """1-based line in the new text."""
 
 
 class UndoneFile(TypedDict):
     """What an undo did to one file."""
 
     applied_to: Literal["buffer", "disk"]
-    """Where it was written."""
+    """Whether the open document or the file on disk was changed."""
     edit_id: str | None
-    """Of the undo. Null if nothing was written."""
+    """The id of the undo; null if nothing was written."""
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     outcome: Literal["created", "modified", "removed"]
     """What happened to the file."""
     ui_extra: UiExtra
     """The change."""
     undone: list[str]
-    """The edits that were undone. None if the user changed the proposal."""
+    """The undone edits; empty if the user changed the proposal."""
 
 
 class CoercedArgument(TypedDict):
@@ -453,171 +453,171 @@ class Details(TypedDict, total=False):
     """The structured facts of a result. The request and its outcome determine which of them are set."""
 
     also_changed_by: str
-    """Another one that changed the file."""
+    """Another author who changed the file."""
     applied_to: Literal["buffer", "disk"] | None
-    """Where it was written. Null if it was not. Where the newest edit's file was written."""
+    """Where the edit was written; null if it was not. Where the file of the newest edit was written."""
     bom: bool
     """Whether the file begins with a byte order mark."""
     change_index: int
-    """0-based, of the change that failed first."""
+    """0-based index of the change that failed first."""
     changed_by: str
-    """`external`, `buffer` or a session."""
+    """The author of the change: `external`, `buffer` or a session."""
     commit: CommitDetails
-    """How it was written."""
+    """How the edit was written."""
     conflicts: list[RewindConflict]
-    """What is left."""
+    """What is left, and why."""
     corrected: list[CorrectedStep]
-    """What was matched and written in place of what was given."""
+    """Strings that replaced the given ones."""
     created: bool
     """Whether the file was created."""
     cwd: str
-    """Where it ran."""
+    """The working directory."""
     decided_by: DecidedByDetails
-    """Of a rejection."""
+    """Who rejected the edit."""
     diagnostics: DiagnosticsReport
-    """With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them."""
+    """With the option `diagnostics`: how the edits changed the files' problems. Absent if no source knows them."""
     diff_since_read: str | None
-    """Null if the content that was read is not known any more."""
+    """What changed since the read; null if the content that was read is no longer known."""
     document_version: int | None
-    """Of the document in the editor."""
+    """Version of the document in the editor."""
     dropped: list[str]
-    """Paths, as given, of the files that the user left out."""
+    """Paths, as given, of files that the user left out."""
     dry_run: bool
-    """Whether nothing was written, because the request said so.
-
-    Whether nothing was to be written. Whether it was a preview.
-    """
+    """Whether it was a dry run, which writes nothing. Whether it was a preview, which writes nothing."""
     duration_s: float
-    """Without the time of the approval."""
+    """How long the command ran, in seconds, without the time for the approval."""
     edit_id: str | None
-    """Null if nothing was written.
+    """The edit's id in the history; null if nothing was written.
 
-    Of the undo itself, which can be undone, too. Null for several files, and if nothing was written.
+    The id of the undo itself, which can also be undone; null for several files, and if nothing was written.
     """
     edit_index: int
-    """0-based, of the step that failed."""
+    """0-based index of the failed step."""
     edits: list[StepDetails]
-    """Of a multi-edit: the outcome of each step."""
+    """For a multi-edit: the outcome of each step."""
     encoding: str
-    """Of the file."""
+    """The file's encoding."""
     end_line: int
-    """The last line shown."""
+    """1-based number of the last line shown."""
     exit_code: int | None
-    """128 + number after a signal. Null if the command did not run to its end."""
+    """The exit code; 128 + number after a signal. Null if the command did not finish."""
     failures: list[Any]
-    """Every step that fails in that change. Every step that fails."""
+    """Every failing step of that change. Every failing step."""
     file_path: str
-    """Of a failure: the file that could not be written.
+    """After a failure: the file that could not be written.
 
-    Of a failure: the file that failed. `undone` and `files` are what remains undone.
+    After a failure: the file that failed. `undone` and `files` are what stays undone.
     """
     files: list[Any]
-    """In the order of the request. Those that were changed, or would be. What happened to each file."""
-    height: int
-    """Pixels of the image in the file."""
-    hints: list[Any]
-    """The texts for the model about all changes that would have failed, the most important first.
+    """The changed files, in the order of the request.
 
-    The texts for the model, the most important first. On `too_large`, after a refused edit of the file: the text
+    The files that were, or would be, changed. What happened to each file.
+    """
+    height: int
+    """Height of the image in the file, in pixels."""
+    hints: list[Any]
+    """The texts for the model about all failing changes, most important first.
+
+    The texts for the model, most important first. After a refused edit of a file that is `too_large`: the text
     for the model about the lines to read.
     """
     kept: list[str]
-    """Of an `set_conflict`: where old contents of those files are kept."""
+    """For a `set_conflict`: where the old contents of those files are kept."""
     late_diagnostics: list[DiagnosticsReport]
-    """With the option `diagnostics`: what earlier edits of the session did, known after their results."""
+    """With the option `diagnostics`: reports on the session's earlier edits that came after their results."""
     left: list[str]
-    """Of an `set_conflict`: files that have the new content, and could not be restored."""
+    """For a `set_conflict`: files with the new content that could not be restored."""
     match: str | None
     """How the text was found: `exact` only if all of it was."""
     match_lines: list[int]
     """1-based lines where the text was found."""
     mime_type: str
-    """Of the file."""
+    """Type of the image."""
     modified_by_user: bool
-    """Whether it is not what was requested.
+    """Whether the changes differ from the request.
 
     Whether the user changed the proposal. Whether the user changed a proposal.
     """
     mtime: float | None
-    """Seconds since the epoch."""
+    """Modification time, in seconds since the epoch."""
     n_frames: int
-    """Images in the file; only the first is shown."""
+    """How many images the file contains; only the first is shown."""
     n_left: int
-    """Entries of which something is left."""
+    """How many entries are left, at least in part."""
     n_lines_hidden: int
-    """Lines of the selection that were left out."""
+    """How many selected lines were left out."""
     n_output_bytes: int
-    """All of its output."""
+    """Size of the whole output in bytes."""
     n_undone: int
-    """Entries that were undone."""
+    """How many entries were undone."""
     nearest: Nearest | None
-    """Where the text was most likely meant. Null if nothing is similar."""
+    """Where the text was most likely meant; null if nothing is similar."""
     needs_approval: bool
-    """Of a dry run: whether a user would be asked. Of a preview: whether the user would be asked."""
+    """For a dry run: whether a user would be asked. For a preview: whether the user would be asked."""
     newline: Literal["\n", "\r\n", "mixed"] | None
-    """Null if there is no line end."""
+    """The file's line ends; null if there are none."""
     next_offset: int | None
-    """Where the next read continues. Null at the end of the file."""
+    """Where the next read continues; null at the end of the file."""
     not_formatted: str
-    """With `format`: why no language server formatted the changed lines, a clause."""
+    """With `format`: why no language server formatted the changed lines, as a clause."""
     notices: list[Notice]
-    """With the option `notices`."""
+    """With the option `notices`: what others changed in files that the session has read."""
     original_text: str | None
-    """With `include_texts`. Null over 1 MB."""
+    """With `include_texts`: the whole text before; null over 1 MB."""
     patch_line: int
-    """1-based, of the patch: where it, or the hunk that failed, has its fault."""
+    """1-based line of the patch with the fault, or with the hunk that failed."""
     plan: str | None
-    """Of what was done, or would be."""
+    """The id of the plan that was, or would be, carried out."""
     problems: list[SetProblem]
-    """All further changes that would have failed."""
+    """All other changes that would fail."""
     processed_by: list[str]
     """The processors that changed the text."""
     processor: str
-    """The one that failed."""
+    """The processor that failed."""
     proposed_text: str | None
-    """With `include_texts`. Null over 1 MB."""
+    """With `include_texts`: the whole text after; null over 1 MB."""
     ranges: list[LineRange]
-    """Of an `undo_conflict`: what the undo would have to overwrite."""
+    """For an `undo_conflict`: the lines that the undo would have to overwrite."""
     reason: str
-    """What it said, or of an `undo_conflict`: why."""
+    """The reason of the processor or validator, or of an `undo_conflict`."""
     rebased: RebasedDetails
-    """Of an edit that was applied though others had changed the file, with `freshness` `relevant`."""
+    """With `freshness` `relevant`: what others had changed in the file."""
     relevance: RelevanceDetails
-    """Of an edit that was refused, with `freshness` `relevant`."""
+    """With `freshness` `relevant`: why others' changes were relevant to the edit."""
     replacements: int
-    """Places."""
+    """How many places were replaced."""
     rewind_id: str | None
-    """Null if nothing was written."""
+    """The id of the rewind; null if nothing was written."""
     set_id: str | None
-    """For `undo`. Null if nothing was written."""
+    """The set's id, for `undo`; null if nothing was written."""
     shown: ShownDetails
-    """What counts as read with this answer."""
+    """The lines that count as read with this answer."""
     size_bytes: int | None
-    """Of the file."""
+    """Size of the file in bytes."""
     source: Literal["buffer", "disk"] | None
-    """Whether the text is that of the disk or of an open document."""
+    """Whether the text is from the disk or from an open document."""
     start_line: int
-    """1-based, as `end_line`."""
+    """1-based number of the first line shown."""
     still_undone: list[str]
-    """Of a failure: the files that could not be restored."""
+    """After a failure: the files that could not be restored."""
     suggestions: list[Any]
-    """What to send in place of the steps that failed in the change that failed first, the best first.
+    """What to send instead of the failed steps of the first failed change, best first.
 
-    What to send in place of the steps that failed, the best first.
+    What to send instead of the failed steps, best first.
     """
     syntax: SyntaxDetails
-    """Of an edit that was applied to a file that parsed before."""
+    """The syntax errors of a file that had none before the edit."""
     text: str
-    """With `raw`."""
+    """With `raw`: the unchanged text."""
     total_lines: int | None
-    """Null if the end of the file was not reached."""
+    """Lines of the file; null if the end was not reached."""
     truncated: bool
     """Whether the middle of the output was left out."""
     undone: list[str]
-    """The edits that were undone. None if the user changed the proposal."""
+    """The undone edits; empty if the user changed the proposal."""
     validator: str
-    """The one that refused the text."""
+    """The validator that refused the text."""
     width: int
-    """Pixels of the image in the file."""
+    """Width of the image in the file, in pixels."""
     coerced: list[CoercedArgument]
     """Of a lenient call: what was read differently."""

@@ -86,11 +86,11 @@ class ApprovalModeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskResult:
-    """How often people are asked about edits of agents in the client's folders, before anything is written."""
+    """How often people are asked about agents' edits in the client's folders, before anything is written."""
 
     METHOD: ClassVar[str] = "fileops/didChangeAsk"
     ask: Literal["each_edit", "never", "protected"]
-    """About each edit, about those of protected files, or never. It is not about shell commands."""
+    """About each edit, about those of protected files, or never. Shell commands are not covered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,15 +110,15 @@ class Attachment:
     """An image beside the text of a result, for models with vision."""
 
     type: Literal["image"]
-    """What it is."""
+    """The kind of attachment."""
     mime_type: str
-    """Of the image as it is sent."""
+    """Type of the image as it is sent."""
     data: str
-    """Base64."""
+    """The image in Base64."""
     width: int
-    """Pixels."""
+    """Width in pixels."""
     height: int
-    """Pixels."""
+    """Height in pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ class BeginCommandResult:
     command_id: str
     """The command's own id."""
     recorded: bool
-    """Whether its folders are watched, so that all that it changes is recorded."""
+    """Whether its folders are watched, so that everything it changes is recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,10 +158,10 @@ class BeginTurnResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlameResult:
-    """The present content, or the unsaved document."""
+    """The authors of the current content, or of the unsaved document."""
 
     lines: tuple[BlamedLines, ...]
-    """Top to bottom."""
+    """From top to bottom."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,16 +206,16 @@ class CallStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedReview:
-    """A review that this client shows no more."""
+    """A review that this client no longer shows."""
 
     review_id: str
-    """The review."""
+    """The id of the review."""
     state: Literal["decided", "timed_out", "undecided", "waiting", "withdrawn"]
-    """`waiting` if it waits on, but no longer concerns the client."""
+    """`waiting` if it still waits, but no longer concerns the client."""
     outcome: Literal["accept", "accept_always", "modify", "reject"] | None = None
-    """Null without a decision."""
+    """The decision; null if there was none."""
     by: DecidedBy | None = None
-    """Null without a decision."""
+    """Who decided; null if nobody did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +240,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictsResult:
-    """What changed since a session read it."""
+    """What has changed since a session read it."""
 
     conflicts: tuple[Conflict, ...]
     """In the order of first reading."""
@@ -251,15 +251,15 @@ class DecideReviewResult:
     """What became of a decision."""
 
     review_id: str
-    """The review."""
+    """The id of the review."""
     state: Literal["decided", "timed_out", "undecided", "waiting", "withdrawn"] | None = None
-    """Null if the review is unknown."""
+    """The review's state; null if it is unknown."""
     outcome: Literal["accept", "accept_always", "modify", "reject"] | None = None
-    """What holds. Null if nothing was decided."""
+    """The decision in force; null if nothing was decided."""
     by: DecidedBy | None = None
-    """Who decided what holds."""
+    """Who made the decision in force."""
     reason: Literal["already_decided", "reopened", "review_changed", "unknown_review"] | None = None
-    """Why the decision did not count. Null if it did."""
+    """Why the decision did not count; null if it did."""
     error: ToolError | None = None
     """Why nothing could be written."""
 
@@ -269,9 +269,9 @@ class DecideReviewsResult:
     """What became of a decision about several reviews."""
 
     decided: tuple[DecidedReview, ...]
-    """In the order of the decisions."""
+    """The decided reviews, in the order of the decisions."""
     left: tuple[LeftReview, ...]
-    """What waits on, or was decided before."""
+    """The reviews that still wait, or had already been decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,17 +281,17 @@ class DecidedBy:
     kind: Literal["person", "policy"]
     """Who decided."""
     client: str | None = None
-    """The program in which a person did."""
+    """The program in which the person decided."""
     rule: str | None = None
-    """Of a policy."""
+    """The policy's rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidedReview:
-    """A review that the decision was about."""
+    """A review to which the decision applied."""
 
     review_id: str
-    """The review."""
+    """The id of the review."""
     error: ToolError | None = None
     """Why nothing could be written."""
 
@@ -350,18 +350,18 @@ class DidChangeReviews:
 
     METHOD: ClassVar[str] = "fileops/didChangeReviews"
     opened: tuple[Review, ...]
-    """Each takes the place of what was shown under its id."""
+    """New reviews, each replacing an earlier one with the same id."""
     closed: tuple[ClosedReview, ...]
-    """What the client shows no more."""
+    """Reviews that the client no longer shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DidChangeUnkeptParams:
-    """What is not kept of a file may have changed: ask again."""
+    """A file's unkept changes may have changed: ask again."""
 
     METHOD: ClassVar[str] = "fileops/didChangeUnkept"
     file_path: str | None = None
-    """Canonical. Null if it is many files, or all."""
+    """Canonical path; null for many files, or all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -436,13 +436,13 @@ class DidRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DidRecordParams:
-    """Entries that were added, or changed their author."""
+    """Entries that were added, or whose author changed."""
 
     METHOD: ClassVar[str] = "fileops/didRecord"
     entries: tuple[RecordEntry, ...]
-    """The oldest first."""
+    """Oldest first."""
     n_more: int = 0
-    """How many entries are not listed."""
+    """How many further entries are not listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -513,9 +513,9 @@ class EndedCommand:
     command_id: str
     """The command's own id."""
     entries: tuple[str, ...]
-    """Ids, the oldest first."""
+    """Ids of its entries, oldest first."""
     unsettled: int
-    """How many of the entries may still get another author."""
+    """How many of the entries may still change their author."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -533,7 +533,7 @@ class ForgetResult:
     """What became of a session's record of a file."""
 
     forgotten: bool
-    """Whether there was one."""
+    """Whether there was a record of the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -543,29 +543,29 @@ class HistoryEntry:
     edit_id: str
     """Unique in the history."""
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: str
-    """Empty if the client's user undid it."""
+    """The session; empty if the client's user undid it."""
     timestamp: float
-    """Seconds since the epoch."""
+    """When it was applied, in seconds since the epoch."""
     operation: Literal["create", "delete", "modify", "rename"]
     """What happened to the file."""
     summary: str
-    """A few words for a list."""
+    """A short summary for a list."""
     diff: str
-    """Unified."""
+    """Unified diff."""
     stats: Stats
-    """Lines."""
+    """How many lines it added and removed."""
     undoable: bool
-    """Whether it was not undone before."""
+    """Whether it has not been undone."""
     undone_by: str | None = None
     """The edit that undid this one."""
     undoes: tuple[str, ...]
     """The edits that this one undid."""
     set_id: str | None = None
-    """The change set that it is a part of. Absent without one."""
+    """The change set that contains it; absent without one."""
     rebased: RebasedEntry | None = None
-    """Absent if others had not changed the file."""
+    """What others had changed; absent if nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -573,7 +573,7 @@ class HistoryResult:
     """The applied edits."""
 
     edits: tuple[HistoryEntry, ...]
-    """The newest first."""
+    """Newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -611,11 +611,14 @@ class Keep:
     """What was kept."""
 
     keep_id: str | None = None
-    """To undo it by `fileops/undoKeep`. Null if nothing was kept that had not been."""
+    """The id for `fileops/undoKeep`; null if everything had already been kept."""
     n_entries: int
-    """Entries whose `kept` changed."""
+    """How many entries' `kept` changed."""
     n_changes: int | None = None
-    """How many of the `change_ids` were there; others were undone, kept or written over before. Null without them."""
+    """How many of the `change_ids` were found; the others had been undone, kept or overwritten.
+
+    Null without `change_ids`.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -636,12 +639,12 @@ class Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftReview:
-    """A review that the decision did not count for."""
+    """A review to which the decision did not apply."""
 
     review_id: str
-    """The review."""
+    """The id of the review."""
     reason: Literal["already_decided", "reopened", "review_changed", "unknown_review"]
-    """Why not."""
+    """Why the decision did not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -679,7 +682,7 @@ class Log:
     """Entries of the record."""
 
     entries: tuple[RecordEntry, ...]
-    """The newest first."""
+    """Newest first."""
     more: bool
     """Whether there are older ones."""
 
@@ -689,7 +692,7 @@ class NEntriesResult:
     """How much was changed in the record."""
 
     n_entries: int
-    """Entries."""
+    """How many entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -711,10 +714,10 @@ class PreviousDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebasedEntry:
-    """Over how many changes of others an edit was applied."""
+    """How many changes by others an edit was applied over."""
 
     changed_by: str
-    """The last of them: `external`, `buffer` or a session."""
+    """The author of the last change: `external`, `buffer` or a session."""
     n_foreign_hunks: int
     """How many changes."""
 
@@ -726,49 +729,49 @@ class RecordEntry:
     entry_id: str
     """Unique in the record."""
     time: float
-    """Seconds since the epoch."""
+    """Time of the change, in seconds since the epoch."""
     path: str
-    """Canonical."""
+    """Canonical path of the file."""
     kind: Literal["create", "delete", "mode", "modify"]
-    """`mode`: the executable bit alone."""
+    """What happened. `mode`: only the executable bit changed."""
     by: Author
     """The author."""
     turn_id: str | None = None
-    """The author's turn."""
+    """The turn of the author."""
     command_id: str | None = None
-    """The author's command."""
+    """The command of the author."""
     edit_id: str | None = None
-    """Of an edit through the daemon: its id in the history."""
+    """For an edit through the daemon: its id in the history."""
     set_id: str | None = None
-    """Of an edit that is a part of a change set: the id of the set."""
+    """For an edit of a change set: the id of the set."""
     during: tuple[str, ...]
-    """The turns that were open then, of all sessions."""
+    """The turns of all sessions that were open at that time."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     content: Literal["binary", "gone", "kept", "link", "protected", "too_large"]
-    """Whether the contents are kept, or why not; `gone`: removed by the limits of the record."""
+    """Whether the contents are kept, or why not; `gone`: deleted because of the record's limits."""
     gap: Literal["away", "baseline"] | None = None
-    """`baseline`: the content before is not known. `away`: made while no daemon recorded."""
+    """`baseline`: the content before is unknown. `away`: the change was made while no daemon recorded."""
     found: Literal["event", "scan"]
-    """By an event, or by comparing files."""
+    """How it was found: by an event, or by comparing files."""
     evidence: Literal["command", "commit", "none", "save"]
-    """Why `by` is believed."""
+    """The evidence for `by`."""
     settled: bool
     """False while `by` may still change."""
     moved_from: str | None = None
-    """The path before, if the file was renamed."""
+    """If the file was renamed: the path before."""
     moved_to: str | None = None
-    """The path after, if the file was renamed."""
+    """If the file was renamed: the path after."""
     undoable: bool
-    """It is in force, and both contents are known."""
+    """Whether it is in force and both contents are known."""
     undone_by: str | None = None
     """The entry that undid this one."""
     undoes: tuple[str, ...]
     """The entries that this one undid."""
     rewind_id: str | None = None
-    """Of the rewind that made it."""
+    """The rewind that made it."""
     kept: bool
     """Whether a person has accepted the change."""
 
@@ -778,19 +781,19 @@ class RecordItem:
     """What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null."""
 
     entries: tuple[RecordEntry, ...]
-    """The newest 1,000, the newest first."""
+    """The newest 1,000 entries, newest first."""
     diff: str
-    """Unified, of all entries."""
+    """Unified diff of all entries."""
     entry: RecordEntry | None = None
-    """An entry."""
+    """The entry with this id."""
     command: RecordedCommand | None = None
-    """A command."""
+    """The command with this id."""
     turn: Turn | None = None
-    """A turn."""
+    """The turn with this id."""
     rewind: RecordedRewind | None = None
-    """A rewind."""
+    """The rewind with this id."""
     truncated: bool
-    """Whether it has more entries than these."""
+    """Whether there are more entries than these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -798,7 +801,7 @@ class RecordStatusResult:
     """The recorded folders."""
 
     folders: tuple[RecordedFolder, ...]
-    """None in a private daemon."""
+    """The recorded folders; empty in a private daemon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -808,29 +811,29 @@ class RecordedChange:
     entry: RecordEntry
     """The entry."""
     diff: str
-    """Unified."""
+    """Unified diff."""
     before_text: str | None = None
-    """Null over 1 MB, or if it is not kept."""
+    """The text before; null over 1 MB, or if it is not kept."""
     after_text: str | None = None
-    """As `before_text`."""
+    """The text after; null over 1 MB, or if it is not kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCommand:
-    """A time in which a program of a session ran."""
+    """A period in which a program of a session ran."""
 
     command_id: str
     """Unique in the record."""
     session_id: str
-    """Its full name in the daemon."""
+    """The session's full name in the daemon."""
     turn_id: str | None = None
     """The turn in which it began."""
     label: str
-    """The session, and the program."""
+    """The session and the program, for people."""
     began: float
-    """Seconds since the epoch."""
+    """When it began, in seconds since the epoch."""
     ended: float | None = None
-    """Seconds since the epoch. Null while it is open."""
+    """When it ended, in seconds since the epoch; null while it is open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -862,25 +865,25 @@ class RecordedRead:
     """Whether a file counts as read."""
 
     recorded: bool
-    """Whether it does."""
+    """Whether the file counts as read."""
     error: ToolError | None = None
-    """Why not."""
+    """Why it does not."""
     size_bytes: int | None = None
-    """Null after a failure."""
+    """Size of the file in bytes; null after a failure."""
     mtime: float | None = None
-    """Seconds since the epoch. Null after a failure."""
+    """Modification time, in seconds since the epoch; null after a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRewind:
-    """A rewind that was made."""
+    """A completed rewind."""
 
     rewind_id: str
     """Unique in the record."""
     time: float
-    """Seconds since the epoch."""
+    """When it was made, in seconds since the epoch."""
     by: Author
-    """Who asked for it."""
+    """Who requested it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -930,83 +933,83 @@ class Review:
     review_id: str
     """Unique in the daemon."""
     session: AskingSession
-    """Whose edit it is."""
+    """The session whose edit it is."""
     asked_at: float
-    """Seconds since the epoch."""
+    """When it was asked, in seconds since the epoch."""
     expires_at: float
-    """Seconds since the epoch."""
+    """When it expires, in seconds since the epoch."""
     title: str
-    """One line."""
+    """The title, in one line."""
     description: str
-    """What the edit or the set does, in a sentence."""
+    """What the edit or the set does, in one sentence."""
     operation: Literal["create", "delete", "modify", "rename"] = "modify"
     """What happens to the file."""
     file_path: str = ""
-    """As the session gave it."""
+    """Path as the session gave it."""
     is_protected: bool = False
-    """Whether it is asked about in mode `auto_edit`, too."""
+    """Whether the user is asked about it even in mode `auto_edit`."""
     diff: str = ""
-    """Unified."""
+    """Unified diff."""
     changes: tuple[ReviewChange, ...] = ()
-    """What can be decided apart."""
+    """The changes that can be decided separately."""
     original_text: str | None = None
-    """Null over 1 MB, and where it was not asked for."""
+    """The whole text before; null over 1 MB, and if it was not requested."""
     proposed_text: str | None = None
-    """Null over 1 MB, and where it was not asked for."""
+    """The whole proposed text; null over 1 MB, and if it was not requested."""
     rebased: RebasedDetails | None = None
-    """What others changed since the agent read the file, as RebasedDetails."""
+    """What others have changed since the agent read the file, as RebasedDetails."""
     previous: PreviousDecision | None = None
-    """Null in the first round."""
+    """The decision of the last round; null in the first round."""
     files: tuple[ReviewFile, ...] = ()
     """The files of a change set, in the order of its changes."""
     revision: int
-    """Grows each time that the file changes."""
+    """Increases each time that the file changes."""
     n_editors: int
     """How many views show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewChange:
-    """A run of changed lines, which can be decided alone."""
+    """A run of changed lines that can be decided on its own."""
 
     id: str
     """Unique in the review."""
     old_start: int
-    """1-based. As in a hunk."""
+    """1-based first line of the old side, as in a hunk."""
     old_lines: int
-    """Lines that it removes."""
+    """How many lines it removes."""
     new_start: int
-    """1-based. As in a hunk."""
+    """1-based first line of the new side, as in a hunk."""
     new_lines: int
-    """Lines that it adds."""
+    """How many lines it adds."""
     diff: str
-    """A hunk without context."""
+    """The change as a hunk without context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewFile:
-    """A file of a change set, with the keys of the review of one edit."""
+    """A file of a change set, with the keys of a single edit's review."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     operation: Literal["create", "delete", "modify", "rename"]
     """What happens to the file."""
     is_protected: bool
-    """Whether it is asked about in mode `auto_edit`, too."""
+    """Whether the user is asked about it even in mode `auto_edit`."""
     diff: str
-    """Unified."""
+    """Unified diff."""
     changes: tuple[ReviewChange, ...]
-    """What can be decided apart."""
+    """The changes that can be decided separately."""
     original_text: str | None = None
-    """Null over 1 MB, and where it was not asked for."""
+    """The whole text before; null over 1 MB, and if it was not requested."""
     proposed_text: str | None = None
-    """Null over 1 MB, and where it was not asked for."""
+    """The whole proposed text; null over 1 MB, and if it was not requested."""
     rebased: RebasedDetails | None = None
-    """What others changed since the agent read the file, as RebasedDetails."""
+    """What others have changed since the agent read the file, as RebasedDetails."""
     previous: PreviousDecision | None = None
-    """Null in the first round."""
+    """The decision of the last round; null in the first round."""
     new_path: str | None = None
-    """Of a rename: the path afterwards, as the session gave it."""
+    """For a rename: the new path, as the session gave it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1040,43 +1043,43 @@ class RewoundFile:
     """What a rewind did to one file."""
 
     added: int
-    """Lines."""
+    """How many lines were added."""
     applied_to: Literal["buffer", "disk"]
-    """The file, or the document in an editor."""
+    """Whether the open document or the file on disk was changed."""
     entries: tuple[str, ...]
-    """Those that are undone whole."""
+    """The entries that are completely undone."""
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     outcome: Literal["created", "modified", "removed", "unchanged"]
-    """What became of the file."""
+    """What happened to the file."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     ui_extra: UiExtra
     """The change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A session of a shared daemon, of this connection or of another one."""
+    """A session of a shared daemon, of this connection or another."""
 
     session_id: str
-    """As this client calls it: of another client's session the full name."""
+    """The client's name for it; for another client's session the full name."""
     full_name: str
     """Unique in the daemon: its name in the record, and for other clients."""
     host: str
-    """The program, such as `codex`."""
+    """The session's program, such as `codex`."""
     label: str
-    """For people."""
+    """The session's name for people."""
     connected: bool
     """Whether it has a connection."""
     approval_mode: Literal["auto_edit", "default", "yolo"]
-    """In the folders of this client."""
+    """The approval mode in this client's folders."""
     n_reads: int
-    """Since it began."""
+    """How many reads, since it began."""
     n_edits: int
-    """Since it began."""
+    """How many edits, since it began."""
     last_seen: float
-    """Seconds since the epoch."""
+    """The last use, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1108,7 +1111,7 @@ class SessionFilesResult:
     """What a session has read and edited."""
 
     files: tuple[SessionFile, ...]
-    """The most important first."""
+    """Most important first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1125,9 +1128,9 @@ class Stats:
     """How many lines a change adds and removes."""
 
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1135,17 +1138,17 @@ class ToolDefinition:
     """A tool for a model."""
 
     name: str
-    """As the model calls it."""
+    """The name by which the model calls it."""
     method: str
-    """The request that serves it."""
+    """The request that runs it."""
     label: str
-    """For people."""
+    """The name for people."""
     description: str
-    """For the model."""
+    """The description for the model."""
     input_schema: dict[str, Any]
     """JSON Schema of its arguments."""
     prompt_snippet: str
-    """A line for a list of tools in a prompt."""
+    """One line for a list of tools in a prompt."""
     prompt_guidelines: tuple[str, ...]
     """Lines for the system prompt."""
     icon: str
@@ -1159,7 +1162,7 @@ class ToolError:
     code: _Code
     """See docs/PROTOCOL.md, "Error codes"."""
     message: str
-    """One sentence for people."""
+    """The message for people, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1167,7 +1170,7 @@ class ToolsResult:
     """The tools for a model."""
 
     tools: tuple[ToolDefinition, ...]
-    """In the order of the request."""
+    """The tools, in the order of the request."""
     guidelines: tuple[str, ...]
     """Lines for the system prompt that belong to no single tool."""
 
@@ -1200,26 +1203,26 @@ class TrackedResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """The work of a session between two prompts of its user, and how many entries of the record it has."""
+    """A session's work between two prompts of its user, and how many entries of the record it has."""
 
     turn_id: str
     """Unique in the record."""
     session_id: str
-    """A session, by the name that this client knows."""
+    """The client's name for the session."""
     label: str
-    """For people."""
+    """The session's name for people."""
     title: str | None = None
     """The beginning of the prompt; null if it is not kept."""
     began: float
-    """Seconds since the epoch."""
+    """When it began, in seconds since the epoch."""
     ended: float | None = None
-    """Seconds since the epoch. Null while it is open."""
+    """When it ended, in seconds since the epoch; null while it is open."""
     n_entries: int
-    """Entries of the record."""
+    """How many entries of the record."""
     n_files: int
-    """Files that they are of."""
+    """How many files these entries concern."""
     n_undone: int
-    """Entries that are not in force."""
+    """How many entries are no longer in force."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1227,39 +1230,39 @@ class TurnsResult:
     """The turns that the client may know of."""
 
     turns: tuple[Turn, ...]
-    """The newest first."""
+    """Newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UiExtra:
-    """A change as a client shows it."""
+    """A change in the form that a client shows."""
 
     diff: str
-    """Unified. `patch` accepts it if `exact`."""
+    """Unified diff. `patch` accepts it if `exact`."""
     exact: bool
-    """Whether the diff has every byte of the change."""
+    """Whether the diff contains every byte of the change."""
     truncated: bool
-    """Whether hunks were left out, because there were too many."""
+    """Whether some hunks were left out because there were too many."""
     operation: Literal["create", "delete", "modify", "rename"]
     """What happened to the file."""
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     hunks: tuple[Hunk, ...]
     """The hunks of the diff."""
     stats: Stats
-    """Of the whole change."""
+    """Counts for the whole change."""
     first_changed_line: int
-    """1-based, in the new text."""
+    """1-based line in the new text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoneKeep:
-    """What is not kept any more."""
+    """What is no longer kept."""
 
     n_entries: int
-    """Entries whose `kept` changed."""
+    """How many entries' `kept` changed."""
     n_changes: int
-    """Places of entries that were kept alone."""
+    """How many single changes are no longer kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Shapes of the client's answers to the daemon's `fileops/*` requests.
 
 They are decoded leniently (lsp/prompts.py, lsp/corrector.py): an answer of another shape is a refusal, never an error.
-A module for itself, because a running server does not load it: the schema does.
+A separate module, because only the schema loads it, not a running server.
 """
 
 from typing import Literal, NotRequired, TypedDict
@@ -13,20 +13,20 @@ class ConfirmEditResult(TypedDict):
     outcome: Literal["proceed_once", "proceed_always", "cancel", "modify"]
     """The decision."""
     text: NotRequired[str | None]
-    """With `modify`: what the user wants written instead."""
+    """With `modify`: the text to write instead."""
 
 
 class ConfirmCommandResult(TypedDict):
     """The user's decision about a command."""
 
     outcome: Literal["proceed_once", "proceed_always", "cancel"]
-    """`proceed_always` holds for exactly this command, in this folder and session."""
+    """`proceed_always` applies to exactly this command, in this folder and session."""
 
 
 class Correction(TypedDict):
-    """What a client's model proposes in place of a text that was not found."""
+    """What a client's model proposes instead of a text that was not found."""
 
     old_string: str
     """Must occur in the file exactly."""
     new_string: str
-    """The text in its place."""
+    """The replacement text."""

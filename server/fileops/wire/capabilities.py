@@ -1,6 +1,6 @@
-"""Shape of `capabilities.experimental.fileops`, in which the server says at `initialize` what it serves.
+"""Shape of `capabilities.experimental.fileops`, with which the server announces at `initialize` what it serves.
 
-A module for itself, because a running server does not load it: the schema does.
+A separate module, because only the schema loads it, not a running server.
 """
 
 from typing import Literal, TypedDict
@@ -10,29 +10,29 @@ class SharedCapability(TypedDict):
     """The client's connection to a shared daemon."""
 
     connection: str
-    """Its name."""
+    """The connection's name."""
     role: Literal["editor", "agent"]
-    """What the client is."""
+    """The client's role."""
     version: str
-    """Of the daemon."""
+    """The daemon's version."""
     socket: str
-    """Its path."""
+    """The path of the socket."""
 
 
 class FileopsCapabilities(TypedDict):
     """What this server serves: `capabilities.experimental.fileops`."""
 
     protocol_version: int
-    """Of the protocol."""
+    """The protocol's version."""
     requests: list[str]
-    """Methods that are served."""
+    """Methods that the server handles."""
     notifications: list[str]
-    """Methods that are sent."""
+    """Notifications that the server sends."""
     strategies: list[str]
-    """Ways to find a text."""
+    """Ways to find the text of an edit."""
     processors: list[str]
-    """The installed ones."""
+    """Installed processors."""
     validators: list[str]
-    """The installed ones."""
+    """Installed validators."""
     shared: SharedCapability | None
-    """Null in a private daemon."""
+    """The shared daemon's connection; null in a private daemon."""

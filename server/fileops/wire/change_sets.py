@@ -1,4 +1,4 @@
-"""Translation of `fileops/applyChanges`. Loaded at its first use."""
+"""Translation of `fileops/applyChanges`. Loaded when it is first used."""
 
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fileops.wire.details import ChangedFile as ChangedFileDetails
     from fileops.wire.details import ChangesDetails
 
-# kind -> the keys that it must have, and those that it may have
+# kind -> required keys, and optional keys
 _KEYS: dict[str, tuple[set[str], set[str]]] = {
     "edit": ({"edits"}, set()), "create": ({"content"}, set()), "delete": (set(), set()),
     "rename": ({"new_path"}, {"edits"}),
@@ -75,7 +75,10 @@ def _change_of(change: wire.FileChange, place: str) -> FileChange:
 
 
 def change_set_result(outcome: ChangeSetResult) -> ToolResult:
-    """After a failure, `details` names the change that failed first, and all others that would have failed."""
+    """Translate the result.
+
+    After a failure, `details` names the change that failed first, and all others that would fail.
+    """
     if outcome.error is not None:
         failed: ChangesDetails = {**failure_details(outcome.error)}
         if outcome.problems:

@@ -17,34 +17,34 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     kind: ChangeKind
     """What happens to the file."""
     file_path: str
-    """Absolute."""
+    """Absolute path of the file."""
     edits: EditSteps | None = None
-    """Of `edit`, and of `rename` if the text changes too. Each works on the result of the one before it."""
+    """For `edit`, and for `rename` if the text also changes. Each applies to the result of the previous one."""
     content: str | None = None
-    """Of `create`: the whole text."""
+    """For `create`: the whole text."""
     new_path: str | None = None
-    """Of `rename`: the absolute path afterwards. No file may be there."""
+    """For `rename`: the new absolute path, at which no file may exist."""
 
 
 class ApplyChangesParams(SessionParams, frozen=True, kw_only=True):
-    """Changes of several files, which are made together or not at all."""
+    """Changes of several files that are made together or not at all."""
 
     changes: list[FileChange]
-    """Each of another file."""
+    """The changes, each of another file."""
     description: str | None = None
-    """What the changes are for, as a person who is asked reads it."""
+    """The purpose of the changes, for the person who is asked."""
     dry_run: bool | None = None
-    """Check and preview, and write nothing."""
+    """Check and preview, but write nothing."""
 
 
 class ApplyPatchParams(SessionParams, frozen=True, kw_only=True):
-    """A patch, which is applied as a whole or not at all."""
+    """A patch that is applied as a whole or not at all."""
 
     patch: str
-    """In the patch language of agents, or a unified diff."""
+    """The patch, in the patch language of agents or as a unified diff."""
     cwd: str | None = None
-    """Absolute, the folder that paths in the patch are relative to. Without it: the first workspace folder."""
+    """Absolute path of the folder to which the patch's paths are relative; by default the first workspace folder."""
     description: str | None = None
-    """What the patch is for, as a person who is asked reads it."""
+    """The purpose of the patch, for the person who is asked."""
     dry_run: bool | None = None
-    """Check and preview, and write nothing."""
+    """Check and preview, but write nothing."""

@@ -20,26 +20,26 @@ class BashParams(SessionParams, frozen=True, kw_only=True):
     """Runs a shell command."""
 
     command: Annotated[str, Meta(min_length=1)]
-    """For `sh -c`."""
+    """The command, for `sh -c`."""
     timeout_s: Annotated[float, Meta(gt=0, le=86_400)] | None = None
-    """120 by default."""
+    """Time limit in seconds; 120 by default."""
     cwd: str | None = None
-    """Absolute. By default the first workspace folder."""
+    """Absolute path of the working directory; by default the first workspace folder."""
     description: str | None = None
-    """What it is for. The user who is asked reads it."""
+    """The command's purpose, for the user who is asked."""
 
 
 class ConfirmCommandParams(msgspec.Struct, frozen=True, kw_only=True):
     """Asks the user about a command."""
 
     command: str
-    """What is to run."""
+    """The command to run."""
     cwd: str
-    """Where."""
+    """The working directory."""
     session_id: str
-    """Whose command it is."""
+    """The session that runs the command."""
     description: str | None
-    """As the agent gave it."""
+    """The command's purpose, as the agent gave it."""
 
 
 def command_request(params: BashParams, session: SessionName) -> CommandRequest:

@@ -1,6 +1,7 @@
 """Translation between wire and model: params to requests, results to wire results.
 
-Rare requests are translated in separate modules (`history`, `commands`, `views`), which are loaded at their first use.
+Rare requests are translated in separate modules (`history`, `commands`, `views`), which are loaded when they are first
+used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -213,7 +214,7 @@ def _edit_details(outcome: EditResult) -> "EditDetails":
 
 
 def _step_results(outcome: EditResult) -> "list[StepDetails]":
-    """Return the outcome of each step of a multi edit. After a failure none was applied, also if it is `ok`."""
+    """Return the outcome of each step of a multi edit. After a failure none was applied, even if it is `ok`."""
     if outcome.error is None:
         steps = zip(outcome.n_replaced, outcome.matches, outcome.match_lines, strict=True)
         return [
@@ -228,7 +229,7 @@ def _step_results(outcome: EditResult) -> "list[StepDetails]":
 
 
 def match_of(matches: tuple[str, ...]) -> str | None:
-    """Return how the edits matched: "exact" only if all did, else the first other way."""
+    """Return how the edits matched: "exact" only if all did, otherwise the first other way."""
     return next((match for match in matches if match != "exact"), matches[0] if matches else None)
 
 
@@ -255,7 +256,7 @@ def confirm_params(
         description=question.description,
         file_path=question.file_path,
         session_id=question.session_id,
-        operation="create" if change.operation == "create" else "modify",  # older clients know no others
+        operation="create" if change.operation == "create" else "modify",  # older clients know no other operations
         diff=change.unified,
         hunks=change.hunks,
         original_text=question.original_text,

@@ -1,7 +1,7 @@
 """Shapes of `details` in results, and of the objects in them. The handlers build them as dicts; the schema names them.
 
-Every key may be absent: which are there depends on the request and on its outcome (docs/PROTOCOL.md, R-READ-2, R-EDIT-2
-and R-EDIT-3, R-UNDO-2, R-BASH-2).
+Every key may be absent: the request and its outcome decide which are present (docs/PROTOCOL.md, R-READ-2, R-EDIT-2 and
+R-EDIT-3, R-UNDO-2, R-BASH-2).
 """
 
 from typing import Literal, Required, TypedDict
@@ -18,339 +18,339 @@ class Notice(TypedDict):
     """What others changed in a file that the session has read."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     changed_by: str
-    """`external`, `buffer` or a session."""
+    """The author: `external`, `buffer` or a session."""
     kind: Literal["modified", "unsaved", "edited", "gone"]
-    """What happened to it."""
+    """What happened to the file."""
     diff: str | None
-    """The first lines of the hunks. Null where there are none to show."""
+    """The first lines of the hunks; null if there are none to show."""
     truncated: bool
     """Whether lines of the diff were left out."""
 
 
 class Noticing(TypedDict, total=False):
     notices: list[Notice]
-    """With the option `notices`."""
+    """With the option `notices`: what others changed in files that the session has read."""
     late_diagnostics: list[DiagnosticsReport]
-    """With the option `diagnostics`: what earlier edits of the session did, known after their results."""
+    """With the option `diagnostics`: reports on the session's earlier edits that came after their results."""
 
 
 class Diagnosing(Noticing, total=False):
     diagnostics: DiagnosticsReport
-    """With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them."""
+    """With the option `diagnostics`: how the edits changed the files' problems. Absent if no source knows them."""
 
 
 class ReadDetails(Noticing, total=False):
-    """Of a read. The keys from `mime_type` to `n_frames` are those of an image."""
+    """Details of a read. The keys from `mime_type` to `n_frames` describe an image."""
 
     start_line: int
-    """1-based, as `end_line`."""
+    """1-based number of the first line shown."""
     end_line: int
-    """The last line shown."""
+    """1-based number of the last line shown."""
     total_lines: int | None
-    """Null if the end of the file was not reached."""
+    """Lines of the file; null if the end was not reached."""
     next_offset: int | None
-    """Where the next read continues. Null at the end of the file."""
+    """Where the next read continues; null at the end of the file."""
     n_lines_hidden: int
-    """Lines of the selection that were left out."""
+    """How many selected lines were left out."""
     encoding: str
-    """Of the file."""
+    """The file's encoding."""
     bom: bool
     """Whether the file begins with a byte order mark."""
     newline: Literal["\n", "\r\n", "mixed"] | None
-    """Null if there is no line end."""
+    """The file's line ends; null if there are none."""
     size_bytes: int | None
-    """Of the file."""
+    """Size of the file in bytes."""
     mtime: float | None
-    """Seconds since the epoch."""
+    """Modification time, in seconds since the epoch."""
     source: Literal["disk", "buffer"] | None
-    """Whether the text is that of the disk or of an open document."""
+    """Whether the text is from the disk or from an open document."""
     document_version: int | None
-    """Of the document in the editor."""
+    """Version of the document in the editor."""
     text: str
-    """With `raw`."""
+    """With `raw`: the unchanged text."""
     mime_type: str
-    """Of the file."""
+    """Type of the image."""
     width: int
-    """Pixels of the image in the file."""
+    """Width of the image in the file, in pixels."""
     height: int
-    """Pixels of the image in the file."""
+    """Height of the image in the file, in pixels."""
     n_frames: int
-    """Images in the file; only the first is shown."""
+    """How many images the file contains; only the first is shown."""
     hints: list[str]
-    """On `too_large`, after a refused edit of the file: the text for the model about the lines to read."""
+    """After a refused edit of a file that is `too_large`: the text for the model about the lines to read."""
 
 
 class RebasedEntry(TypedDict):
-    """Over how many changes of others an edit was applied."""
+    """How many changes by others an edit was applied over."""
 
     changed_by: str
-    """The last of them: `external`, `buffer` or a session."""
+    """The author of the last change: `external`, `buffer` or a session."""
     n_foreign_hunks: int
     """How many changes."""
 
 
 class RebasedDetails(RebasedEntry):
-    """What others had changed in a file when an edit was applied to it nevertheless."""
+    """What others had changed in a file to which an edit was applied all the same."""
 
     ranges: tuple[LineRange, ...]
-    """The lines that they changed, in the file as the edit found it."""
+    """The changed lines, in the file as the edit found it."""
     diff: str | None
-    """Unified. Null if it would be too long."""
+    """Unified diff; null if it would be too long."""
 
 
 class DecidedByDetails(TypedDict, total=False):
     """Who decided: a person, in the program `client`, or a policy, by its `rule`."""
 
     kind: Required[Literal["person", "policy"]]
-    """Who decided."""
+    """Whether a person or a policy decided."""
     client: str
-    """The program in which a person did."""
+    """The program in which the person decided."""
     rule: str
-    """Of a policy."""
+    """The policy's rule."""
 
 
 class SuggestionDetails(TypedDict):
-    """What to send in place of a step that failed."""
+    """What to send instead of a step that failed."""
 
     edit_index: int
-    """0-based."""
+    """0-based index of the step."""
     kind: SuggestionKind
-    """A place that was most likely meant, a longer text that is unique, or why nothing else has to be sent."""
+    """The most likely place, a longer text that is unique, or why nothing else has to be sent."""
     start_line: int
-    """1-based, in the file."""
+    """1-based first line in the file."""
     end_line: int
-    """Included."""
+    """1-based last line in the file, included."""
     old_string: str | None
-    """The exact present text. Null where there is none to send, or it is too long or not certain."""
+    """The exact current text; null if there is none to send, or it is too long or uncertain."""
     note: str
-    """Sentences for the model."""
+    """The explanation for the model."""
 
 
 class SuggestionsDetails(TypedDict, total=False):
     """What is added to the answer to a failed edit."""
 
     suggestions: list[SuggestionDetails]
-    """What to send in place of the steps that failed, the best first."""
+    """What to send instead of the failed steps, best first."""
     failures: tuple[FailedStep, ...]
-    """Every step that fails."""
+    """Every failing step."""
     shown: ShownLines
-    """What counts as read with this answer."""
+    """The lines that count as read with this answer."""
 
 
 class FailureDetails(TypedDict, total=False):
     edit_index: int
-    """0-based, of the step that failed."""
+    """0-based index of the failed step."""
     nearest: Nearest | None
-    """Where the text was most likely meant. Null if nothing is similar."""
+    """Where the text was most likely meant; null if nothing is similar."""
     match_lines: list[int]
     """1-based lines where the text was found."""
     patch_line: int
-    """1-based, of the patch: where it, or the hunk that failed, has its fault."""
+    """1-based line of the patch with the fault, or with the hunk that failed."""
     changed_by: str
-    """`external`, `buffer` or a session."""
+    """The author of the change: `external`, `buffer` or a session."""
     diff_since_read: str | None
-    """Null if the content that was read is not known any more."""
+    """What changed since the read; null if the content that was read is no longer known."""
     also_changed_by: str
-    """Another one that changed the file."""
+    """Another author who changed the file."""
     relevance: Relevance
-    """Of an edit that was refused, with `freshness` `relevant`."""
+    """With `freshness` `relevant`: why others' changes were relevant to the edit."""
     processor: str
-    """The one that failed."""
+    """The processor that failed."""
     validator: str
-    """The one that refused the text."""
+    """The validator that refused the text."""
     reason: str
-    """What it said, or of an `undo_conflict`: why."""
+    """The reason of the processor or validator, or of an `undo_conflict`."""
     ranges: tuple[LineRange, ...]
-    """Of an `undo_conflict`: what the undo would have to overwrite."""
+    """For an `undo_conflict`: the lines that the undo would have to overwrite."""
     decided_by: DecidedByDetails
-    """Of a rejection."""
+    """Who rejected the edit."""
     left: list[str]
-    """Of an `set_conflict`: files that have the new content, and could not be restored."""
+    """For a `set_conflict`: files with the new content that could not be restored."""
     kept: list[str]
-    """Of an `set_conflict`: where old contents of those files are kept."""
+    """For a `set_conflict`: where the old contents of those files are kept."""
 
 
 class StepDetails(TypedDict, total=False):
-    """The outcome of one step of a multi-edit. Only a step that was applied has the last three keys."""
+    """The outcome of one step of a multi-edit. Only an applied step has the last three keys."""
 
     index: int
-    """0-based."""
+    """0-based index of the step."""
     status: Literal["ok", "failed", "not_tried"]
-    """After a failure no step was applied, also if it is `ok`."""
+    """The step's own outcome. After a failure no step was applied, even if it is `ok`."""
     replacements: int
-    """Places."""
+    """How many places were replaced."""
     match: str
     """How the text was found."""
     match_lines: list[int]
-    """1-based."""
+    """1-based lines of the places."""
 
 
 class CorrectedStep(TypedDict):
     """The strings that the client's model proposed and that were used."""
 
     edit_index: int
-    """0-based."""
+    """0-based index of the step."""
     old_string: str
-    """In place of the one given."""
+    """The text that replaced the given `old_string`."""
     new_string: str
-    """In place of the one given."""
+    """The text that replaced the given `new_string`."""
 
 
 class EditDetails(FailureDetails, SuggestionsDetails, Diagnosing, total=False):
-    """Of an edit, a multi-edit or a write. Which keys are there depends on its outcome."""
+    """Details of an edit, a multi-edit or a write. The outcome decides which keys are present."""
 
     replacements: int
-    """Places."""
+    """How many places were replaced."""
     created: bool
     """Whether the file was created."""
     applied_to: Literal["disk", "buffer"] | None
-    """Where it was written. Null if it was not."""
+    """Where the edit was written; null if it was not."""
     match: str | None
     """How the text was found: `exact` only if all of it was."""
     modified_by_user: bool
     """Whether the user changed the proposal."""
     edit_id: str | None
-    """Null if nothing was written."""
+    """The edit's id in the history; null if nothing was written."""
     dry_run: bool
-    """Whether nothing was to be written."""
+    """Whether it was a dry run, which writes nothing."""
     needs_approval: bool
-    """Of a dry run: whether a user would be asked."""
+    """For a dry run: whether a user would be asked."""
     processed_by: list[str]
     """The processors that changed the text."""
     not_formatted: str
-    """With `format`: why no language server formatted the changed lines, a clause."""
+    """With `format`: why no language server formatted the changed lines, as a clause."""
     edits: list[StepDetails]
-    """Of a multi-edit: the outcome of each step."""
+    """For a multi-edit: the outcome of each step."""
     corrected: list[CorrectedStep]
-    """What was matched and written in place of what was given."""
+    """Strings that replaced the given ones."""
     commit: CommitReport
-    """How it was written."""
+    """How the edit was written."""
     rebased: RebasedDetails
-    """Of an edit that was applied though others had changed the file, with `freshness` `relevant`."""
+    """With `freshness` `relevant`: what others had changed in the file."""
     original_text: str | None
-    """With `include_texts`. Null over 1 MB."""
+    """With `include_texts`: the whole text before; null over 1 MB."""
     proposed_text: str | None
-    """With `include_texts`. Null over 1 MB."""
+    """With `include_texts`: the whole text after; null over 1 MB."""
     syntax: SyntaxReport
-    """Of an edit that was applied to a file that parsed before."""
+    """The syntax errors of a file that had none before the edit."""
     hints: list[str]
-    """The texts for the model, the most important first."""
+    """The texts for the model, most important first."""
 
 
 class ChangedFile(TypedDict, total=False):
     """A file of a change set."""
 
     file_path: Required[str]
-    """As the session gave it."""
+    """Path as the session gave it."""
     operation: Required[Operation]
     """What happened to the file."""
     ui_extra: Required[UiExtra]
-    """For a user interface."""
+    """The change, for a user interface."""
     edit_id: Required[str | None]
-    """Of the entry in the history. Null before it is applied."""
+    """The edit's id in the history; null until it is applied."""
     applied_to: Required[Literal["disk", "buffer"]]
-    """An open editor's buffer, or the file on disk."""
+    """Whether the open document or the file on disk was changed."""
     modified_by_user: Required[bool]
-    """Whether it is not what was requested."""
+    """Whether the change differs from the request."""
     match: str
-    """How edits or hunks were found. Absent if there are none."""
+    """How edits or hunks were found; absent if there are none."""
     new_path: str
-    """Of a rename: the path afterwards, as the session gave it."""
+    """For a rename: the new path, as the session gave it."""
 
 
 class SetProblem(TypedDict):
-    """Why one more change of a set cannot be made."""
+    """Why another change of a set cannot be made."""
 
     change_index: int
-    """0-based."""
+    """0-based index of the change."""
     code: str
-    """As of the error of a result."""
+    """An error code, as in a result's error."""
     message: str
-    """A sentence for the user."""
+    """The message for the user."""
 
 
 class ChangesDetails(FailureDetails, Diagnosing, total=False):
-    """Of a change set or a patch. Which keys are there depends on its outcome."""
+    """Details of a change set or a patch. The outcome decides which keys are present."""
 
     set_id: str | None
-    """For `undo`. Null if nothing was written."""
+    """The set's id, for `undo`; null if nothing was written."""
     files: list[ChangedFile]
-    """In the order of the request."""
+    """The changed files, in the order of the request."""
     dropped: list[str]
-    """Paths, as given, of the files that the user left out."""
+    """Paths, as given, of files that the user left out."""
     modified_by_user: bool
-    """Whether it is not what was requested."""
+    """Whether the changes differ from the request."""
     dry_run: bool
-    """Whether nothing was written, because the request said so."""
+    """Whether it was a dry run, which writes nothing."""
     needs_approval: bool
-    """Of a dry run: whether a user would be asked."""
+    """For a dry run: whether a user would be asked."""
     change_index: int
-    """0-based, of the change that failed first."""
+    """0-based index of the change that failed first."""
     problems: list[SetProblem]
-    """All further changes that would have failed."""
+    """All other changes that would fail."""
     suggestions: list[SuggestionDetails]
-    """What to send in place of the steps that failed in the change that failed first, the best first."""
+    """What to send instead of the failed steps of the first failed change, best first."""
     failures: tuple[FailedStep, ...]
-    """Every step that fails in that change."""
+    """Every failing step of that change."""
     hints: list[str]
-    """The texts for the model about all changes that would have failed, the most important first."""
+    """The texts for the model about all failing changes, most important first."""
 
 
 class UndoneFile(TypedDict):
     """What an undo did to one file."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     undone: list[str]
-    """The edits that were undone. None if the user changed the proposal."""
+    """The undone edits; empty if the user changed the proposal."""
     edit_id: str | None
-    """Of the undo. Null if nothing was written."""
+    """The id of the undo; null if nothing was written."""
     outcome: Literal["modified", "removed", "created"]
     """What happened to the file."""
     applied_to: Literal["disk", "buffer"]
-    """Where it was written."""
+    """Whether the open document or the file on disk was changed."""
     ui_extra: UiExtra
     """The change."""
 
 
 class UndoDetails(FailureDetails, Diagnosing, total=False):
-    """Of an undo."""
+    """Details of an undo."""
 
     undone: list[str]
-    """The edits that were undone. None if the user changed the proposal."""
+    """The undone edits; empty if the user changed the proposal."""
     edit_id: str | None
-    """Of the undo itself, which can be undone, too. Null for several files, and if nothing was written."""
+    """The id of the undo itself, which can also be undone; null for several files, and if nothing was written."""
     applied_to: Literal["disk", "buffer"]
-    """Where the newest edit's file was written."""
+    """Where the file of the newest edit was written."""
     modified_by_user: bool
     """Whether the user changed a proposal."""
     dry_run: bool
-    """Whether nothing was to be written."""
+    """Whether it was a dry run, which writes nothing."""
     needs_approval: bool
-    """Of a dry run: whether a user would be asked."""
+    """For a dry run: whether a user would be asked."""
     files: list[UndoneFile]
     """What happened to each file."""
     file_path: str
-    """Of a failure: the file that failed. `undone` and `files` are what remains undone."""
+    """After a failure: the file that failed. `undone` and `files` are what stays undone."""
 
 
 class RewoundFile(TypedDict):
     """What a rewind did to one file."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     outcome: Literal["modified", "removed", "created", "unchanged"]
-    """What became of the file."""
+    """What happened to the file."""
     entries: list[str]
-    """Those that are undone whole."""
+    """The entries that are completely undone."""
     applied_to: Literal["disk", "buffer"]
-    """The file, or the document in an editor."""
+    """Whether the open document or the file on disk was changed."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     ui_extra: UiExtra
     """The change."""
 
@@ -359,37 +359,37 @@ class RewindDetails(FailureDetails, Diagnosing, total=False):
     """What a rewind did, or would do."""
 
     rewind_id: str | None
-    """Null if nothing was written."""
+    """The id of the rewind; null if nothing was written."""
     dry_run: bool
-    """Whether it was a preview."""
+    """Whether it was a preview, which writes nothing."""
     plan: str | None
-    """Of what was done, or would be."""
+    """The id of the plan that was, or would be, carried out."""
     files: list[RewoundFile]
-    """Those that were changed, or would be."""
+    """The files that were, or would be, changed."""
     conflicts: tuple[RewindConflict, ...]
-    """What is left."""
+    """What is left, and why."""
     n_undone: int
-    """Entries that were undone."""
+    """How many entries were undone."""
     n_left: int
-    """Entries of which something is left."""
+    """How many entries are left, at least in part."""
     needs_approval: bool
-    """Of a preview: whether the user would be asked."""
+    """For a preview: whether the user would be asked."""
     file_path: str
-    """Of a failure: the file that could not be written."""
+    """After a failure: the file that could not be written."""
     still_undone: list[str]
-    """Of a failure: the files that could not be restored."""
+    """After a failure: the files that could not be restored."""
 
 
 class BashDetails(Noticing, total=False):
     """The outcome of a shell command."""
 
     exit_code: int | None
-    """128 + number after a signal. Null if the command did not run to its end."""
+    """The exit code; 128 + number after a signal. Null if the command did not finish."""
     cwd: str
-    """Where it ran."""
+    """The working directory."""
     duration_s: float
-    """Without the time of the approval."""
+    """How long the command ran, in seconds, without the time for the approval."""
     n_output_bytes: int
-    """All of its output."""
+    """Size of the whole output in bytes."""
     truncated: bool
     """Whether the middle of the output was left out."""

@@ -1,6 +1,6 @@
 """Events as notifications. The fields of an event are the keys on the wire.
 
-A module for itself: events are sent without the translation of requests and results.
+A separate module, because events are sent without the translation of requests and results.
 """
 
 from fileops.core.presentation.notices import recovered_text
@@ -34,7 +34,7 @@ def notification_of(event: Event) -> tuple[str, Event]:
 
 
 def message_of(event: Event) -> str | None:
-    """Return the sentence that the client's user is shown beside the notification, None if there is none."""
+    """Return the message that the client's user sees beside the notification; None if there is none."""
     if not isinstance(event, DidRecover):
         return None
 

@@ -1,4 +1,4 @@
-"""Translation of `fileops/history` and `fileops/undo`. Loaded at their first use."""
+"""Translation of `fileops/history` and `fileops/undo`. Loaded when they are first used."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ def history_request(params: wire.HistoryParams, of: SessionName | None) -> Histo
 def undo_request(params: wire.UndoParams, *, of: SessionName | None, by: SessionName, has_user: bool) -> UndoRequest:
     """Translate the params of an undo. Raises: InvalidParams.
 
-    Args: of: the session that they name. by: the one that undoes, if no user does. has_user: whether one can.
+    Args: of: the session that they name. by: the session that undoes, if no user does. has_user: whether a user can.
     """
     if params.set_id is not None and params.edit_id is not None:
         raise InvalidParams("cannot be combined with edit_id", ".set_id")
@@ -48,13 +48,13 @@ def undo_request(params: wire.UndoParams, *, of: SessionName | None, by: Session
 
 
 def _is_by_user(params: wire.UndoParams) -> bool:
-    """Whether the client's user undoes: they approved it, and named no session with an edit or a set."""
+    """Return whether the client's user undoes: they approved it, and named no session with an edit or a set."""
     names_one = params.edit_id is not None or params.set_id is not None
     return bool(params.approved) and (not names_one or params.session_id is None)
 
 
 def undo_result(outcome: UndoResult) -> wire.ToolResult:
-    """Translate the result of an undo. After a failure, `details` names the file, and what remains undone."""
+    """Translate the result of an undo. After a failure, `details` names the file, and what stays undone."""
     files = outcome.files
     ui_extras = [ui_extra_of(file.change, file.file_path) for file in files]
     undone = [edit_id for file in files for edit_id in file.edit_ids if not file.modified_by_user]

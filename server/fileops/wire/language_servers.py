@@ -1,4 +1,4 @@
-"""Decodes which language servers the user lets the daemon start: from options, or from a file of the user."""
+"""Decodes which language servers the user lets the daemon start: from options, or from a file of the user's."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ def decode_language_servers(raw: object) -> tuple[LanguageServerSetting, ...]:
 
 
 def check_language_servers(settings: Sequence[LanguageServerSetting]) -> None:
-    """Check what the types do not say. Raises: InvalidParams, with the place from the list."""
+    """Check what the types do not express. Raises: InvalidParams, with the place from the list."""
     if len(settings) > MAX_LANGUAGE_SERVERS:
         raise InvalidParams(f"has more than {MAX_LANGUAGE_SERVERS} language servers")
     names = set[str]()
@@ -44,9 +44,9 @@ def file_of_the_user() -> str:
 
 
 def read_language_servers(path: str, roots: Iterable[str]) -> Sequence[object]:
-    """Return the list that a file of the user has, checked. Raises: ValueError, with a sentence that names the file.
+    """Return the checked list in a file of the user's. Raises: ValueError, with a message that names the file.
 
-    A file in a root is not the user's: whoever wrote the project may have written it.
+    A file in a root is not the user's: the project's authors may have written it.
     """
     real = os.path.realpath(path)
     for root in roots:

@@ -17,11 +17,11 @@ from fileops.wire.language_servers import check_language_servers
 
 class DecodedOptions(Struct, frozen=True, kw_only=True):
     settings: Settings
-    ignored: tuple[str, ...]  # a sentence about each unknown key, in the client's order
+    ignored: tuple[str, ...]  # a message about each unknown key, in the client's order
 
 
 def decode_options(raw: object) -> DecodedOptions:
-    """Decode the options. Null, and an empty array, as Lua encodes an empty table, are an empty object.
+    """Decode the options. Null, and an empty array, which Lua sends for an empty table, are an empty object.
 
     Raises: InvalidParams, with a path from `$.initializationOptions`.
     """
@@ -52,7 +52,7 @@ def _split(raw: object, into: type[msgspec.Struct], prefix: str) -> tuple[dict[s
 
 
 def _check(settings: Settings) -> None:
-    """Check what the types do not say. Raises: InvalidParams, with the place from the options."""
+    """Check what the types do not express. Raises: InvalidParams, with the place from the options."""
     for index, root in enumerate(settings.roots):
         if not root.startswith("/") or "\0" in root:
             raise InvalidParams("must be an absolute path", f".roots[{index}]")

@@ -27,37 +27,37 @@ class LogParams(Params, frozen=True, kw_only=True):
     """Which entries to list."""
 
     root: str | None = None
-    """Absolute: only changes in this folder."""
+    """Absolute path: only changes in this folder."""
     file_path: str | None = None
-    """Absolute, a file or a folder. `root` does not count then."""
+    """Absolute path of a file or folder. `root` is then ignored."""
     session_id: str | None = None
-    """Only those of this session and its commands."""
+    """Only changes by this session and its commands."""
     turn_id: str | None = None
-    """Only those of this turn."""
+    """Only changes in this turn."""
     command_id: str | None = None
-    """Only those of this command."""
+    """Only changes by this command."""
     by: ByKind | None = None
-    """Only those of this kind of author."""
+    """Only changes by this kind of author."""
     since: float | None = None
-    """Seconds since the epoch."""
+    """Only changes since then, in seconds since the epoch."""
     limit: AtLeastOne | None = None
-    """100 by default, 1,000 at most."""
+    """How many entries at most: 100 by default, and no more than 1,000."""
     before: str | None = None
-    """An entry id: only older ones."""
+    """An entry id: only older entries."""
 
 
 class EntryParams(Params, frozen=True, kw_only=True):
     """Asks for an entry."""
 
     entry_id: str
-    """Its whole id."""
+    """The complete id of the entry."""
 
 
 class RecordStatusParams(Params, frozen=True, kw_only=True):
     """Asks how far the recording is."""
 
     root: str | None = None
-    """Absolute: only the recorded folder that contains it."""
+    """Absolute path: only the recorded folder that contains it."""
 
 
 class RecordEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,49 +66,49 @@ class RecordEntry(msgspec.Struct, frozen=True, kw_only=True):
     entry_id: str
     """Unique in the record."""
     time: float
-    """Seconds since the epoch."""
+    """Time of the change, in seconds since the epoch."""
     path: str
-    """Canonical."""
+    """Canonical path of the file."""
     kind: EntryKind
-    """`mode`: the executable bit alone."""
+    """What happened. `mode`: only the executable bit changed."""
     by: By
     """The author."""
     turn_id: str | None
-    """The author's turn."""
+    """The turn of the author."""
     command_id: str | None
-    """The author's command."""
+    """The command of the author."""
     edit_id: str | None
-    """Of an edit through the daemon: its id in the history."""
+    """For an edit through the daemon: its id in the history."""
     set_id: str | None
-    """Of an edit that is a part of a change set: the id of the set."""
+    """For an edit of a change set: the id of the set."""
     during: tuple[str, ...]
-    """The turns that were open then, of all sessions."""
+    """The turns of all sessions that were open at that time."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     content: ContentKind
-    """Whether the contents are kept, or why not; `gone`: removed by the limits of the record."""
+    """Whether the contents are kept, or why not; `gone`: deleted because of the record's limits."""
     gap: GapKind | None
-    """`baseline`: the content before is not known. `away`: made while no daemon recorded."""
+    """`baseline`: the content before is unknown. `away`: the change was made while no daemon recorded."""
     found: Found
-    """By an event, or by comparing files."""
+    """How it was found: by an event, or by comparing files."""
     evidence: Evidence
-    """Why `by` is believed."""
+    """The evidence for `by`."""
     settled: bool
     """False while `by` may still change."""
     moved_from: str | None
-    """The path before, if the file was renamed."""
+    """If the file was renamed: the path before."""
     moved_to: str | None
-    """The path after, if the file was renamed."""
+    """If the file was renamed: the path after."""
     undoable: bool
-    """It is in force, and both contents are known."""
+    """Whether it is in force and both contents are known."""
     undone_by: str | None
     """The entry that undid this one."""
     undoes: tuple[str, ...]
     """The entries that this one undid."""
     rewind_id: str | None
-    """Of the rewind that made it."""
+    """The rewind that made it."""
     kept: bool
     """Whether a person has accepted the change."""
 
@@ -117,7 +117,7 @@ class LogResult(msgspec.Struct, frozen=True, kw_only=True):
     """Entries of the record."""
 
     entries: list[RecordEntry]
-    """The newest first."""
+    """Newest first."""
     more: bool
     """Whether there are older ones."""
 
@@ -128,27 +128,27 @@ class EntryResult(msgspec.Struct, frozen=True, kw_only=True):
     entry: RecordEntry
     """The entry."""
     diff: str
-    """Unified."""
+    """Unified diff."""
     before_text: str | None
-    """Null over 1 MB, or if it is not kept."""
+    """The text before; null over 1 MB, or if it is not kept."""
     after_text: str | None
-    """As `before_text`."""
+    """The text after; null over 1 MB, or if it is not kept."""
 
 
 class RecordStatusResult(msgspec.Struct, frozen=True, kw_only=True):
     """The recorded folders."""
 
     folders: list[RecordedFolder]
-    """None in a private daemon."""
+    """The recorded folders; empty in a private daemon."""
 
 
 class DidRecordParams(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Entries that were added, or changed their author."""
+    """Entries that were added, or whose author changed."""
 
     entries: list[RecordEntry]
-    """The oldest first."""
+    """Oldest first."""
     n_more: int = 0
-    """How many entries are not listed."""
+    """How many further entries are not listed."""
 
 
 def log_query(params: LogParams, *, session_id: SessionName | None) -> LogQuery:

@@ -1,4 +1,4 @@
-"""Wire types of reviews: the list of them, the notification about changes of it, and decisions."""
+"""Wire types of reviews: the list, the notification of its changes, and decisions."""
 
 from typing import Annotated, Literal
 
@@ -15,51 +15,51 @@ class ReviewsParams(Params, frozen=True, kw_only=True):
     """Asks for the reviews that wait for a decision."""
 
     review_ids: list[str] | None = None
-    """Only these. Without it: all that concern this client."""
+    """Only these reviews; by default all that concern this client."""
     include_texts: bool | None = None
-    """`false` leaves the whole texts out."""
+    """`false` omits the whole texts."""
 
 
 class ReviewChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of changed lines, which can be decided alone."""
+    """A run of changed lines that can be decided on its own."""
 
     id: str
     """Unique in the review."""
     old_start: int
-    """1-based. As in a hunk."""
+    """1-based first line of the old side, as in a hunk."""
     old_lines: int
-    """Lines that it removes."""
+    """How many lines it removes."""
     new_start: int
-    """1-based. As in a hunk."""
+    """1-based first line of the new side, as in a hunk."""
     new_lines: int
-    """Lines that it adds."""
+    """How many lines it adds."""
     diff: str
-    """A hunk without context."""
+    """The change as a hunk without context."""
 
 
 class ReviewFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a change set, with the keys of the review of one edit."""
+    """A file of a change set, with the keys of a single edit's review."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     operation: Operation
     """What happens to the file."""
     is_protected: bool
-    """Whether it is asked about in mode `auto_edit`, too."""
+    """Whether the user is asked about it even in mode `auto_edit`."""
     diff: str
-    """Unified."""
+    """Unified diff."""
     changes: list[ReviewChange]
-    """What can be decided apart."""
+    """The changes that can be decided separately."""
     original_text: str | None
-    """Null over 1 MB, and where it was not asked for."""
+    """The whole text before; null over 1 MB, and if it was not requested."""
     proposed_text: str | None
-    """Null over 1 MB, and where it was not asked for."""
+    """The whole proposed text; null over 1 MB, and if it was not requested."""
     rebased: JsonObject | None
-    """What others changed since the agent read the file, as RebasedDetails."""
+    """What others have changed since the agent read the file, as RebasedDetails."""
     previous: PreviousDecision | None
-    """Null in the first round."""
+    """The decision of the last round; null in the first round."""
     new_path: str | msgspec.UnsetType = msgspec.UNSET
-    """Of a rename: the path afterwards, as the session gave it."""
+    """For a rename: the new path, as the session gave it."""
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,37 +71,37 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     review_id: str
     """Unique in the daemon."""
     session: SessionInfo
-    """Whose edit it is."""
+    """The session whose edit it is."""
     asked_at: float
-    """Seconds since the epoch."""
+    """When it was asked, in seconds since the epoch."""
     expires_at: float
-    """Seconds since the epoch."""
+    """When it expires, in seconds since the epoch."""
     title: str
-    """One line."""
+    """The title, in one line."""
     description: str
-    """What the edit or the set does, in a sentence."""
+    """What the edit or the set does, in one sentence."""
     operation: Operation | msgspec.UnsetType = msgspec.UNSET
     """What happens to the file."""
     file_path: str | msgspec.UnsetType = msgspec.UNSET
-    """As the session gave it."""
+    """Path as the session gave it."""
     is_protected: bool | msgspec.UnsetType = msgspec.UNSET
-    """Whether it is asked about in mode `auto_edit`, too."""
+    """Whether the user is asked about it even in mode `auto_edit`."""
     diff: str | msgspec.UnsetType = msgspec.UNSET
-    """Unified."""
+    """Unified diff."""
     changes: list[ReviewChange] | msgspec.UnsetType = msgspec.UNSET
-    """What can be decided apart."""
+    """The changes that can be decided separately."""
     original_text: str | msgspec.UnsetType | None = msgspec.UNSET
-    """Null over 1 MB, and where it was not asked for."""
+    """The whole text before; null over 1 MB, and if it was not requested."""
     proposed_text: str | msgspec.UnsetType | None = msgspec.UNSET
-    """Null over 1 MB, and where it was not asked for."""
+    """The whole proposed text; null over 1 MB, and if it was not requested."""
     rebased: JsonObject | msgspec.UnsetType | None = msgspec.UNSET
-    """What others changed since the agent read the file, as RebasedDetails."""
+    """What others have changed since the agent read the file, as RebasedDetails."""
     previous: PreviousDecision | msgspec.UnsetType | None = msgspec.UNSET
-    """Null in the first round."""
+    """The decision of the last round; null in the first round."""
     files: list[ReviewFile] | msgspec.UnsetType = msgspec.UNSET
     """The files of a change set, in the order of its changes."""
     revision: int
-    """Grows each time that the file changes."""
+    """Increases each time that the file changes."""
     n_editors: int
     """How many views show it."""
 
@@ -119,54 +119,54 @@ class DecidedBy(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["person", "policy"]
     """Who decided."""
     client: str | msgspec.UnsetType = msgspec.UNSET
-    """The program in which a person did."""
+    """The program in which the person decided."""
     rule: str | msgspec.UnsetType = msgspec.UNSET
-    """Of a policy."""
+    """The policy's rule."""
 
 
 class ClosedReview(msgspec.Struct, frozen=True, kw_only=True):
-    """A review that this client shows no more."""
+    """A review that this client no longer shows."""
 
     review_id: str
-    """The review."""
+    """The id of the review."""
     state: ReviewState
-    """`waiting` if it waits on, but no longer concerns the client."""
+    """`waiting` if it still waits, but no longer concerns the client."""
     outcome: Outcome | None
-    """Null without a decision."""
+    """The decision; null if there was none."""
     by: DecidedBy | None
-    """Null without a decision."""
+    """Who decided; null if nobody did."""
 
 
 class DidChangeReviewsParams(msgspec.Struct, frozen=True, kw_only=True):
     """A change of the reviews that a client shows."""
 
     opened: list[Review]
-    """Each takes the place of what was shown under its id."""
+    """New reviews, each replacing an earlier one with the same id."""
     closed: list[ClosedReview]
-    """What the client shows no more."""
+    """Reviews that the client no longer shows."""
 
 
 class DecideReviewParams(Params, frozen=True, kw_only=True):
     """A decision about a review."""
 
     review_id: str
-    """The review."""
+    """The id of the review."""
     outcome: Outcome
     """The decision."""
     text: str | None = None
-    """The whole result, for `modify`."""
+    """For `modify`: the whole text to write."""
     change_ids: Annotated[list[str], Meta(min_length=1)] | None = None
-    """Only these changes are accepted."""
+    """Accept only these changes."""
     files: list[FileDecision] | None = None
-    """Of a change set, in place of `text` and `change_ids`. Files that are not in it are decided as proposed."""
+    """For a change set, instead of `text` and `change_ids`. Files that are not listed are decided as proposed."""
     reason: str | None = None
-    """Of a rejection, of all or of a part, for the model."""
+    """The reason for a rejection of all or a part, for the model."""
     revision: int | None = None
-    """The one that the person was shown."""
+    """The revision that the person saw."""
 
 
 class DecideReviewsParams(Params, frozen=True, kw_only=True):
-    """A decision about all reviews that match every key given."""
+    """A decision about all reviews that match every given key."""
 
     outcome: Literal["accept", "accept_always", "reject"]
     """The decision."""
@@ -175,9 +175,9 @@ class DecideReviewsParams(Params, frozen=True, kw_only=True):
     file_path: str | None = None
     """Only edits of this file."""
     review_ids: list[str] | None = None
-    """Only these."""
+    """Only these reviews."""
     reason: str | None = None
-    """Of a rejection, for the model."""
+    """The reason for a rejection, for the model."""
 
 
 LeftReason = Literal["already_decided", "review_changed", "unknown_review", "reopened"]
@@ -187,41 +187,41 @@ class DecideReviewResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a decision."""
 
     review_id: str
-    """The review."""
+    """The id of the review."""
     state: ReviewState | None
-    """Null if the review is unknown."""
+    """The review's state; null if it is unknown."""
     outcome: Outcome | None
-    """What holds. Null if nothing was decided."""
+    """The decision in force; null if nothing was decided."""
     by: DecidedBy | None
-    """Who decided what holds."""
+    """Who made the decision in force."""
     reason: LeftReason | None
-    """Why the decision did not count. Null if it did."""
+    """Why the decision did not count; null if it did."""
     error: ErrorInfo | None
     """Why nothing could be written."""
 
 
 class DecidedReview(msgspec.Struct, frozen=True, kw_only=True):
-    """A review that the decision was about."""
+    """A review to which the decision applied."""
 
     review_id: str
-    """The review."""
+    """The id of the review."""
     error: ErrorInfo | None
     """Why nothing could be written."""
 
 
 class LeftReview(msgspec.Struct, frozen=True, kw_only=True):
-    """A review that the decision did not count for."""
+    """A review to which the decision did not apply."""
 
     review_id: str
-    """The review."""
+    """The id of the review."""
     reason: LeftReason
-    """Why not."""
+    """Why the decision did not count."""
 
 
 class DecideReviewsResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a decision about several reviews."""
 
     decided: list[DecidedReview]
-    """In the order of the decisions."""
+    """The decided reviews, in the order of the decisions."""
     left: list[LeftReview]
-    """What waits on, or was decided before."""
+    """The reviews that still wait, or had already been decided."""

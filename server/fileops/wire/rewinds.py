@@ -31,44 +31,44 @@ if TYPE_CHECKING:
 
 
 class RewindParams(Params, frozen=True, kw_only=True):
-    """Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone."""
+    """Exactly one of the ids, from `entry_id` to `rewind_id`, names the changes to undo."""
 
     entry_id: str | None = None
     """An entry of the record, or the `edit_id` of an edit."""
     entry_ids: list[str] | None = None
     """Several entries."""
     change_ids: list[str] | None = None
-    """Places that `fileops/unkept` has listed."""
+    """Changes that `fileops/unkept` has listed."""
     command_id: str | None = None
     """A command."""
     turn_id: str | None = None
     """A turn."""
     since_turn: str | None = None
-    """This turn, and all later ones of its session."""
+    """This turn and all later ones of its session."""
     all_since_turn: str | None = None
-    """This turn, and all turns of all sessions that began since."""
+    """This turn and all turns of all sessions that began after it."""
     session_id: str | None = None
-    """All of a session."""
+    """Everything that a session did."""
     rewind_id: str | None = None
-    """A rewind, which is redone."""
+    """A rewind, to redo what it undid."""
     by_session: str | None = None
-    """The session that asks; without it the session `default`."""
+    """The session that asks; by default the session `default`."""
     paths: list[str] | None = None
-    """Only these files and folders. Absolute."""
+    """Absolute paths: only these files and folders."""
     since: float | None = None
     """Only changes made since then, in seconds since the epoch."""
     dry_run: bool | None = None
-    """Preview, and write nothing."""
+    """Preview, but write nothing."""
     plan: str | None = None
-    """Of a preview: nothing is done if it would not do the same now."""
+    """The plan of a preview: nothing is done if the result would now differ."""
     on_conflict: Literal["leave", "fail"] | None = None
-    """`fail` undoes nothing if something would be left."""
+    """`fail` undoes nothing if anything would be left."""
     include: list[Literal["unsure"]] | None = None
-    """`unsure`: entries of which the target is one of several possible authors, too."""
+    """`unsure`: also entries with the target among several possible authors."""
     approved: bool | None = None
-    """The user asked for it or has confirmed it: no further question is asked."""
+    """The user requested or confirmed it, so no further question is asked."""
     reason: str | None = None
-    """Why the user undoes it, for the agents whose changes they are; of one line, and up to 1,000 characters."""
+    """The user's reason, for the agents whose changes are undone; one line of up to 1,000 characters."""
 
 
 _TARGETS: tuple[TargetKind, ...] = (
@@ -78,157 +78,160 @@ _TARGETS: tuple[TargetKind, ...] = (
 
 
 class BlameParams(Params, frozen=True, kw_only=True):
-    """Asks who changed each line of a file last."""
+    """Asks who last changed each line of a file."""
 
     file_path: str
-    """Absolute."""
+    """Absolute path of the file."""
 
 
 class BlameResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The present content, or the unsaved document."""
+    """The authors of the current content, or of the unsaved document."""
 
     lines: list[BlamedLines]
-    """Top to bottom."""
+    """From top to bottom."""
 
 
 class UnkeptParams(Params, frozen=True, kw_only=True):
-    """Asks for the changes that no person has accepted yet."""
+    """Asks for the changes that nobody has accepted yet."""
 
     file_path: str | None = None
-    """Absolute: only this file."""
+    """Absolute path: only this file."""
     root: str | None = None
-    """Absolute: only in this folder. Without it and `file_path`: in the client's folders."""
+    """Absolute path: only in this folder. Without it and `file_path`, in the client's folders."""
     session_id: str | None = None
-    """Only those of this session."""
+    """Only changes by this session."""
     turn_id: str | None = None
-    """Only those of this turn."""
+    """Only changes in this turn."""
 
 
 class DidChangeUnkeptParams(msgspec.Struct, frozen=True, kw_only=True):
-    """What is not kept of a file may have changed: ask again."""
+    """A file's unkept changes may have changed: ask again."""
 
     file_path: str | None
-    """Canonical. Null if it is many files, or all."""
+    """Canonical path; null for many files, or all."""
 
 
 class KeepParams(Params, frozen=True, kw_only=True):
-    """Exactly one of the keys says which changes."""
+    """Exactly one of the keys names the changes."""
 
     entry_ids: list[str] | None = None
     """These entries."""
     change_ids: list[str] | None = None
-    """Places that `fileops/unkept` has listed."""
+    """Changes that `fileops/unkept` has listed."""
     file_path: str | None = None
-    """Absolute, a file or a folder."""
+    """Absolute path of a file or folder."""
     turn_id: str | None = None
-    """All of a turn."""
+    """Everything in this turn."""
     session_id: str | None = None
-    """All of a session."""
+    """Everything that this session did."""
     all: bool | None = None
-    """All there are in the folders of this client."""
+    """Everything in this client's folders."""
 
 
 class UndoKeepParams(Params, frozen=True, kw_only=True):
-    """Undoes a keep: what it kept is to be kept or undone again."""
+    """Undoes a keep: what it kept can be kept or undone again."""
 
     keep_id: str
-    """As `fileops/keep` returned it."""
+    """The id that `fileops/keep` returned."""
 
 
 class ForgetRecordParams(Params, frozen=True, kw_only=True):
-    """Exactly one of the keys says what is removed from the record."""
+    """Exactly one of the keys names what is deleted from the record."""
 
     file_path: str | None = None
-    """Absolute, a file or a folder."""
+    """Absolute path of a file or folder."""
     all: bool | None = None
-    """All there is."""
+    """Everything."""
 
 
 class KeepResult(msgspec.Struct, frozen=True, kw_only=True):
     """What was kept."""
 
     keep_id: str | None
-    """To undo it by `fileops/undoKeep`. Null if nothing was kept that had not been."""
+    """The id for `fileops/undoKeep`; null if everything had already been kept."""
     n_entries: int
-    """Entries whose `kept` changed."""
+    """How many entries' `kept` changed."""
     n_changes: int | None
-    """How many of the `change_ids` were there; others were undone, kept or written over before. Null without them."""
+    """How many of the `change_ids` were found; the others had been undone, kept or overwritten.
+
+    Null without `change_ids`.
+    """
 
 
 class UndoKeepResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What is not kept any more."""
+    """What is no longer kept."""
 
     n_entries: int
-    """Entries whose `kept` changed."""
+    """How many entries' `kept` changed."""
     n_changes: int
-    """Places of entries that were kept alone."""
+    """How many single changes are no longer kept."""
 
 
 class NEntriesResult(msgspec.Struct, frozen=True, kw_only=True):
     """How much was changed in the record."""
 
     n_entries: int
-    """Entries."""
+    """How many entries."""
 
 
 class RecordItemParams(Params, frozen=True, kw_only=True):
-    """Asks what an id of the record means."""
+    """Asks what an id of the record stands for."""
 
     id: str
-    """Of an entry, a command, a turn or a rewind; or its beginning, if it is unique."""
+    """The id of an entry, a command, a turn or a rewind, or a unique prefix of it."""
 
 
 class RecordCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A time in which a program of a session ran."""
+    """A period in which a program of a session ran."""
 
     command_id: str
     """Unique in the record."""
     session_id: str
-    """Its full name in the daemon."""
+    """The session's full name in the daemon."""
     turn_id: str | None
     """The turn in which it began."""
     label: str
-    """The session, and the program."""
+    """The session and the program, for people."""
     began: float
-    """Seconds since the epoch."""
+    """When it began, in seconds since the epoch."""
     ended: float | None
-    """Seconds since the epoch. Null while it is open."""
+    """When it ended, in seconds since the epoch; null while it is open."""
 
 
 class RecordRewind(msgspec.Struct, frozen=True, kw_only=True):
-    """A rewind that was made."""
+    """A completed rewind."""
 
     rewind_id: str
     """Unique in the record."""
     time: float
-    """Seconds since the epoch."""
+    """When it was made, in seconds since the epoch."""
     by: By
-    """Who asked for it."""
+    """Who requested it."""
 
 
 class RecordItemResult(msgspec.Struct, frozen=True, kw_only=True):
     """What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null."""
 
     entries: list[RecordEntry]
-    """The newest 1,000, the newest first."""
+    """The newest 1,000 entries, newest first."""
     diff: str
-    """Unified, of all entries."""
+    """Unified diff of all entries."""
     entry: RecordEntry | None
-    """An entry."""
+    """The entry with this id."""
     command: RecordCommand | None
-    """A command."""
+    """The command with this id."""
     turn: Turn | None
-    """A turn."""
+    """The turn with this id."""
     rewind: RecordRewind | None
-    """A rewind."""
+    """The rewind with this id."""
     truncated: bool
-    """Whether it has more entries than these."""
+    """Whether there are more entries than these."""
 
 
 def rewind_request(params: RewindParams, *, of: SessionName | None, by: SessionName, has_user: bool) -> RewindRequest:
     """Translate the params of a rewind. Raises: InvalidParams.
 
-    Args: of: the session that they name. by: the one that asks, if no user does. has_user: whether one can.
+    Args: of: the session that they name. by: the session that asks, if no user does. has_user: whether a user can.
     """
     named: list[RewindTarget] = []
     for kind in _TARGETS:
@@ -253,7 +256,7 @@ def rewind_request(params: RewindParams, *, of: SessionName | None, by: SessionN
 
 
 def keep_request(params: KeepParams, of: SessionName | None) -> KeepRequest:
-    """Translate the params of keeping. Raises: InvalidParams. Args: of: the session that they name."""
+    """Translate the params of a keep. Raises: InvalidParams. Args: of: the session that they name."""
     given = [
         name for name in ("entry_ids", "change_ids", "file_path", "turn_id", "session_id") if getattr(params, name)
     ]
@@ -322,7 +325,7 @@ def rewind_result(outcome: RewindResult) -> wire.ToolResult:
 
 
 def _whole(files: "list[FileDetails]") -> wire.UiExtra | None:
-    """The first file's, with the diff of all files."""
+    """Return the first file's change, with the diff of all files."""
     if not files:
         return None
     return msgspec.structs.replace(files[0]["ui_extra"], diff="".join(file["ui_extra"].diff for file in files))

@@ -11,38 +11,38 @@ class FileParams(SessionParams, frozen=True, kw_only=True):
     """Params of a request about a file of a session."""
 
     file_path: str
-    """Absolute."""
+    """Absolute path of the file."""
 
 
 class SessionFilesParams(SessionParams, frozen=True, kw_only=True):
     """Asks for the files of a session."""
 
     limit: AtLeastOne | None = None
-    """At most so many files."""
+    """How many files at most."""
 
 
 class RecordReadResult(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a file counts as read."""
 
     recorded: bool
-    """Whether it does."""
+    """Whether the file counts as read."""
     error: ErrorInfo | None
-    """Why not."""
+    """Why it does not."""
     size_bytes: int | None
-    """Null after a failure."""
+    """Size of the file in bytes; null after a failure."""
     mtime: float | None
-    """Seconds since the epoch. Null after a failure."""
+    """Modification time, in seconds since the epoch; null after a failure."""
 
 
 class ForgetResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a session's record of a file."""
 
     forgotten: bool
-    """Whether there was one."""
+    """Whether there was a record of the file."""
 
 
 class ConflictsResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed since a session read it."""
+    """What has changed since a session read it."""
 
     conflicts: list[Conflict]
     """In the order of first reading."""
@@ -52,30 +52,30 @@ class SessionFilesResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a session has read and edited."""
 
     files: list[SessionFile]
-    """The most important first."""
+    """Most important first."""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """A session of a shared daemon, of this connection or of another one."""
+    """A session of a shared daemon, of this connection or another."""
 
     session_id: str
-    """As this client calls it: of another client's session the full name."""
+    """The client's name for it; for another client's session the full name."""
     full_name: str
     """Unique in the daemon: its name in the record, and for other clients."""
     host: str
-    """The program, such as `codex`."""
+    """The session's program, such as `codex`."""
     label: str
-    """For people."""
+    """The session's name for people."""
     connected: bool
     """Whether it has a connection."""
     approval_mode: ApprovalMode
-    """In the folders of this client."""
+    """The approval mode in this client's folders."""
     n_reads: int
-    """Since it began."""
+    """How many reads, since it began."""
     n_edits: int
-    """Since it began."""
+    """How many edits, since it began."""
     last_seen: float
-    """Seconds since the epoch."""
+    """The last use, in seconds since the epoch."""
 
 
 class SessionsResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from fileops.wire.types import JsonObject, ToolDefinition
 
 
 class Guideline(Struct, frozen=True, kw_only=True):
-    """A line of the system prompt, for when all tools in `needs` are enabled."""
+    """A line of the system prompt, used if all tools in `needs` are enabled."""
 
     text: str
     needs: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ TOOL_METADATA: dict[str, ToolMetadata] = {
 ALL_TOOLS: tuple[str, ...] = tuple(TOOL_METADATA)
 
 
-BASH = "Bash"  # optional, and not in tool_definitions.json
+BASH = "Bash"  # optional, not in tool_definitions.json
 _BASH_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
@@ -101,13 +101,13 @@ _BASH = ToolMetadata(
 
 
 DEFAULT_GUIDELINE = "Be concise in your responses"
-SEARCH_TOOLS = ("grep", "find", "ls")  # a client's own, which do better what is often done with a shell
+SEARCH_TOOLS = ("grep", "find", "ls")  # a client's own tools, better than a shell for common tasks
 
 
 def general_guidelines(enabled: Collection[str], other_tools: Collection[str] = ()) -> list[str]:
     """Return the lines of a system prompt that belong to no single tool.
 
-    other_tools: names of the client's own tools. They are recognised in any case and mentioned as they are given.
+    other_tools: names of the client's own tools. They are recognised in any case and mentioned as given.
     """
     own = {name.casefold(): name for name in other_tools}
     shell = BASH if BASH in enabled else own.get(BASH.casefold())
@@ -117,7 +117,7 @@ def general_guidelines(enabled: Collection[str], other_tools: Collection[str] = 
 
 
 def tool_definitions(enabled: Collection[str] = ALL_TOOLS) -> list[ToolDefinition]:
-    """Return the definitions of the enabled tools, in the sequence of tool_definitions.json."""
+    """Return the definitions of the enabled tools, in the order of tool_definitions.json."""
     definitions = [_definition(spec, TOOL_METADATA[spec.name], enabled) for spec in _SPECS if spec.name in enabled]
     if BASH in enabled:
         bash = _ToolSpec(name=BASH, description=_BASH_DESCRIPTION, input_schema=_BASH_SCHEMA)

@@ -15,9 +15,9 @@ class BeginTurnParams(SessionParams, frozen=True, kw_only=True):
     """A turn that begins."""
 
     turn_id: HostId | None = None
-    """The client's id of it. Repeating the id of the open turn begins none."""
+    """The client's own id. Repeating the id of the open turn begins no other turn."""
     title: str | None = None
-    """The prompt, of which the beginning of the first line is kept."""
+    """The prompt, of which only the beginning of the first line is kept."""
 
 
 class BeginTurnResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,53 +28,53 @@ class BeginTurnResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnsParams(SessionParams, frozen=True, kw_only=True):
-    """Asks for turns. Without `session_id` they are those of all sessions."""
+    """Asks for turns; without `session_id` for those of all sessions."""
 
     root: str | None = None
-    """Absolute: turns with entries in this folder, or none yet."""
+    """Absolute path: turns with entries in this folder, or none yet."""
     limit: AtLeastOne | None = None
-    """100 by default."""
+    """How many turns at most; 100 by default."""
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """The work of a session between two prompts of its user, and how many entries of the record it has."""
+    """A session's work between two prompts of its user, and how many entries of the record it has."""
 
     turn_id: str
     """Unique in the record."""
     session_id: str
-    """A session, by the name that this client knows."""
+    """The client's name for the session."""
     label: str
-    """For people."""
+    """The session's name for people."""
     title: str | None
     """The beginning of the prompt; null if it is not kept."""
     began: float
-    """Seconds since the epoch."""
+    """When it began, in seconds since the epoch."""
     ended: float | None
-    """Seconds since the epoch. Null while it is open."""
+    """When it ended, in seconds since the epoch; null while it is open."""
     n_entries: int
-    """Entries of the record."""
+    """How many entries of the record."""
     n_files: int
-    """Files that they are of."""
+    """How many files these entries concern."""
     n_undone: int
-    """Entries that are not in force."""
+    """How many entries are no longer in force."""
 
 
 class TurnsResult(msgspec.Struct, frozen=True, kw_only=True):
     """The turns that the client may know of."""
 
     turns: list[Turn]
-    """The newest first."""
+    """Newest first."""
 
 
 class BeginCommandParams(SessionParams, frozen=True, kw_only=True):
     """A command that begins."""
 
     command_id: HostId | None = None
-    """The client's id of it. Repeating the id of an open command begins none."""
+    """The client's own id. Repeating the id of an open command begins no other command."""
     label: str | None = None
-    """The command line, of which the program and its first argument are kept."""
+    """The command line, of which only the program and its first argument are kept."""
     background: bool | None = None
-    """A program may continue after the end."""
+    """Whether a program may continue after the command's end."""
 
 
 class BeginCommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class BeginCommandResult(msgspec.Struct, frozen=True, kw_only=True):
     command_id: str
     """The command's own id."""
     recorded: bool
-    """Whether its folders are watched, so that all that it changes is recorded."""
+    """Whether its folders are watched, so that everything it changes is recorded."""
 
 
 class EndCommandParams(Params, frozen=True, kw_only=True):
@@ -99,6 +99,6 @@ class EndCommandResult(msgspec.Struct, frozen=True, kw_only=True):
     command_id: str
     """The command's own id."""
     entries: list[str]
-    """Ids, the oldest first."""
+    """Ids of its entries, oldest first."""
     unsettled: int
-    """How many of the entries may still get another author."""
+    """How many of the entries may still change their author."""

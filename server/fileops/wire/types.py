@@ -22,98 +22,98 @@ JsonObject = dict[str, object]
 
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """LSP's two tokens, which every request may have."""
+    """LSP's two tokens, which every request may contain."""
 
     work_done_token: str | int | None = msgspec.field(default=None, name="workDoneToken")
-    """The server reports progress under it."""
+    """The token under which the server reports progress."""
     partial_result_token: str | int | None = msgspec.field(default=None, name="partialResultToken")
-    """Ignored: no result comes in parts."""
+    """Ignored: results are not sent in parts."""
 
 
 class SessionParams(Params, frozen=True, kw_only=True):
-    """Params of a request of one session, or about one."""
+    """Params of a request by one session, or about one."""
 
     session_id: SessionId | None = None
-    """Without it: the session `default` of the connection. Of `fileops/stats`: all sessions."""
+    """By default the connection's session `default`; for `fileops/stats`, all sessions."""
 
 
 class ReadParams(SessionParams, frozen=True, kw_only=True):
     """Reads a file, or a window of its lines."""
 
     file_path: str
-    """Absolute."""
+    """Absolute path of the file."""
     offset: int | None = None
-    """1-based line, the first by default. Below 1 it counts as 1."""
+    """1-based number of the first line; values below 1 count as 1."""
     limit: AtLeastOne | None = None
-    """Lines. By default as many as the option `limits` allows."""
+    """How many lines; by default as many as the option `limits` allows."""
     raw: bool | None = None
-    """The text as it is in the file, in `details.text`, for programs."""
+    """Also return the unchanged text, as `details.text`, for programs."""
 
 
 class WriteParams(SessionParams, frozen=True, kw_only=True):
     """Writes a whole file."""
 
     file_path: str
-    """Absolute."""
+    """Absolute path of the file."""
     content: str
     """The whole text."""
     dry_run: bool | None = None
-    """Check and preview, and write nothing."""
+    """Check and preview, but write nothing."""
     include_texts: bool | None = None
-    """`details` has the whole text before and after."""
+    """Return the whole text before and after in `details`."""
 
 
 class EditParams(SessionParams, frozen=True, kw_only=True):
-    """Replaces a text of a file by another one."""
+    """Replaces a text in a file with another."""
 
     file_path: str
-    """Absolute."""
+    """Absolute path of the file."""
     old_string: str
-    """The text to replace. Empty: create the file."""
+    """The text to replace. If empty, the file is created."""
     new_string: str
-    """The text in its place."""
+    """The replacement text."""
     replace_all: bool | None = None
-    """Replace every occurrence. Without it the text must occur once."""
+    """Replace every occurrence; otherwise the text must occur exactly once."""
     expected_replacements: AtLeastOne | None = None
-    """How often the text must occur. All of these places are replaced."""
+    """How often the text must occur. All occurrences are replaced."""
     strategy: str | None = None
-    """How the text is found: `exact`, or a name of `strategies` in the capability block."""
+    """How the text is found: `exact`, or one of `strategies` in the capability block."""
     dry_run: bool | None = None
-    """Check and preview, and write nothing."""
+    """Check and preview, but write nothing."""
     include_texts: bool | None = None
-    """`details` has the whole text before and after."""
+    """Return the whole text before and after in `details`."""
 
 
 class EditStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One replacement of several in a file. It is made in the text that the steps before it left."""
+    """One of several replacements in a file, applied to the result of the previous steps."""
 
     old_string: str
     """The text to replace."""
     new_string: str
-    """The text in its place."""
+    """The replacement text."""
     replace_all: bool | None = None
-    """Replace every occurrence. Without it the text must occur once."""
+    """Replace every occurrence; otherwise the text must occur exactly once."""
     strategy: str | None = None
-    """As in EditParams."""
+    """See EditParams."""
 
 
 class MultiEditParams(SessionParams, frozen=True, kw_only=True):
     """Makes several replacements in a file: all of them, or none."""
 
     file_path: str
-    """Absolute."""
+    """Absolute path of the file."""
     edits: Annotated[list[EditStep], Meta(min_length=1, description="At least one edit operation is required")]
     dry_run: bool | None = None
-    """Check and preview, and write nothing."""
+    """Check and preview, but write nothing."""
     include_texts: bool | None = None
-    """`details` has the whole text before and after."""
+    """Return the whole text before and after in `details`."""
 
 
 class ToolsParams(Params, frozen=True, kw_only=True):
     """Asks for the definitions of the tools for a model."""
 
     enabled: list[str] | None = None
-    """Names of tools. The guidelines leave out the others, too."""
+    """Names of tools. The guidelines omit the others as well."""
     other_tools: list[str] | None = None
     """Names of the client's own tools, which `guidelines` may then mention."""
 
@@ -122,52 +122,52 @@ class CloseSessionParams(Params, frozen=True, kw_only=True):
     """Ends a session."""
 
     session_id: SessionId
-    """What it has read and was granted is forgotten."""
+    """The session to end. What it has read and was granted is forgotten."""
 
 
 class SetApprovalModeParams(SessionParams, frozen=True, kw_only=True):
     """Sets how often the user is asked about a session's edits."""
 
     mode: Literal["default", "auto_edit", "yolo"]
-    """An agent can only demand more questions than it is asked now."""
+    """The mode. An agent can only ask for more questions than now."""
 
 
 class HistoryParams(SessionParams, frozen=True, kw_only=True):
-    """Asks for the applied edits, the newest first."""
+    """Asks for the applied edits, newest first."""
 
     file_path: str | None = None
-    """Absolute. Only edits of this file."""
+    """Absolute path: only edits of this file."""
     limit: AtLeastOne | None = None
-    """At most so many edits."""
+    """How many edits at most."""
 
 
 class UndoParams(SessionParams, frozen=True, kw_only=True):
-    """One edit by `edit_id`, or all of a session, the newest first; with `file_path` those of that file."""
+    """Undoes one edit by `edit_id`, or all of a session, newest first; with `file_path` only those of that file."""
 
     edit_id: str | None = None
-    """The edit to undo. A `session_id` beside it names the session that undoes."""
+    """The edit to undo. `session_id` then names the session that undoes."""
     set_id: str | None = None
-    """The change set to undo as a whole. A `session_id` beside it names the session that undoes."""
+    """The change set to undo as a whole. `session_id` then names the session that undoes."""
     file_path: str | None = None
-    """Absolute. Goes with `session_id`."""
+    """Absolute path, together with `session_id`."""
     dry_run: bool | None = None
-    """Check and preview, and write nothing."""
+    """Check and preview, but write nothing."""
     approved: bool | None = None
-    """The user asked for it or has confirmed it: no further question is asked."""
+    """The user requested or confirmed it, so no further question is asked."""
 
 
 class KeepArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Argument of the command `fileops.keep`."""
 
     change_ids: list[str]
-    """The changes to keep, as `fileops/unkept` lists them."""
+    """The changes to keep, from `fileops/unkept`."""
 
 
 class UndoArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Argument of the command `fileops.undo`: exactly one of the keys."""
 
     change_ids: list[str] | None = None
-    """The changes to undo, as `fileops/unkept` lists them."""
+    """The changes to undo, from `fileops/unkept`."""
     edit_id: str | None = None
     """The edit to undo."""
 
@@ -181,69 +181,69 @@ class ErrorInfo(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     """See docs/PROTOCOL.md, "Error codes"."""
     message: str
-    """One sentence for people."""
+    """The message for people, in one sentence."""
 
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True):
     """How many lines a change adds and removes."""
 
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
 
 
 class UiExtra(msgspec.Struct, frozen=True, kw_only=True):
-    """A change as a client shows it."""
+    """A change in the form that a client shows."""
 
     diff: str
-    """Unified. `patch` accepts it if `exact`."""
+    """Unified diff. `patch` accepts it if `exact`."""
     exact: bool
-    """Whether the diff has every byte of the change."""
+    """Whether the diff contains every byte of the change."""
     truncated: bool
-    """Whether hunks were left out, because there were too many."""
+    """Whether some hunks were left out because there were too many."""
     operation: Operation
     """What happened to the file."""
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     hunks: tuple[Hunk, ...]
     """The hunks of the diff."""
     stats: Stats
-    """Of the whole change."""
+    """Counts for the whole change."""
     first_changed_line: int
-    """1-based, in the new text."""
+    """1-based line in the new text."""
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     """An image beside the text of a result, for models with vision."""
 
     type: Literal["image"] = "image"
-    """What it is."""
+    """The kind of attachment."""
     mime_type: str
-    """Of the image as it is sent."""
+    """Type of the image as it is sent."""
     data: str
-    """Base64."""
+    """The image in Base64."""
     width: int
-    """Pixels."""
+    """Width in pixels."""
     height: int
-    """Pixels."""
+    """Height in pixels."""
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What every tool answers, whether it succeeded or failed."""
+    """Every tool's answer, whether it succeeded or failed."""
 
     status: Literal["success", "error"]
     """Whether it succeeded."""
     output: str
     """Exactly the text for the model."""
     error: ErrorInfo | None
-    """Null after success."""
+    """Why it failed; null after success."""
     ui_extra: UiExtra | None
-    """The change, for people. Null if there is none."""
+    """The change, for people; null if there is none."""
     details: Mapping[str, object]
-    """Facts for programs. Which keys are there depends on the tool and its outcome."""
+    """Facts for programs. The tool and its outcome decide which keys are present."""
     attachments: list[Attachment] | msgspec.UnsetType = msgspec.UNSET
-    """Absent if there are none."""
+    """Images; absent if there are none."""
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -252,36 +252,36 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     edit_id: str
     """Unique in the history."""
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: str
-    """Empty if the client's user undid it."""
+    """The session; empty if the client's user undid it."""
     timestamp: float
-    """Seconds since the epoch."""
+    """When it was applied, in seconds since the epoch."""
     operation: Operation
     """What happened to the file."""
     summary: str
-    """A few words for a list."""
+    """A short summary for a list."""
     diff: str
-    """Unified."""
+    """Unified diff."""
     stats: Stats
-    """Lines."""
+    """How many lines it added and removed."""
     undoable: bool
-    """Whether it was not undone before."""
+    """Whether it has not been undone."""
     undone_by: str | None
     """The edit that undid this one."""
     undoes: list[str]
     """The edits that this one undid."""
     set_id: str | msgspec.UnsetType = msgspec.UNSET
-    """The change set that it is a part of. Absent without one."""
+    """The change set that contains it; absent without one."""
     rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET
-    """Absent if others had not changed the file."""
+    """What others had changed; absent if nothing."""
 
 
 class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
     """The applied edits."""
 
     edits: list[HistoryEntry]
-    """The newest first."""
+    """Newest first."""
 
 
 class ApprovalModeResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -294,67 +294,67 @@ class ApprovalModeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How often people are asked about edits of agents in the client's folders, before anything is written."""
+    """How often people are asked about agents' edits in the client's folders, before anything is written."""
 
     ask: Ask
-    """About each edit, about those of protected files, or never. It is not about shell commands."""
+    """About each edit, about those of protected files, or never. Shell commands are not covered."""
 
 
 class SetAskParams(Params, frozen=True, kw_only=True):
-    """Sets the switch for the projects of the client's folders: for all agents, those of now and later ones."""
+    """Sets the switch for the projects of the client's folders, for all agents, now and later."""
 
     ask: Ask
-    """As in the result."""
+    """See AskResult."""
 
 
 class ConfirmEditParams(msgspec.Struct, frozen=True, kw_only=True):
     """Asks the user about an edit."""
 
     type: Literal["edit"]  # for a client that shows questions of several kinds in one place
-    """For a client that shows questions of several kinds in one place."""
+    """For clients that show several kinds of questions in one place."""
     title: str
-    """One line."""
+    """The title, in one line."""
     description: str
-    """What the edit does, in a sentence."""
+    """What the edit does, in one sentence."""
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: str
-    """Whose edit it is."""
+    """The session whose edit it is."""
     operation: Literal["create", "modify"]
     """Whether the file is created."""
     diff: str
-    """Unified."""
+    """Unified diff."""
     hunks: tuple[Hunk, ...]
     """The hunks of the diff."""
     original_text: str | None
-    """Null over 1 MB."""
+    """The whole text before; null over 1 MB."""
     proposed_text: str | None
-    """Null over 1 MB."""
+    """The whole proposed text; null over 1 MB."""
     original_label: str
-    """What to call the side of `original_text`."""
+    """The label for `original_text`."""
     proposed_label: str
-    """What to call the side of `proposed_text`."""
+    """The label for `proposed_text`."""
     rebased: JsonObject | msgspec.UnsetType = msgspec.UNSET
-    """What others changed since the agent read the file, if the edit is applied to their text."""
+    """What others have changed since the agent read the file, if the edit is applied to their text."""
     session: SessionInfo | msgspec.UnsetType = msgspec.UNSET
-    """Whose edit it is, if it is of another client of a shared daemon."""
+    """The session whose edit it is, if it belongs to another client of a shared daemon."""
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """A tool for a model."""
 
     name: str
-    """As the model calls it."""
+    """The name by which the model calls it."""
     method: str
-    """The request that serves it."""
+    """The request that runs it."""
     label: str
-    """For people."""
+    """The name for people."""
     description: str
-    """For the model."""
+    """The description for the model."""
     input_schema: JsonObject
     """JSON Schema of its arguments."""
     prompt_snippet: str
-    """A line for a list of tools in a prompt."""
+    """One line for a list of tools in a prompt."""
     prompt_guidelines: list[str]
     """Lines for the system prompt."""
     icon: str
@@ -365,7 +365,7 @@ class ToolsResult(msgspec.Struct, frozen=True, kw_only=True):
     """The tools for a model."""
 
     tools: list[ToolDefinition]
-    """In the order of the request."""
+    """The tools, in the order of the request."""
     guidelines: list[str]
     """Lines for the system prompt that belong to no single tool."""
 

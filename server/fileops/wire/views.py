@@ -1,4 +1,4 @@
-"""Wire types of the params of `fileops/describe` and `fileops/render`. Their results are those of core/presentation."""
+"""Wire types of the params of `fileops/describe` and `fileops/render`. Their results are in core/presentation."""
 
 from typing import Literal, cast
 
@@ -9,34 +9,34 @@ from fileops.wire.types import ErrorInfo, JsonObject, Params, UiExtra
 
 
 class DescribeParams(Params, frozen=True, kw_only=True):
-    """Asks for a title of a call."""
+    """Asks for the title of a call."""
 
     method: str
-    """Of a request, or a tool's name."""
+    """The method of a request, or a tool's name."""
     arguments: JsonObject = msgspec.field(default_factory=dict)
-    """As far as they have arrived."""
+    """The arguments received so far."""
 
 
 class GivenResult(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a ToolResult that is drawn. Other keys are allowed and ignored."""
 
     status: Literal["success", "error"]
-    """As in ToolResult."""
+    """See ToolResult."""
     output: str
-    """As in ToolResult."""
+    """See ToolResult."""
     error: ErrorInfo | None = None
-    """As in ToolResult."""
+    """See ToolResult."""
     ui_extra: UiExtra | None = None
-    """As in ToolResult."""
+    """See ToolResult."""
     details: object = None
-    """As in ToolResult."""
+    """See ToolResult."""
 
 
 class RenderParams(DescribeParams, frozen=True, kw_only=True):
-    """Asks for a call and its result as a client shows them."""
+    """Asks for a call and its result in the form that a client shows."""
 
     result: GivenResult | None = None
-    """Null while the call is in progress."""
+    """The result; null while the call is in progress."""
     is_partial: bool = False
     """Whether the arguments are incomplete."""
     expanded: bool = False

@@ -50,12 +50,15 @@ def test_every_type_and_every_key_has_a_description() -> None:
 
 
 def test_description_of_a_key_is_that_of_its_declaration() -> None:
-    assert DEFS["ConfirmEditParams"]["properties"]["original_text"]["description"] == "Null over 1 MB."
+    assert (
+        DEFS["ConfirmEditParams"]["properties"]["original_text"]["description"]
+        == "The whole text before; null over 1 MB."
+    )
     inherited, renamed = (
         DEFS["ReadParams"]["properties"]["session_id"],
         DEFS["OpenedDocument"]["properties"]["languageId"],
     )
-    assert "the session `default`" in inherited["description"]
+    assert "session `default`" in inherited["description"]
     assert renamed["description"] == "Ignored."
 
 

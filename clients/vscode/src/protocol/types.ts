@@ -48,36 +48,36 @@ export type ErrorCode =
   | 'unknown_target'
   | 'validation_failed';
 
-/** Changes of several files, which are made together or not at all. */
+/** Changes of several files that are made together or not at all. */
 export interface ApplyChangesParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** Each of another file. */
+  /** The changes, each of another file. */
   changes: FileChange[];
-  /** What the changes are for, as a person who is asked reads it. */
+  /** The purpose of the changes, for the person who is asked. */
   description?: string | null;
-  /** Check and preview, and write nothing. */
+  /** Check and preview, but write nothing. */
   dry_run?: boolean | null;
 }
-/** A patch, which is applied as a whole or not at all. */
+/** A patch that is applied as a whole or not at all. */
 export interface ApplyPatchParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** In the patch language of agents, or a unified diff. */
+  /** The patch, in the patch language of agents or as a unified diff. */
   patch: string;
-  /** Absolute, the folder that paths in the patch are relative to. Without it: the first workspace folder. */
+  /** Absolute path of the folder to which the patch's paths are relative; by default the first workspace folder. */
   cwd?: string | null;
-  /** What the patch is for, as a person who is asked reads it. */
+  /** The purpose of the patch, for the person who is asked. */
   description?: string | null;
-  /** Check and preview, and write nothing. */
+  /** Check and preview, but write nothing. */
   dry_run?: boolean | null;
 }
 /** Asks the client to change its documents. */
@@ -108,9 +108,9 @@ export interface ApprovalModeResult {
   /** How often the user is asked about edits. */
   mode: 'auto_edit' | 'default' | 'yolo';
 }
-/** How often people are asked about edits of agents in the client's folders, before anything is written. */
+/** How often people are asked about agents' edits in the client's folders, before anything is written. */
 export interface AskResult {
-  /** About each edit, about those of protected files, or never. It is not about shell commands. */
+  /** About each edit, about those of protected files, or never. Shell commands are not covered. */
   ask: 'each_edit' | 'never' | 'protected';
 }
 /** A session of another connection to a shared daemon, whose edit is asked about. */
@@ -124,99 +124,99 @@ export interface AskingSession {
 }
 /** An image beside the text of a result, for models with vision. */
 export interface Attachment {
-  /** What it is. */
+  /** The kind of attachment. */
   type: 'image';
-  /** Of the image as it is sent. */
+  /** Type of the image as it is sent. */
   mime_type: string;
-  /** Base64. */
+  /** The image in Base64. */
   data: string;
-  /** Pixels. */
+  /** Width in pixels. */
   width: number;
-  /** Pixels. */
+  /** Height in pixels. */
   height: number;
 }
 /** The outcome of a shell command. */
 export interface BashDetails {
-  /** Where it ran. */
+  /** The working directory. */
   cwd?: string;
-  /** Without the time of the approval. */
+  /** How long the command ran, in seconds, without the time for the approval. */
   duration_s?: number;
-  /** 128 + number after a signal. Null if the command did not run to its end. */
+  /** The exit code; 128 + number after a signal. Null if the command did not finish. */
   exit_code?: number | null;
-  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
-  /** All of its output. */
+  /** Size of the whole output in bytes. */
   n_output_bytes?: number;
-  /** With the option `notices`. */
+  /** With the option `notices`: what others changed in files that the session has read. */
   notices?: Notice[];
   /** Whether the middle of the output was left out. */
   truncated?: boolean;
 }
 /** Runs a shell command. */
 export interface BashParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** For `sh -c`. */
+  /** The command, for `sh -c`. */
   command: string;
-  /** 120 by default. */
+  /** Time limit in seconds; 120 by default. */
   timeout_s?: number | null;
-  /** Absolute. By default the first workspace folder. */
+  /** Absolute path of the working directory; by default the first workspace folder. */
   cwd?: string | null;
-  /** What it is for. The user who is asked reads it. */
+  /** The command's purpose, for the user who is asked. */
   description?: string | null;
 }
-/** What every tool answers, whether it succeeded or failed. */
+/** Every tool's answer, whether it succeeded or failed. */
 export interface BashResult {
   /** Whether it succeeded. */
   status: 'error' | 'success';
   /** Exactly the text for the model. */
   output: string;
-  /** Null after success. */
+  /** Why it failed; null after success. */
   error: ToolError | null;
-  /** The change, for people. Null if there is none. */
+  /** The change, for people; null if there is none. */
   ui_extra: UiExtra | null;
-  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
+  /** Facts for programs. The tool and its outcome decide which keys are present. */
   details: BashDetails;
-  /** Absent if there are none. */
+  /** Images; absent if there are none. */
   attachments?: Attachment[];
 }
 /** A command that begins. */
 export interface BeginCommandParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** The client's id of it. Repeating the id of an open command begins none. */
+  /** The client's own id. Repeating the id of an open command begins no other command. */
   command_id?: string | null;
-  /** The command line, of which the program and its first argument are kept. */
+  /** The command line, of which only the program and its first argument are kept. */
   label?: string | null;
-  /** A program may continue after the end. */
+  /** Whether a program may continue after the command's end. */
   background?: boolean | null;
 }
 /** The command that has begun. */
 export interface BeginCommandResult {
   /** The command's own id. */
   command_id: string;
-  /** Whether its folders are watched, so that all that it changes is recorded. */
+  /** Whether its folders are watched, so that everything it changes is recorded. */
   recorded: boolean;
 }
 /** A turn that begins. */
 export interface BeginTurnParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** The client's id of it. Repeating the id of the open turn begins none. */
+  /** The client's own id. Repeating the id of the open turn begins no other turn. */
   turn_id?: string | null;
-  /** The prompt, of which the beginning of the first line is kept. */
+  /** The prompt, of which only the beginning of the first line is kept. */
   title?: string | null;
 }
 /** The turn that has begun, or is open. */
@@ -224,18 +224,18 @@ export interface BeginTurnResult {
   /** The turn's own id. */
   turn_id: string;
 }
-/** Asks who changed each line of a file last. */
+/** Asks who last changed each line of a file. */
 export interface BlameParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Absolute. */
+  /** Absolute path of the file. */
   file_path: string;
 }
-/** The present content, or the unsaved document. */
+/** The authors of the current content, or of the unsaved document. */
 export interface BlameResult {
-  /** Top to bottom. */
+  /** From top to bottom. */
   lines: BlamedLines[];
 }
 /** Lines of the present content, and the newest entry that changed a word of each. */
@@ -303,97 +303,97 @@ export interface CancelParams {
 }
 /** A file of a change set. */
 export interface ChangedFile {
-  /** An open editor's buffer, or the file on disk. */
+  /** Whether the open document or the file on disk was changed. */
   applied_to: 'buffer' | 'disk';
-  /** Of the entry in the history. Null before it is applied. */
+  /** The edit's id in the history; null until it is applied. */
   edit_id: string | null;
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
-  /** How edits or hunks were found. Absent if there are none. */
+  /** How edits or hunks were found; absent if there are none. */
   match?: string;
-  /** Whether it is not what was requested. */
+  /** Whether the change differs from the request. */
   modified_by_user: boolean;
-  /** Of a rename: the path afterwards, as the session gave it. */
+  /** For a rename: the new path, as the session gave it. */
   new_path?: string;
   /** What happened to the file. */
   operation: 'create' | 'delete' | 'modify' | 'rename';
-  /** For a user interface. */
+  /** The change, for a user interface. */
   ui_extra: UiExtra;
 }
-/** Of a change set or a patch. Which keys are there depends on its outcome. */
+/** Details of a change set or a patch. The outcome decides which keys are present. */
 export interface ChangesDetails {
-  /** Another one that changed the file. */
+  /** Another author who changed the file. */
   also_changed_by?: string;
-  /** 0-based, of the change that failed first. */
+  /** 0-based index of the change that failed first. */
   change_index?: number;
-  /** `external`, `buffer` or a session. */
+  /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
-  /** Of a rejection. */
+  /** Who rejected the edit. */
   decided_by?: DecidedByDetails;
-  /** With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them. */
+  /** With the option `diagnostics`: how the edits changed the files' problems. Absent if no source knows them. */
   diagnostics?: DiagnosticsReport;
-  /** Null if the content that was read is not known any more. */
+  /** What changed since the read; null if the content that was read is no longer known. */
   diff_since_read?: string | null;
-  /** Paths, as given, of the files that the user left out. */
+  /** Paths, as given, of files that the user left out. */
   dropped?: string[];
-  /** Whether nothing was written, because the request said so. */
+  /** Whether it was a dry run, which writes nothing. */
   dry_run?: boolean;
-  /** 0-based, of the step that failed. */
+  /** 0-based index of the failed step. */
   edit_index?: number;
-  /** Every step that fails in that change. */
+  /** Every failing step of that change. */
   failures?: FailedStepDetails[];
-  /** In the order of the request. */
+  /** The changed files, in the order of the request. */
   files?: ChangedFile[];
-  /** The texts for the model about all changes that would have failed, the most important first. */
+  /** The texts for the model about all failing changes, most important first. */
   hints?: string[];
-  /** Of an `set_conflict`: where old contents of those files are kept. */
+  /** For a `set_conflict`: where the old contents of those files are kept. */
   kept?: string[];
-  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
-  /** Of an `set_conflict`: files that have the new content, and could not be restored. */
+  /** For a `set_conflict`: files with the new content that could not be restored. */
   left?: string[];
   /** 1-based lines where the text was found. */
   match_lines?: number[];
-  /** Whether it is not what was requested. */
+  /** Whether the changes differ from the request. */
   modified_by_user?: boolean;
-  /** Where the text was most likely meant. Null if nothing is similar. */
+  /** Where the text was most likely meant; null if nothing is similar. */
   nearest?: Nearest | null;
-  /** Of a dry run: whether a user would be asked. */
+  /** For a dry run: whether a user would be asked. */
   needs_approval?: boolean;
-  /** With the option `notices`. */
+  /** With the option `notices`: what others changed in files that the session has read. */
   notices?: Notice[];
-  /** 1-based, of the patch: where it, or the hunk that failed, has its fault. */
+  /** 1-based line of the patch with the fault, or with the hunk that failed. */
   patch_line?: number;
-  /** All further changes that would have failed. */
+  /** All other changes that would fail. */
   problems?: SetProblem[];
-  /** The one that failed. */
+  /** The processor that failed. */
   processor?: string;
-  /** Of an `undo_conflict`: what the undo would have to overwrite. */
+  /** For an `undo_conflict`: the lines that the undo would have to overwrite. */
   ranges?: LineRange[];
-  /** What it said, or of an `undo_conflict`: why. */
+  /** The reason of the processor or validator, or of an `undo_conflict`. */
   reason?: string;
-  /** Of an edit that was refused, with `freshness` `relevant`. */
+  /** With `freshness` `relevant`: why others' changes were relevant to the edit. */
   relevance?: RelevanceDetails;
-  /** For `undo`. Null if nothing was written. */
+  /** The set's id, for `undo`; null if nothing was written. */
   set_id?: string | null;
-  /** What to send in place of the steps that failed in the change that failed first, the best first. */
+  /** What to send instead of the failed steps of the first failed change, best first. */
   suggestions?: SuggestionDetails[];
-  /** The one that refused the text. */
+  /** The validator that refused the text. */
   validator?: string;
 }
-/** What every tool answers, whether it succeeded or failed. */
+/** Every tool's answer, whether it succeeded or failed. */
 export interface ChangesResult {
   /** Whether it succeeded. */
   status: 'error' | 'success';
   /** Exactly the text for the model. */
   output: string;
-  /** Null after success. */
+  /** Why it failed; null after success. */
   error: ToolError | null;
-  /** The change, for people. Null if there is none. */
+  /** The change, for people; null if there is none. */
   ui_extra: UiExtra | null;
-  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
+  /** Facts for programs. The tool and its outcome decide which keys are present. */
   details: ChangesDetails;
-  /** Absent if there are none. */
+  /** Images; absent if there are none. */
   attachments?: Attachment[];
 }
 /** What the client is. */
@@ -405,22 +405,22 @@ export interface ClientInfo {
 }
 /** Ends a session. */
 export interface CloseSessionParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** What it has read and was granted is forgotten. */
+  /** The session to end. What it has read and was granted is forgotten. */
   session_id: string;
 }
-/** A review that this client shows no more. */
+/** A review that this client no longer shows. */
 export interface ClosedReview {
-  /** The review. */
+  /** The id of the review. */
   review_id: string;
-  /** `waiting` if it waits on, but no longer concerns the client. */
+  /** `waiting` if it still waits, but no longer concerns the client. */
   state: 'decided' | 'timed_out' | 'undecided' | 'waiting' | 'withdrawn';
-  /** Null without a decision. */
+  /** The decision; null if there was none. */
   outcome: ('accept' | 'accept_always' | 'modify' | 'reject') | null;
-  /** Null without a decision. */
+  /** Who decided; null if nobody did. */
   by: DecidedBy | null;
 }
 /** An action on lines that agents wrote. */
@@ -480,56 +480,56 @@ export interface CommitDetails {
 }
 /** Asks the user about a command. */
 export interface ConfirmCommandParams {
-  /** What is to run. */
+  /** The command to run. */
   command: string;
-  /** Where. */
+  /** The working directory. */
   cwd: string;
-  /** Whose command it is. */
+  /** The session that runs the command. */
   session_id: string;
-  /** As the agent gave it. */
+  /** The command's purpose, as the agent gave it. */
   description: string | null;
 }
 /** The user's decision about a command. */
 export interface ConfirmCommandResult {
-  /** `proceed_always` holds for exactly this command, in this folder and session. */
+  /** `proceed_always` applies to exactly this command, in this folder and session. */
   outcome: 'cancel' | 'proceed_always' | 'proceed_once';
 }
 /** Asks the user about an edit. */
 export interface ConfirmEditParams {
-  /** For a client that shows questions of several kinds in one place. */
+  /** For clients that show several kinds of questions in one place. */
   type: 'edit';
-  /** One line. */
+  /** The title, in one line. */
   title: string;
-  /** What the edit does, in a sentence. */
+  /** What the edit does, in one sentence. */
   description: string;
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
-  /** Whose edit it is. */
+  /** The session whose edit it is. */
   session_id: string;
   /** Whether the file is created. */
   operation: 'create' | 'modify';
-  /** Unified. */
+  /** Unified diff. */
   diff: string;
   /** The hunks of the diff. */
   hunks: Hunk[];
-  /** Null over 1 MB. */
+  /** The whole text before; null over 1 MB. */
   original_text: string | null;
-  /** Null over 1 MB. */
+  /** The whole proposed text; null over 1 MB. */
   proposed_text: string | null;
-  /** What to call the side of `original_text`. */
+  /** The label for `original_text`. */
   original_label: string;
-  /** What to call the side of `proposed_text`. */
+  /** The label for `proposed_text`. */
   proposed_label: string;
-  /** What others changed since the agent read the file, if the edit is applied to their text. */
+  /** What others have changed since the agent read the file, if the edit is applied to their text. */
   rebased?: RebasedDetails;
-  /** Whose edit it is, if it is of another client of a shared daemon. */
+  /** The session whose edit it is, if it belongs to another client of a shared daemon. */
   session?: AskingSession;
 }
 /** The user's decision about an edit. */
 export interface ConfirmEditResult {
   /** The decision. */
   outcome: 'cancel' | 'modify' | 'proceed_always' | 'proceed_once';
-  /** With `modify`: what the user wants written instead. */
+  /** With `modify`: the text to write instead. */
   text?: string | null;
 }
 /** A file that changed since the session read it. `last_*` are as the session read it. */
@@ -549,7 +549,7 @@ export interface Conflict {
   /** Bytes. Null if the file is gone. */
   size_diff: number | null;
 }
-/** What changed since a session read it. */
+/** What has changed since a session read it. */
 export interface ConflictsResult {
   /** In the order of first reading. */
   conflicts: Conflict[];
@@ -580,61 +580,61 @@ export interface CorrectEditParams {
 }
 /** The strings that the client's model proposed and that were used. */
 export interface CorrectedStep {
-  /** 0-based. */
+  /** 0-based index of the step. */
   edit_index: number;
-  /** In place of the one given. */
+  /** The text that replaced the given `new_string`. */
   new_string: string;
-  /** In place of the one given. */
+  /** The text that replaced the given `old_string`. */
   old_string: string;
 }
-/** What a client's model proposes in place of a text that was not found. */
+/** What a client's model proposes instead of a text that was not found. */
 export interface Correction {
-  /** The text in its place. */
+  /** The replacement text. */
   new_string: string;
   /** Must occur in the file exactly. */
   old_string: string;
 }
 /** A decision about a review. */
 export interface DecideReviewParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** The review. */
+  /** The id of the review. */
   review_id: string;
   /** The decision. */
   outcome: 'accept' | 'accept_always' | 'modify' | 'reject';
-  /** The whole result, for `modify`. */
+  /** For `modify`: the whole text to write. */
   text?: string | null;
-  /** Only these changes are accepted. */
+  /** Accept only these changes. */
   change_ids?: [string, ...string[]] | null;
-  /** Of a change set, in place of `text` and `change_ids`. Files that are not in it are decided as proposed. */
+  /** For a change set, instead of `text` and `change_ids`. Files that are not listed are decided as proposed. */
   files?: DecidedFile[] | null;
-  /** Of a rejection, of all or of a part, for the model. */
+  /** The reason for a rejection of all or a part, for the model. */
   reason?: string | null;
-  /** The one that the person was shown. */
+  /** The revision that the person saw. */
   revision?: number | null;
 }
 /** What became of a decision. */
 export interface DecideReviewResult {
-  /** The review. */
+  /** The id of the review. */
   review_id: string;
-  /** Null if the review is unknown. */
+  /** The review's state; null if it is unknown. */
   state: ('decided' | 'timed_out' | 'undecided' | 'waiting' | 'withdrawn') | null;
-  /** What holds. Null if nothing was decided. */
+  /** The decision in force; null if nothing was decided. */
   outcome: ('accept' | 'accept_always' | 'modify' | 'reject') | null;
-  /** Who decided what holds. */
+  /** Who made the decision in force. */
   by: DecidedBy | null;
-  /** Why the decision did not count. Null if it did. */
+  /** Why the decision did not count; null if it did. */
   reason: ('already_decided' | 'reopened' | 'review_changed' | 'unknown_review') | null;
   /** Why nothing could be written. */
   error: ToolError | null;
 }
-/** A decision about all reviews that match every key given. */
+/** A decision about all reviews that match every given key. */
 export interface DecideReviewsParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
   /** The decision. */
   outcome: 'accept' | 'accept_always' | 'reject';
@@ -642,34 +642,34 @@ export interface DecideReviewsParams {
   session_id?: string | null;
   /** Only edits of this file. */
   file_path?: string | null;
-  /** Only these. */
+  /** Only these reviews. */
   review_ids?: string[] | null;
-  /** Of a rejection, for the model. */
+  /** The reason for a rejection, for the model. */
   reason?: string | null;
 }
 /** What became of a decision about several reviews. */
 export interface DecideReviewsResult {
-  /** In the order of the decisions. */
+  /** The decided reviews, in the order of the decisions. */
   decided: DecidedReview[];
-  /** What waits on, or was decided before. */
+  /** The reviews that still wait, or had already been decided. */
   left: LeftReview[];
 }
 /** Who decided. */
 export interface DecidedBy {
   /** Who decided. */
   kind: 'person' | 'policy';
-  /** The program in which a person did. */
+  /** The program in which the person decided. */
   client?: string;
-  /** Of a policy. */
+  /** The policy's rule. */
   rule?: string;
 }
 /** Who decided: a person, in the program `client`, or a policy, by its `rule`. */
 export interface DecidedByDetails {
-  /** The program in which a person did. */
+  /** The program in which the person decided. */
   client?: string;
-  /** Who decided. */
+  /** Whether a person or a policy decided. */
   kind: 'person' | 'policy';
-  /** Of a policy. */
+  /** The policy's rule. */
   rule?: string;
 }
 /** What a person wants of one file of a change set: some of its changes, or a text; without both, all of it. */
@@ -681,22 +681,22 @@ export interface DecidedFile {
   /** The whole result. With the outcome `modify` only. */
   text?: string | null;
 }
-/** A review that the decision was about. */
+/** A review to which the decision applied. */
 export interface DecidedReview {
-  /** The review. */
+  /** The id of the review. */
   review_id: string;
   /** Why nothing could be written. */
   error: ToolError | null;
 }
-/** Asks for a title of a call. */
+/** Asks for the title of a call. */
 export interface DescribeParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Of a request, or a tool's name. */
+  /** The method of a request, or a tool's name. */
   method: string;
-  /** As far as they have arrived. */
+  /** The arguments received so far. */
   arguments?: {
     [k: string]: unknown;
   };
@@ -789,14 +789,14 @@ export interface DidChangeParams {
 }
 /** A change of the reviews that a client shows. */
 export interface DidChangeReviewsParams {
-  /** Each takes the place of what was shown under its id. */
+  /** New reviews, each replacing an earlier one with the same id. */
   opened: Review[];
-  /** What the client shows no more. */
+  /** Reviews that the client no longer shows. */
   closed: ClosedReview[];
 }
-/** What is not kept of a file may have changed: ask again. */
+/** A file's unkept changes may have changed: ask again. */
 export interface DidChangeUnkeptParams {
-  /** Canonical. Null if it is many files, or all. */
+  /** Canonical path; null for many files, or all. */
   file_path: string | null;
 }
 /** The client opened or closed folders. */
@@ -868,11 +868,11 @@ export interface DidReadParams {
   /** Of the file. Seconds since the epoch. */
   modified: number;
 }
-/** Entries that were added, or changed their author. */
+/** Entries that were added, or whose author changed. */
 export interface DidRecordParams {
-  /** The oldest first. */
+  /** Oldest first. */
   entries: RecordEntry[];
-  /** How many entries are not listed. */
+  /** How many further entries are not listed. */
   n_more?: number;
 }
 /** A change set that was undone, because its daemon died while it was committed. */
@@ -922,43 +922,43 @@ export interface Document {
   /** A `file:` URI. */
   uri: string;
 }
-/** Of an edit, a multi-edit or a write. Which keys are there depends on its outcome. */
+/** Details of an edit, a multi-edit or a write. The outcome decides which keys are present. */
 export interface EditDetails {
-  /** Another one that changed the file. */
+  /** Another author who changed the file. */
   also_changed_by?: string;
-  /** Where it was written. Null if it was not. */
+  /** Where the edit was written; null if it was not. */
   applied_to?: ('buffer' | 'disk') | null;
-  /** `external`, `buffer` or a session. */
+  /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
-  /** How it was written. */
+  /** How the edit was written. */
   commit?: CommitDetails;
-  /** What was matched and written in place of what was given. */
+  /** Strings that replaced the given ones. */
   corrected?: CorrectedStep[];
   /** Whether the file was created. */
   created?: boolean;
-  /** Of a rejection. */
+  /** Who rejected the edit. */
   decided_by?: DecidedByDetails;
-  /** With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them. */
+  /** With the option `diagnostics`: how the edits changed the files' problems. Absent if no source knows them. */
   diagnostics?: DiagnosticsReport;
-  /** Null if the content that was read is not known any more. */
+  /** What changed since the read; null if the content that was read is no longer known. */
   diff_since_read?: string | null;
-  /** Whether nothing was to be written. */
+  /** Whether it was a dry run, which writes nothing. */
   dry_run?: boolean;
-  /** Null if nothing was written. */
+  /** The edit's id in the history; null if nothing was written. */
   edit_id?: string | null;
-  /** 0-based, of the step that failed. */
+  /** 0-based index of the failed step. */
   edit_index?: number;
-  /** Of a multi-edit: the outcome of each step. */
+  /** For a multi-edit: the outcome of each step. */
   edits?: StepDetails[];
-  /** Every step that fails. */
+  /** Every failing step. */
   failures?: FailedStepDetails[];
-  /** The texts for the model, the most important first. */
+  /** The texts for the model, most important first. */
   hints?: string[];
-  /** Of an `set_conflict`: where old contents of those files are kept. */
+  /** For a `set_conflict`: where the old contents of those files are kept. */
   kept?: string[];
-  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
-  /** Of an `set_conflict`: files that have the new content, and could not be restored. */
+  /** For a `set_conflict`: files with the new content that could not be restored. */
   left?: string[];
   /** How the text was found: `exact` only if all of it was. */
   match?: string | null;
@@ -966,81 +966,81 @@ export interface EditDetails {
   match_lines?: number[];
   /** Whether the user changed the proposal. */
   modified_by_user?: boolean;
-  /** Where the text was most likely meant. Null if nothing is similar. */
+  /** Where the text was most likely meant; null if nothing is similar. */
   nearest?: Nearest | null;
-  /** Of a dry run: whether a user would be asked. */
+  /** For a dry run: whether a user would be asked. */
   needs_approval?: boolean;
-  /** With `format`: why no language server formatted the changed lines, a clause. */
+  /** With `format`: why no language server formatted the changed lines, as a clause. */
   not_formatted?: string;
-  /** With the option `notices`. */
+  /** With the option `notices`: what others changed in files that the session has read. */
   notices?: Notice[];
-  /** With `include_texts`. Null over 1 MB. */
+  /** With `include_texts`: the whole text before; null over 1 MB. */
   original_text?: string | null;
-  /** 1-based, of the patch: where it, or the hunk that failed, has its fault. */
+  /** 1-based line of the patch with the fault, or with the hunk that failed. */
   patch_line?: number;
   /** The processors that changed the text. */
   processed_by?: string[];
-  /** The one that failed. */
+  /** The processor that failed. */
   processor?: string;
-  /** With `include_texts`. Null over 1 MB. */
+  /** With `include_texts`: the whole text after; null over 1 MB. */
   proposed_text?: string | null;
-  /** Of an `undo_conflict`: what the undo would have to overwrite. */
+  /** For an `undo_conflict`: the lines that the undo would have to overwrite. */
   ranges?: LineRange[];
-  /** What it said, or of an `undo_conflict`: why. */
+  /** The reason of the processor or validator, or of an `undo_conflict`. */
   reason?: string;
-  /** Of an edit that was applied though others had changed the file, with `freshness` `relevant`. */
+  /** With `freshness` `relevant`: what others had changed in the file. */
   rebased?: RebasedDetails;
-  /** Of an edit that was refused, with `freshness` `relevant`. */
+  /** With `freshness` `relevant`: why others' changes were relevant to the edit. */
   relevance?: RelevanceDetails;
-  /** Places. */
+  /** How many places were replaced. */
   replacements?: number;
-  /** What counts as read with this answer. */
+  /** The lines that count as read with this answer. */
   shown?: ShownDetails;
-  /** What to send in place of the steps that failed, the best first. */
+  /** What to send instead of the failed steps, best first. */
   suggestions?: SuggestionDetails[];
-  /** Of an edit that was applied to a file that parsed before. */
+  /** The syntax errors of a file that had none before the edit. */
   syntax?: SyntaxDetails;
-  /** The one that refused the text. */
+  /** The validator that refused the text. */
   validator?: string;
 }
-/** Replaces a text of a file by another one. */
+/** Replaces a text in a file with another. */
 export interface EditParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** Absolute. */
+  /** Absolute path of the file. */
   file_path: string;
-  /** The text to replace. Empty: create the file. */
+  /** The text to replace. If empty, the file is created. */
   old_string: string;
-  /** The text in its place. */
+  /** The replacement text. */
   new_string: string;
-  /** Replace every occurrence. Without it the text must occur once. */
+  /** Replace every occurrence; otherwise the text must occur exactly once. */
   replace_all?: boolean | null;
-  /** How often the text must occur. All of these places are replaced. */
+  /** How often the text must occur. All occurrences are replaced. */
   expected_replacements?: number | null;
-  /** How the text is found: `exact`, or a name of `strategies` in the capability block. */
+  /** How the text is found: `exact`, or one of `strategies` in the capability block. */
   strategy?: string | null;
-  /** Check and preview, and write nothing. */
+  /** Check and preview, but write nothing. */
   dry_run?: boolean | null;
-  /** `details` has the whole text before and after. */
+  /** Return the whole text before and after in `details`. */
   include_texts?: boolean | null;
 }
-/** What every tool answers, whether it succeeded or failed. */
+/** Every tool's answer, whether it succeeded or failed. */
 export interface EditResult {
   /** Whether it succeeded. */
   status: 'error' | 'success';
   /** Exactly the text for the model. */
   output: string;
-  /** Null after success. */
+  /** Why it failed; null after success. */
   error: ToolError | null;
-  /** The change, for people. Null if there is none. */
+  /** The change, for people; null if there is none. */
   ui_extra: UiExtra | null;
-  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
+  /** Facts for programs. The tool and its outcome decide which keys are present. */
   details: EditDetails;
-  /** Absent if there are none. */
+  /** Images; absent if there are none. */
   attachments?: Attachment[];
 }
 /** Of the applied edits. Shares are 0 if there are none. */
@@ -1056,15 +1056,15 @@ export interface EditStats {
   /** 0 to 1. */
   share_undone: number;
 }
-/** One replacement of several in a file. It is made in the text that the steps before it left. */
+/** One of several replacements in a file, applied to the result of the previous steps. */
 export interface EditStep {
   /** The text to replace. */
   old_string: string;
-  /** The text in its place. */
+  /** The replacement text. */
   new_string: string;
-  /** Replace every occurrence. Without it the text must occur once. */
+  /** Replace every occurrence; otherwise the text must occur exactly once. */
   replace_all?: boolean | null;
-  /** As in EditParams. */
+  /** See EditParams. */
   strategy?: string | null;
 }
 /** LSP's `Diagnostic`, as far as it is used. */
@@ -1089,9 +1089,9 @@ export interface EncodingOptions {
 }
 /** A command that ends. */
 export interface EndCommandParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
   /** The command's own id, or the client's. */
   command_id: string;
@@ -1100,29 +1100,29 @@ export interface EndCommandParams {
 export interface EndCommandResult {
   /** The command's own id. */
   command_id: string;
-  /** Ids, the oldest first. */
+  /** Ids of its entries, oldest first. */
   entries: string[];
-  /** How many of the entries may still get another author. */
+  /** How many of the entries may still change their author. */
   unsettled: number;
 }
 /** Asks for an entry. */
 export interface EntryParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Its whole id. */
+  /** The complete id of the entry. */
   entry_id: string;
 }
 /** An entry, and what it changed. */
 export interface EntryResult {
   /** The entry. */
   entry: RecordEntry;
-  /** Unified. */
+  /** Unified diff. */
   diff: string;
-  /** Null over 1 MB, or if it is not kept. */
+  /** The text before; null over 1 MB, or if it is not kept. */
   before_text: string | null;
-  /** As `before_text`. */
+  /** The text after; null over 1 MB, or if it is not kept. */
   after_text: string | null;
 }
 /** Calls that ended in an error of any kind; a cancelled call is none. */
@@ -1165,41 +1165,41 @@ export interface FailedStepDetails {
 export interface FileChange {
   /** What happens to the file. */
   kind: 'create' | 'delete' | 'edit' | 'rename';
-  /** Absolute. */
+  /** Absolute path of the file. */
   file_path: string;
-  /** Of `edit`, and of `rename` if the text changes too. Each works on the result of the one before it. */
+  /** For `edit`, and for `rename` if the text also changes. Each applies to the result of the previous one. */
   edits?: [EditStep, ...EditStep[]] | null;
-  /** Of `create`: the whole text. */
+  /** For `create`: the whole text. */
   content?: string | null;
-  /** Of `rename`: the absolute path afterwards. No file may be there. */
+  /** For `rename`: the new absolute path, at which no file may exist. */
   new_path?: string | null;
 }
 /** Params of a request about a file of a session. */
 export interface FileParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** Absolute. */
+  /** Absolute path of the file. */
   file_path: string;
 }
 /** What this server serves: `capabilities.experimental.fileops`. */
 export interface FileopsCapabilities {
-  /** Methods that are sent. */
+  /** Notifications that the server sends. */
   notifications: string[];
-  /** The installed ones. */
+  /** Installed processors. */
   processors: string[];
-  /** Of the protocol. */
+  /** The protocol's version. */
   protocol_version: number;
-  /** Methods that are served. */
+  /** Methods that the server handles. */
   requests: string[];
-  /** Null in a private daemon. */
+  /** The shared daemon's connection; null in a private daemon. */
   shared: SharedCapability | null;
-  /** Ways to find a text. */
+  /** Ways to find the text of an edit. */
   strategies: string[];
-  /** The installed ones. */
+  /** Installed validators. */
   validators: string[];
 }
 /** A folder that is mapped from another host or store. */
@@ -1220,80 +1220,80 @@ export interface FoldersEvent {
   /** Closed folders. */
   removed: WorkspaceFolder[];
 }
-/** Exactly one of the keys says what is removed from the record. */
+/** Exactly one of the keys names what is deleted from the record. */
 export interface ForgetRecordParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Absolute, a file or a folder. */
+  /** Absolute path of a file or folder. */
   file_path?: string | null;
-  /** All there is. */
+  /** Everything. */
   all?: boolean | null;
 }
 /** What became of a session's record of a file. */
 export interface ForgetResult {
-  /** Whether there was one. */
+  /** Whether there was a record of the file. */
   forgotten: boolean;
 }
 /** The part of a ToolResult that is drawn. Other keys are allowed and ignored. */
 export interface GivenResult {
-  /** As in ToolResult. */
+  /** See ToolResult. */
   status: 'error' | 'success';
-  /** As in ToolResult. */
+  /** See ToolResult. */
   output: string;
-  /** As in ToolResult. */
+  /** See ToolResult. */
   error?: ToolError | null;
-  /** As in ToolResult. */
+  /** See ToolResult. */
   ui_extra?: UiExtra | null;
-  /** As in ToolResult. */
+  /** See ToolResult. */
   details?: unknown;
 }
 /** An applied edit. */
 export interface HistoryEntry {
   /** Unique in the history. */
   edit_id: string;
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
-  /** Empty if the client's user undid it. */
+  /** The session; empty if the client's user undid it. */
   session_id: string;
-  /** Seconds since the epoch. */
+  /** When it was applied, in seconds since the epoch. */
   timestamp: number;
   /** What happened to the file. */
   operation: 'create' | 'delete' | 'modify' | 'rename';
-  /** A few words for a list. */
+  /** A short summary for a list. */
   summary: string;
-  /** Unified. */
+  /** Unified diff. */
   diff: string;
-  /** Lines. */
+  /** How many lines it added and removed. */
   stats: Stats;
-  /** Whether it was not undone before. */
+  /** Whether it has not been undone. */
   undoable: boolean;
   /** The edit that undid this one. */
   undone_by: string | null;
   /** The edits that this one undid. */
   undoes: string[];
-  /** The change set that it is a part of. Absent without one. */
+  /** The change set that contains it; absent without one. */
   set_id?: string;
-  /** Absent if others had not changed the file. */
+  /** What others had changed; absent if nothing. */
   rebased?: RebasedEntry;
 }
-/** Asks for the applied edits, the newest first. */
+/** Asks for the applied edits, newest first. */
 export interface HistoryParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** Absolute. Only edits of this file. */
+  /** Absolute path: only edits of this file. */
   file_path?: string | null;
-  /** At most so many edits. */
+  /** How many edits at most. */
   limit?: number | null;
 }
 /** The applied edits. */
 export interface HistoryResult {
-  /** The newest first. */
+  /** Newest first. */
   edits: HistoryEntry[];
 }
 /** A hunk of a unified diff, sent as it is. A side of zero lines starts at the line before it. */
@@ -1423,35 +1423,35 @@ export interface InitializeResult {
 export interface InitializedParams {}
 /** Argument of the command `fileops.keep`. */
 export interface KeepArgument {
-  /** The changes to keep, as `fileops/unkept` lists them. */
+  /** The changes to keep, from `fileops/unkept`. */
   change_ids: string[];
 }
-/** Exactly one of the keys says which changes. */
+/** Exactly one of the keys names the changes. */
 export interface KeepParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
   /** These entries. */
   entry_ids?: string[] | null;
-  /** Places that `fileops/unkept` has listed. */
+  /** Changes that `fileops/unkept` has listed. */
   change_ids?: string[] | null;
-  /** Absolute, a file or a folder. */
+  /** Absolute path of a file or folder. */
   file_path?: string | null;
-  /** All of a turn. */
+  /** Everything in this turn. */
   turn_id?: string | null;
-  /** All of a session. */
+  /** Everything that this session did. */
   session_id?: string | null;
-  /** All there are in the folders of this client. */
+  /** Everything in this client's folders. */
   all?: boolean | null;
 }
 /** What was kept. */
 export interface KeepResult {
-  /** To undo it by `fileops/undoKeep`. Null if nothing was kept that had not been. */
+  /** The id for `fileops/undoKeep`; null if everything had already been kept. */
   keep_id: string | null;
-  /** Entries whose `kept` changed. */
+  /** How many entries' `kept` changed. */
   n_entries: number;
-  /** How many of the `change_ids` were there; others were undone, kept or written over before. Null without them. */
+  /** How many of the `change_ids` were found; the others had been undone, kept or overwritten. Null without `change_ids`. */
   n_changes: number | null;
 }
 /** A language server that the user lets the daemon start. */
@@ -1494,11 +1494,11 @@ export interface Latency {
   /** The slowest. */
   max: number;
 }
-/** A review that the decision did not count for. */
+/** A review to which the decision did not apply. */
 export interface LeftReview {
-  /** The review. */
+  /** The id of the review. */
   review_id: string;
-  /** Why not. */
+  /** Why the decision did not count. */
   reason: 'already_decided' | 'reopened' | 'review_changed' | 'unknown_review';
 }
 /** Limits of reads. */
@@ -1535,32 +1535,32 @@ export interface Location {
 }
 /** Which entries to list. */
 export interface LogParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Absolute: only changes in this folder. */
+  /** Absolute path: only changes in this folder. */
   root?: string | null;
-  /** Absolute, a file or a folder. `root` does not count then. */
+  /** Absolute path of a file or folder. `root` is then ignored. */
   file_path?: string | null;
-  /** Only those of this session and its commands. */
+  /** Only changes by this session and its commands. */
   session_id?: string | null;
-  /** Only those of this turn. */
+  /** Only changes in this turn. */
   turn_id?: string | null;
-  /** Only those of this command. */
+  /** Only changes by this command. */
   command_id?: string | null;
-  /** Only those of this kind of author. */
+  /** Only changes by this kind of author. */
   by?: ('command' | 'outside' | 'person' | 'session' | 'unsure') | null;
-  /** Seconds since the epoch. */
+  /** Only changes since then, in seconds since the epoch. */
   since?: number | null;
-  /** 100 by default, 1,000 at most. */
+  /** How many entries at most: 100 by default, and no more than 1,000. */
   limit?: number | null;
-  /** An entry id: only older ones. */
+  /** An entry id: only older entries. */
   before?: string | null;
 }
 /** Entries of the record. */
 export interface LogResult {
-  /** The newest first. */
+  /** Newest first. */
   entries: RecordEntry[];
   /** Whether there are older ones. */
   more: boolean;
@@ -1572,13 +1572,13 @@ export interface MessageAction {
 }
 /** Makes several replacements in a file: all of them, or none. */
 export interface MultiEditParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** Absolute. */
+  /** Absolute path of the file. */
   file_path: string;
   /**
    * At least one edit operation is required
@@ -1586,14 +1586,14 @@ export interface MultiEditParams {
    * @minItems 1
    */
   edits: [EditStep, ...EditStep[]];
-  /** Check and preview, and write nothing. */
+  /** Check and preview, but write nothing. */
   dry_run?: boolean | null;
-  /** `details` has the whole text before and after. */
+  /** Return the whole text before and after in `details`. */
   include_texts?: boolean | null;
 }
 /** How much was changed in the record. */
 export interface NEntriesResult {
-  /** Entries. */
+  /** How many entries. */
   n_entries: number;
 }
 /** The place that a text that was not found most likely meant. A hint, never applied. */
@@ -1623,13 +1623,13 @@ export interface Nearest {
 }
 /** What others changed in a file that the session has read. */
 export interface Notice {
-  /** `external`, `buffer` or a session. */
+  /** The author: `external`, `buffer` or a session. */
   changed_by: string;
-  /** The first lines of the hunks. Null where there are none to show. */
+  /** The first lines of the hunks; null if there are none to show. */
   diff: string | null;
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
-  /** What happened to it. */
+  /** What happened to the file. */
   kind: 'edited' | 'gone' | 'modified' | 'unsaved';
   /** Whether lines of the diff were left out. */
   truncated: boolean;
@@ -1695,223 +1695,223 @@ export interface Range {
   /** The position after it. */
   end: Position;
 }
-/** Of a read. The keys from `mime_type` to `n_frames` are those of an image. */
+/** Details of a read. The keys from `mime_type` to `n_frames` describe an image. */
 export interface ReadDetails {
   /** Whether the file begins with a byte order mark. */
   bom?: boolean;
-  /** Of the document in the editor. */
+  /** Version of the document in the editor. */
   document_version?: number | null;
-  /** Of the file. */
+  /** The file's encoding. */
   encoding?: string;
-  /** The last line shown. */
+  /** 1-based number of the last line shown. */
   end_line?: number;
-  /** Pixels of the image in the file. */
+  /** Height of the image in the file, in pixels. */
   height?: number;
-  /** On `too_large`, after a refused edit of the file: the text for the model about the lines to read. */
+  /** After a refused edit of a file that is `too_large`: the text for the model about the lines to read. */
   hints?: string[];
-  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
-  /** Of the file. */
+  /** Type of the image. */
   mime_type?: string;
-  /** Seconds since the epoch. */
+  /** Modification time, in seconds since the epoch. */
   mtime?: number | null;
-  /** Images in the file; only the first is shown. */
+  /** How many images the file contains; only the first is shown. */
   n_frames?: number;
-  /** Lines of the selection that were left out. */
+  /** How many selected lines were left out. */
   n_lines_hidden?: number;
-  /** Null if there is no line end. */
+  /** The file's line ends; null if there are none. */
   newline?: ('\n' | '\r\n' | 'mixed') | null;
-  /** Where the next read continues. Null at the end of the file. */
+  /** Where the next read continues; null at the end of the file. */
   next_offset?: number | null;
-  /** With the option `notices`. */
+  /** With the option `notices`: what others changed in files that the session has read. */
   notices?: Notice[];
-  /** Of the file. */
+  /** Size of the file in bytes. */
   size_bytes?: number | null;
-  /** Whether the text is that of the disk or of an open document. */
+  /** Whether the text is from the disk or from an open document. */
   source?: ('buffer' | 'disk') | null;
-  /** 1-based, as `end_line`. */
+  /** 1-based number of the first line shown. */
   start_line?: number;
-  /** With `raw`. */
+  /** With `raw`: the unchanged text. */
   text?: string;
-  /** Null if the end of the file was not reached. */
+  /** Lines of the file; null if the end was not reached. */
   total_lines?: number | null;
-  /** Pixels of the image in the file. */
+  /** Width of the image in the file, in pixels. */
   width?: number;
 }
 /** Reads a file, or a window of its lines. */
 export interface ReadParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** Absolute. */
+  /** Absolute path of the file. */
   file_path: string;
-  /** 1-based line, the first by default. Below 1 it counts as 1. */
+  /** 1-based number of the first line; values below 1 count as 1. */
   offset?: number | null;
-  /** Lines. By default as many as the option `limits` allows. */
+  /** How many lines; by default as many as the option `limits` allows. */
   limit?: number | null;
-  /** The text as it is in the file, in `details.text`, for programs. */
+  /** Also return the unchanged text, as `details.text`, for programs. */
   raw?: boolean | null;
 }
-/** What every tool answers, whether it succeeded or failed. */
+/** Every tool's answer, whether it succeeded or failed. */
 export interface ReadResult {
   /** Whether it succeeded. */
   status: 'error' | 'success';
   /** Exactly the text for the model. */
   output: string;
-  /** Null after success. */
+  /** Why it failed; null after success. */
   error: ToolError | null;
-  /** The change, for people. Null if there is none. */
+  /** The change, for people; null if there is none. */
   ui_extra: UiExtra | null;
-  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
+  /** Facts for programs. The tool and its outcome decide which keys are present. */
   details: ReadDetails;
-  /** Absent if there are none. */
+  /** Images; absent if there are none. */
   attachments?: Attachment[];
 }
-/** What others had changed in a file when an edit was applied to it nevertheless. */
+/** What others had changed in a file to which an edit was applied all the same. */
 export interface RebasedDetails {
-  /** The last of them: `external`, `buffer` or a session. */
+  /** The author of the last change: `external`, `buffer` or a session. */
   changed_by: string;
-  /** Unified. Null if it would be too long. */
+  /** Unified diff; null if it would be too long. */
   diff: string | null;
   /** How many changes. */
   n_foreign_hunks: number;
-  /** The lines that they changed, in the file as the edit found it. */
+  /** The changed lines, in the file as the edit found it. */
   ranges: LineRange[];
 }
-/** Over how many changes of others an edit was applied. */
+/** How many changes by others an edit was applied over. */
 export interface RebasedEntry {
-  /** The last of them: `external`, `buffer` or a session. */
+  /** The author of the last change: `external`, `buffer` or a session. */
   changed_by: string;
   /** How many changes. */
   n_foreign_hunks: number;
 }
-/** A time in which a program of a session ran. */
+/** A period in which a program of a session ran. */
 export interface RecordCommand {
   /** Unique in the record. */
   command_id: string;
-  /** Its full name in the daemon. */
+  /** The session's full name in the daemon. */
   session_id: string;
   /** The turn in which it began. */
   turn_id: string | null;
-  /** The session, and the program. */
+  /** The session and the program, for people. */
   label: string;
-  /** Seconds since the epoch. */
+  /** When it began, in seconds since the epoch. */
   began: number;
-  /** Seconds since the epoch. Null while it is open. */
+  /** When it ended, in seconds since the epoch; null while it is open. */
   ended: number | null;
 }
 /** One change of one file. */
 export interface RecordEntry {
   /** Unique in the record. */
   entry_id: string;
-  /** Seconds since the epoch. */
+  /** Time of the change, in seconds since the epoch. */
   time: number;
-  /** Canonical. */
+  /** Canonical path of the file. */
   path: string;
-  /** `mode`: the executable bit alone. */
+  /** What happened. `mode`: only the executable bit changed. */
   kind: 'create' | 'delete' | 'mode' | 'modify';
   /** The author. */
   by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
-  /** The author's turn. */
+  /** The turn of the author. */
   turn_id: string | null;
-  /** The author's command. */
+  /** The command of the author. */
   command_id: string | null;
-  /** Of an edit through the daemon: its id in the history. */
+  /** For an edit through the daemon: its id in the history. */
   edit_id: string | null;
-  /** Of an edit that is a part of a change set: the id of the set. */
+  /** For an edit of a change set: the id of the set. */
   set_id: string | null;
-  /** The turns that were open then, of all sessions. */
+  /** The turns of all sessions that were open at that time. */
   during: string[];
-  /** Lines. */
+  /** How many lines were added. */
   added: number;
-  /** Lines. */
+  /** How many lines were removed. */
   removed: number;
-  /** Whether the contents are kept, or why not; `gone`: removed by the limits of the record. */
+  /** Whether the contents are kept, or why not; `gone`: deleted because of the record's limits. */
   content: 'binary' | 'gone' | 'kept' | 'link' | 'protected' | 'too_large';
-  /** `baseline`: the content before is not known. `away`: made while no daemon recorded. */
+  /** `baseline`: the content before is unknown. `away`: the change was made while no daemon recorded. */
   gap: ('away' | 'baseline') | null;
-  /** By an event, or by comparing files. */
+  /** How it was found: by an event, or by comparing files. */
   found: 'event' | 'scan';
-  /** Why `by` is believed. */
+  /** The evidence for `by`. */
   evidence: 'command' | 'commit' | 'none' | 'save';
   /** False while `by` may still change. */
   settled: boolean;
-  /** The path before, if the file was renamed. */
+  /** If the file was renamed: the path before. */
   moved_from: string | null;
-  /** The path after, if the file was renamed. */
+  /** If the file was renamed: the path after. */
   moved_to: string | null;
-  /** It is in force, and both contents are known. */
+  /** Whether it is in force and both contents are known. */
   undoable: boolean;
   /** The entry that undid this one. */
   undone_by: string | null;
   /** The entries that this one undid. */
   undoes: string[];
-  /** Of the rewind that made it. */
+  /** The rewind that made it. */
   rewind_id: string | null;
   /** Whether a person has accepted the change. */
   kept: boolean;
 }
-/** Asks what an id of the record means. */
+/** Asks what an id of the record stands for. */
 export interface RecordItemParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Of an entry, a command, a turn or a rewind; or its beginning, if it is unique. */
+  /** The id of an entry, a command, a turn or a rewind, or a unique prefix of it. */
   id: string;
 }
 /** What has the id: exactly one of `entry`, `command`, `turn` and `rewind` is not null. */
 export interface RecordItemResult {
-  /** The newest 1,000, the newest first. */
+  /** The newest 1,000 entries, newest first. */
   entries: RecordEntry[];
-  /** Unified, of all entries. */
+  /** Unified diff of all entries. */
   diff: string;
-  /** An entry. */
+  /** The entry with this id. */
   entry: RecordEntry | null;
-  /** A command. */
+  /** The command with this id. */
   command: RecordCommand | null;
-  /** A turn. */
+  /** The turn with this id. */
   turn: Turn | null;
-  /** A rewind. */
+  /** The rewind with this id. */
   rewind: RecordRewind | null;
-  /** Whether it has more entries than these. */
+  /** Whether there are more entries than these. */
   truncated: boolean;
 }
 /** Whether a file counts as read. */
 export interface RecordReadResult {
-  /** Whether it does. */
+  /** Whether the file counts as read. */
   recorded: boolean;
-  /** Why not. */
+  /** Why it does not. */
   error: ToolError | null;
-  /** Null after a failure. */
+  /** Size of the file in bytes; null after a failure. */
   size_bytes: number | null;
-  /** Seconds since the epoch. Null after a failure. */
+  /** Modification time, in seconds since the epoch; null after a failure. */
   mtime: number | null;
 }
-/** A rewind that was made. */
+/** A completed rewind. */
 export interface RecordRewind {
   /** Unique in the record. */
   rewind_id: string;
-  /** Seconds since the epoch. */
+  /** When it was made, in seconds since the epoch. */
   time: number;
-  /** Who asked for it. */
+  /** Who requested it. */
   by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
 }
 /** Asks how far the recording is. */
 export interface RecordStatusParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Absolute: only the recorded folder that contains it. */
+  /** Absolute path: only the recorded folder that contains it. */
   root?: string | null;
 }
 /** The recorded folders. */
 export interface RecordStatusResult {
-  /** None in a private daemon. */
+  /** The recorded folders; empty in a private daemon. */
   folders: RecordedFolder[];
 }
 /** A folder whose changes are recorded, and how far the recording is. */
@@ -1951,19 +1951,19 @@ export interface RelevanceDetails {
   /** The lines that others changed. */
   ranges: LineRange[];
 }
-/** Asks for a call and its result as a client shows them. */
+/** Asks for a call and its result in the form that a client shows. */
 export interface RenderParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Of a request, or a tool's name. */
+  /** The method of a request, or a tool's name. */
   method: string;
-  /** As far as they have arrived. */
+  /** The arguments received so far. */
   arguments?: {
     [k: string]: unknown;
   };
-  /** Null while the call is in progress. */
+  /** The result; null while the call is in progress. */
   result?: GivenResult | null;
   /** Whether the arguments are incomplete. */
   is_partial?: boolean;
@@ -2012,92 +2012,92 @@ export interface ReportedProblem {
 export interface Review {
   /** Unique in the daemon. */
   review_id: string;
-  /** Whose edit it is. */
+  /** The session whose edit it is. */
   session: AskingSession;
-  /** Seconds since the epoch. */
+  /** When it was asked, in seconds since the epoch. */
   asked_at: number;
-  /** Seconds since the epoch. */
+  /** When it expires, in seconds since the epoch. */
   expires_at: number;
-  /** One line. */
+  /** The title, in one line. */
   title: string;
-  /** What the edit or the set does, in a sentence. */
+  /** What the edit or the set does, in one sentence. */
   description: string;
   /** What happens to the file. */
   operation?: 'create' | 'delete' | 'modify' | 'rename';
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path?: string;
-  /** Whether it is asked about in mode `auto_edit`, too. */
+  /** Whether the user is asked about it even in mode `auto_edit`. */
   is_protected?: boolean;
-  /** Unified. */
+  /** Unified diff. */
   diff?: string;
-  /** What can be decided apart. */
+  /** The changes that can be decided separately. */
   changes?: ReviewChange[];
-  /** Null over 1 MB, and where it was not asked for. */
+  /** The whole text before; null over 1 MB, and if it was not requested. */
   original_text?: string | null;
-  /** Null over 1 MB, and where it was not asked for. */
+  /** The whole proposed text; null over 1 MB, and if it was not requested. */
   proposed_text?: string | null;
-  /** What others changed since the agent read the file, as RebasedDetails. */
+  /** What others have changed since the agent read the file, as RebasedDetails. */
   rebased?: {
     [k: string]: unknown;
   } | null;
-  /** Null in the first round. */
+  /** The decision of the last round; null in the first round. */
   previous?: PreviousDecision | null;
   /** The files of a change set, in the order of its changes. */
   files?: ReviewFile[];
-  /** Grows each time that the file changes. */
+  /** Increases each time that the file changes. */
   revision: number;
   /** How many views show it. */
   n_editors: number;
 }
-/** A run of changed lines, which can be decided alone. */
+/** A run of changed lines that can be decided on its own. */
 export interface ReviewChange {
   /** Unique in the review. */
   id: string;
-  /** 1-based. As in a hunk. */
+  /** 1-based first line of the old side, as in a hunk. */
   old_start: number;
-  /** Lines that it removes. */
+  /** How many lines it removes. */
   old_lines: number;
-  /** 1-based. As in a hunk. */
+  /** 1-based first line of the new side, as in a hunk. */
   new_start: number;
-  /** Lines that it adds. */
+  /** How many lines it adds. */
   new_lines: number;
-  /** A hunk without context. */
+  /** The change as a hunk without context. */
   diff: string;
 }
-/** A file of a change set, with the keys of the review of one edit. */
+/** A file of a change set, with the keys of a single edit's review. */
 export interface ReviewFile {
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
   /** What happens to the file. */
   operation: 'create' | 'delete' | 'modify' | 'rename';
-  /** Whether it is asked about in mode `auto_edit`, too. */
+  /** Whether the user is asked about it even in mode `auto_edit`. */
   is_protected: boolean;
-  /** Unified. */
+  /** Unified diff. */
   diff: string;
-  /** What can be decided apart. */
+  /** The changes that can be decided separately. */
   changes: ReviewChange[];
-  /** Null over 1 MB, and where it was not asked for. */
+  /** The whole text before; null over 1 MB, and if it was not requested. */
   original_text: string | null;
-  /** Null over 1 MB, and where it was not asked for. */
+  /** The whole proposed text; null over 1 MB, and if it was not requested. */
   proposed_text: string | null;
-  /** What others changed since the agent read the file, as RebasedDetails. */
+  /** What others have changed since the agent read the file, as RebasedDetails. */
   rebased: {
     [k: string]: unknown;
   } | null;
-  /** Null in the first round. */
+  /** The decision of the last round; null in the first round. */
   previous: PreviousDecision | null;
-  /** Of a rename: the path afterwards, as the session gave it. */
+  /** For a rename: the new path, as the session gave it. */
   new_path?: string;
 }
 /** Asks for the reviews that wait for a decision. */
 export interface ReviewsParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Only these. Without it: all that concern this client. */
+  /** Only these reviews; by default all that concern this client. */
   review_ids?: string[] | null;
-  /** `false` leaves the whole texts out. */
+  /** `false` omits the whole texts. */
   include_texts?: boolean | null;
 }
 /** The reviews that wait. */
@@ -2122,134 +2122,134 @@ export interface RewindConflict {
 }
 /** What a rewind did, or would do. */
 export interface RewindDetails {
-  /** Another one that changed the file. */
+  /** Another author who changed the file. */
   also_changed_by?: string;
-  /** `external`, `buffer` or a session. */
+  /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
-  /** What is left. */
+  /** What is left, and why. */
   conflicts?: RewindConflict[];
-  /** Of a rejection. */
+  /** Who rejected the edit. */
   decided_by?: DecidedByDetails;
-  /** With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them. */
+  /** With the option `diagnostics`: how the edits changed the files' problems. Absent if no source knows them. */
   diagnostics?: DiagnosticsReport;
-  /** Null if the content that was read is not known any more. */
+  /** What changed since the read; null if the content that was read is no longer known. */
   diff_since_read?: string | null;
-  /** Whether it was a preview. */
+  /** Whether it was a preview, which writes nothing. */
   dry_run?: boolean;
-  /** 0-based, of the step that failed. */
+  /** 0-based index of the failed step. */
   edit_index?: number;
-  /** Of a failure: the file that could not be written. */
+  /** After a failure: the file that could not be written. */
   file_path?: string;
-  /** Those that were changed, or would be. */
+  /** The files that were, or would be, changed. */
   files?: RewoundFile[];
-  /** Of an `set_conflict`: where old contents of those files are kept. */
+  /** For a `set_conflict`: where the old contents of those files are kept. */
   kept?: string[];
-  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
-  /** Of an `set_conflict`: files that have the new content, and could not be restored. */
+  /** For a `set_conflict`: files with the new content that could not be restored. */
   left?: string[];
   /** 1-based lines where the text was found. */
   match_lines?: number[];
-  /** Entries of which something is left. */
+  /** How many entries are left, at least in part. */
   n_left?: number;
-  /** Entries that were undone. */
+  /** How many entries were undone. */
   n_undone?: number;
-  /** Where the text was most likely meant. Null if nothing is similar. */
+  /** Where the text was most likely meant; null if nothing is similar. */
   nearest?: Nearest | null;
-  /** Of a preview: whether the user would be asked. */
+  /** For a preview: whether the user would be asked. */
   needs_approval?: boolean;
-  /** With the option `notices`. */
+  /** With the option `notices`: what others changed in files that the session has read. */
   notices?: Notice[];
-  /** 1-based, of the patch: where it, or the hunk that failed, has its fault. */
+  /** 1-based line of the patch with the fault, or with the hunk that failed. */
   patch_line?: number;
-  /** Of what was done, or would be. */
+  /** The id of the plan that was, or would be, carried out. */
   plan?: string | null;
-  /** The one that failed. */
+  /** The processor that failed. */
   processor?: string;
-  /** Of an `undo_conflict`: what the undo would have to overwrite. */
+  /** For an `undo_conflict`: the lines that the undo would have to overwrite. */
   ranges?: LineRange[];
-  /** What it said, or of an `undo_conflict`: why. */
+  /** The reason of the processor or validator, or of an `undo_conflict`. */
   reason?: string;
-  /** Of an edit that was refused, with `freshness` `relevant`. */
+  /** With `freshness` `relevant`: why others' changes were relevant to the edit. */
   relevance?: RelevanceDetails;
-  /** Null if nothing was written. */
+  /** The id of the rewind; null if nothing was written. */
   rewind_id?: string | null;
-  /** Of a failure: the files that could not be restored. */
+  /** After a failure: the files that could not be restored. */
   still_undone?: string[];
-  /** The one that refused the text. */
+  /** The validator that refused the text. */
   validator?: string;
 }
-/** Exactly one of the ids, from `entry_id` to `rewind_id`, says whose changes are undone. */
+/** Exactly one of the ids, from `entry_id` to `rewind_id`, names the changes to undo. */
 export interface RewindParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
   /** An entry of the record, or the `edit_id` of an edit. */
   entry_id?: string | null;
   /** Several entries. */
   entry_ids?: string[] | null;
-  /** Places that `fileops/unkept` has listed. */
+  /** Changes that `fileops/unkept` has listed. */
   change_ids?: string[] | null;
   /** A command. */
   command_id?: string | null;
   /** A turn. */
   turn_id?: string | null;
-  /** This turn, and all later ones of its session. */
+  /** This turn and all later ones of its session. */
   since_turn?: string | null;
-  /** This turn, and all turns of all sessions that began since. */
+  /** This turn and all turns of all sessions that began after it. */
   all_since_turn?: string | null;
-  /** All of a session. */
+  /** Everything that a session did. */
   session_id?: string | null;
-  /** A rewind, which is redone. */
+  /** A rewind, to redo what it undid. */
   rewind_id?: string | null;
-  /** The session that asks; without it the session `default`. */
+  /** The session that asks; by default the session `default`. */
   by_session?: string | null;
-  /** Only these files and folders. Absolute. */
+  /** Absolute paths: only these files and folders. */
   paths?: string[] | null;
   /** Only changes made since then, in seconds since the epoch. */
   since?: number | null;
-  /** Preview, and write nothing. */
+  /** Preview, but write nothing. */
   dry_run?: boolean | null;
-  /** Of a preview: nothing is done if it would not do the same now. */
+  /** The plan of a preview: nothing is done if the result would now differ. */
   plan?: string | null;
-  /** `fail` undoes nothing if something would be left. */
+  /** `fail` undoes nothing if anything would be left. */
   on_conflict?: ('fail' | 'leave') | null;
-  /** `unsure`: entries of which the target is one of several possible authors, too. */
+  /** `unsure`: also entries with the target among several possible authors. */
   include?: 'unsure'[] | null;
-  /** The user asked for it or has confirmed it: no further question is asked. */
+  /** The user requested or confirmed it, so no further question is asked. */
   approved?: boolean | null;
-  /** Why the user undoes it, for the agents whose changes they are; of one line, and up to 1,000 characters. */
+  /** The user's reason, for the agents whose changes are undone; one line of up to 1,000 characters. */
   reason?: string | null;
 }
-/** What every tool answers, whether it succeeded or failed. */
+/** Every tool's answer, whether it succeeded or failed. */
 export interface RewindResult {
   /** Whether it succeeded. */
   status: 'error' | 'success';
   /** Exactly the text for the model. */
   output: string;
-  /** Null after success. */
+  /** Why it failed; null after success. */
   error: ToolError | null;
-  /** The change, for people. Null if there is none. */
+  /** The change, for people; null if there is none. */
   ui_extra: UiExtra | null;
-  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
+  /** Facts for programs. The tool and its outcome decide which keys are present. */
   details: RewindDetails;
-  /** Absent if there are none. */
+  /** Images; absent if there are none. */
   attachments?: Attachment[];
 }
 /** What a rewind did to one file. */
 export interface RewoundFile {
-  /** Lines. */
+  /** How many lines were added. */
   added: number;
-  /** The file, or the document in an editor. */
+  /** Whether the open document or the file on disk was changed. */
   applied_to: 'buffer' | 'disk';
-  /** Those that are undone whole. */
+  /** The entries that are completely undone. */
   entries: string[];
-  /** Canonical. */
+  /** Canonical path. */
   file_path: string;
-  /** What became of the file. */
+  /** What happened to the file. */
   outcome: 'created' | 'modified' | 'removed' | 'unchanged';
-  /** Lines. */
+  /** How many lines were removed. */
   removed: number;
   /** The change. */
   ui_extra: UiExtra;
@@ -2292,25 +2292,25 @@ export interface ServerInfo {
   /** Of the server. */
   version: string;
 }
-/** A session of a shared daemon, of this connection or of another one. */
+/** A session of a shared daemon, of this connection or another. */
 export interface Session {
-  /** As this client calls it: of another client's session the full name. */
+  /** The client's name for it; for another client's session the full name. */
   session_id: string;
   /** Unique in the daemon: its name in the record, and for other clients. */
   full_name: string;
-  /** The program, such as `codex`. */
+  /** The session's program, such as `codex`. */
   host: string;
-  /** For people. */
+  /** The session's name for people. */
   label: string;
   /** Whether it has a connection. */
   connected: boolean;
-  /** In the folders of this client. */
+  /** The approval mode in this client's folders. */
   approval_mode: 'auto_edit' | 'default' | 'yolo';
-  /** Since it began. */
+  /** How many reads, since it began. */
   n_reads: number;
-  /** Since it began. */
+  /** How many edits, since it began. */
   n_edits: number;
-  /** Seconds since the epoch. */
+  /** The last use, in seconds since the epoch. */
   last_seen: number;
 }
 /** What a session has done to one file. */
@@ -2336,34 +2336,34 @@ export interface SessionFile {
 }
 /** Asks for the files of a session. */
 export interface SessionFilesParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** At most so many files. */
+  /** How many files at most. */
   limit?: number | null;
 }
 /** What a session has read and edited. */
 export interface SessionFilesResult {
-  /** The most important first. */
+  /** Most important first. */
   files: SessionFile[];
 }
-/** Params of a request of one session, or about one. */
+/** Params of a request by one session, or about one. */
 export interface SessionParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
 }
-/** LSP's two tokens, which every request may have. */
+/** LSP's two tokens, which every request may contain. */
 export interface SessionsParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
 }
 /** The sessions of a shared daemon. */
@@ -2373,31 +2373,31 @@ export interface SessionsResult {
 }
 /** Sets how often the user is asked about a session's edits. */
 export interface SetApprovalModeParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** An agent can only demand more questions than it is asked now. */
+  /** The mode. An agent can only ask for more questions than now. */
   mode: 'auto_edit' | 'default' | 'yolo';
 }
-/** Sets the switch for the projects of the client's folders: for all agents, those of now and later ones. */
+/** Sets the switch for the projects of the client's folders, for all agents, now and later. */
 export interface SetAskParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** As in the result. */
+  /** See AskResult. */
   ask: 'each_edit' | 'never' | 'protected';
 }
-/** Why one more change of a set cannot be made. */
+/** Why another change of a set cannot be made. */
 export interface SetProblem {
-  /** 0-based. */
+  /** 0-based index of the change. */
   change_index: number;
-  /** As of the error of a result. */
+  /** An error code, as in a result's error. */
   code: string;
-  /** A sentence for the user. */
+  /** The message for the user. */
   message: string;
 }
 /** LSP's SetTraceParams. */
@@ -2407,13 +2407,13 @@ export interface SetTraceParams {
 }
 /** The client's connection to a shared daemon. */
 export interface SharedCapability {
-  /** Its name. */
+  /** The connection's name. */
   connection: string;
-  /** What the client is. */
+  /** The client's role. */
   role: 'agent' | 'editor';
-  /** Its path. */
+  /** The path of the socket. */
   socket: string;
-  /** Of the daemon. */
+  /** The daemon's version. */
   version: string;
 }
 /** A message for the user. */
@@ -2441,9 +2441,9 @@ export interface ShownDetails {
 }
 /** How many lines a change adds and removes. */
 export interface Stats {
-  /** Lines. */
+  /** How many lines were added. */
   added: number;
-  /** Lines. */
+  /** How many lines were removed. */
   removed: number;
 }
 /** The statistics of a session, or of all together. */
@@ -2475,32 +2475,32 @@ export interface StatsResult {
   /** Of all calls. */
   errors: ErrorStats;
 }
-/** The outcome of one step of a multi-edit. Only a step that was applied has the last three keys. */
+/** The outcome of one step of a multi-edit. Only an applied step has the last three keys. */
 export interface StepDetails {
-  /** 0-based. */
+  /** 0-based index of the step. */
   index?: number;
   /** How the text was found. */
   match?: string;
-  /** 1-based. */
+  /** 1-based lines of the places. */
   match_lines?: number[];
-  /** Places. */
+  /** How many places were replaced. */
   replacements?: number;
-  /** After a failure no step was applied, also if it is `ok`. */
+  /** The step's own outcome. After a failure no step was applied, even if it is `ok`. */
   status?: 'failed' | 'not_tried' | 'ok';
 }
-/** What to send in place of a step that failed. */
+/** What to send instead of a step that failed. */
 export interface SuggestionDetails {
-  /** 0-based. */
+  /** 0-based index of the step. */
   edit_index: number;
-  /** Included. */
+  /** 1-based last line in the file, included. */
   end_line: number;
-  /** A place that was most likely meant, a longer text that is unique, or why nothing else has to be sent. */
+  /** The most likely place, a longer text that is unique, or why nothing else has to be sent. */
   kind: 'already_there' | 'nearest' | 'seen_now' | 'unique';
-  /** Sentences for the model. */
+  /** The explanation for the model. */
   note: string;
-  /** The exact present text. Null where there is none to send, or it is too long or not certain. */
+  /** The exact current text; null if there is none to send, or it is too long or uncertain. */
   old_string: string | null;
-  /** 1-based, in the file. */
+  /** 1-based first line in the file. */
   start_line: number;
 }
 /** The first syntax errors of a file that had none before the edit. */
@@ -2539,19 +2539,19 @@ export interface TextOptions {
 }
 /** A tool for a model. */
 export interface ToolDefinition {
-  /** As the model calls it. */
+  /** The name by which the model calls it. */
   name: string;
-  /** The request that serves it. */
+  /** The request that runs it. */
   method: string;
-  /** For people. */
+  /** The name for people. */
   label: string;
-  /** For the model. */
+  /** The description for the model. */
   description: string;
   /** JSON Schema of its arguments. */
   input_schema: {
     [k: string]: unknown;
   };
-  /** A line for a list of tools in a prompt. */
+  /** One line for a list of tools in a prompt. */
   prompt_snippet: string;
   /** Lines for the system prompt. */
   prompt_guidelines: string[];
@@ -2562,40 +2562,40 @@ export interface ToolDefinition {
 export interface ToolError {
   /** See docs/PROTOCOL.md, "Error codes". */
   code: ErrorCode;
-  /** One sentence for people. */
+  /** The message for people, in one sentence. */
   message: string;
 }
-/** What every tool answers, whether it succeeded or failed. */
+/** Every tool's answer, whether it succeeded or failed. */
 export interface ToolResult {
   /** Whether it succeeded. */
   status: 'error' | 'success';
   /** Exactly the text for the model. */
   output: string;
-  /** Null after success. */
+  /** Why it failed; null after success. */
   error: ToolError | null;
-  /** The change, for people. Null if there is none. */
+  /** The change, for people; null if there is none. */
   ui_extra: UiExtra | null;
-  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
+  /** Facts for programs. The tool and its outcome decide which keys are present. */
   details: {
     [k: string]: unknown;
   };
-  /** Absent if there are none. */
+  /** Images; absent if there are none. */
   attachments?: Attachment[];
 }
 /** Asks for the definitions of the tools for a model. */
 export interface ToolsParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Names of tools. The guidelines leave out the others, too. */
+  /** Names of tools. The guidelines omit the others as well. */
   enabled?: string[] | null;
   /** Names of the client's own tools, which `guidelines` may then mention. */
   other_tools?: string[] | null;
 }
 /** The tools for a model. */
 export interface ToolsResult {
-  /** In the order of the request. */
+  /** The tools, in the order of the request. */
   tools: ToolDefinition[];
   /** Lines for the system prompt that belong to no single tool. */
   guidelines: string[];
@@ -2620,189 +2620,189 @@ export interface TrackedResult {
   /** In the order of first reading. */
   files: TrackedFile[];
 }
-/** The work of a session between two prompts of its user, and how many entries of the record it has. */
+/** A session's work between two prompts of its user, and how many entries of the record it has. */
 export interface Turn {
   /** Unique in the record. */
   turn_id: string;
-  /** A session, by the name that this client knows. */
+  /** The client's name for the session. */
   session_id: string;
-  /** For people. */
+  /** The session's name for people. */
   label: string;
   /** The beginning of the prompt; null if it is not kept. */
   title: string | null;
-  /** Seconds since the epoch. */
+  /** When it began, in seconds since the epoch. */
   began: number;
-  /** Seconds since the epoch. Null while it is open. */
+  /** When it ended, in seconds since the epoch; null while it is open. */
   ended: number | null;
-  /** Entries of the record. */
+  /** How many entries of the record. */
   n_entries: number;
-  /** Files that they are of. */
+  /** How many files these entries concern. */
   n_files: number;
-  /** Entries that are not in force. */
+  /** How many entries are no longer in force. */
   n_undone: number;
 }
-/** Asks for turns. Without `session_id` they are those of all sessions. */
+/** Asks for turns; without `session_id` for those of all sessions. */
 export interface TurnsParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** Absolute: turns with entries in this folder, or none yet. */
+  /** Absolute path: turns with entries in this folder, or none yet. */
   root?: string | null;
-  /** 100 by default. */
+  /** How many turns at most; 100 by default. */
   limit?: number | null;
 }
 /** The turns that the client may know of. */
 export interface TurnsResult {
-  /** The newest first. */
+  /** Newest first. */
   turns: Turn[];
 }
-/** A change as a client shows it. */
+/** A change in the form that a client shows. */
 export interface UiExtra {
-  /** Unified. `patch` accepts it if `exact`. */
+  /** Unified diff. `patch` accepts it if `exact`. */
   diff: string;
-  /** Whether the diff has every byte of the change. */
+  /** Whether the diff contains every byte of the change. */
   exact: boolean;
-  /** Whether hunks were left out, because there were too many. */
+  /** Whether some hunks were left out because there were too many. */
   truncated: boolean;
   /** What happened to the file. */
   operation: 'create' | 'delete' | 'modify' | 'rename';
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
   /** The hunks of the diff. */
   hunks: Hunk[];
-  /** Of the whole change. */
+  /** Counts for the whole change. */
   stats: Stats;
-  /** 1-based, in the new text. */
+  /** 1-based line in the new text. */
   first_changed_line: number;
 }
 /** Argument of the command `fileops.undo`: exactly one of the keys. */
 export interface UndoArgument {
-  /** The changes to undo, as `fileops/unkept` lists them. */
+  /** The changes to undo, from `fileops/unkept`. */
   change_ids?: string[] | null;
   /** The edit to undo. */
   edit_id?: string | null;
 }
-/** Of an undo. */
+/** Details of an undo. */
 export interface UndoDetails {
-  /** Another one that changed the file. */
+  /** Another author who changed the file. */
   also_changed_by?: string;
-  /** Where the newest edit's file was written. */
+  /** Where the file of the newest edit was written. */
   applied_to?: 'buffer' | 'disk';
-  /** `external`, `buffer` or a session. */
+  /** The author of the change: `external`, `buffer` or a session. */
   changed_by?: string;
-  /** Of a rejection. */
+  /** Who rejected the edit. */
   decided_by?: DecidedByDetails;
-  /** With the option `diagnostics`: what the edits did to the problems of files. Absent if no source knows them. */
+  /** With the option `diagnostics`: how the edits changed the files' problems. Absent if no source knows them. */
   diagnostics?: DiagnosticsReport;
-  /** Null if the content that was read is not known any more. */
+  /** What changed since the read; null if the content that was read is no longer known. */
   diff_since_read?: string | null;
-  /** Whether nothing was to be written. */
+  /** Whether it was a dry run, which writes nothing. */
   dry_run?: boolean;
-  /** Of the undo itself, which can be undone, too. Null for several files, and if nothing was written. */
+  /** The id of the undo itself, which can also be undone; null for several files, and if nothing was written. */
   edit_id?: string | null;
-  /** 0-based, of the step that failed. */
+  /** 0-based index of the failed step. */
   edit_index?: number;
-  /** Of a failure: the file that failed. `undone` and `files` are what remains undone. */
+  /** After a failure: the file that failed. `undone` and `files` are what stays undone. */
   file_path?: string;
   /** What happened to each file. */
   files?: UndoneFile[];
-  /** Of an `set_conflict`: where old contents of those files are kept. */
+  /** For a `set_conflict`: where the old contents of those files are kept. */
   kept?: string[];
-  /** With the option `diagnostics`: what earlier edits of the session did, known after their results. */
+  /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
-  /** Of an `set_conflict`: files that have the new content, and could not be restored. */
+  /** For a `set_conflict`: files with the new content that could not be restored. */
   left?: string[];
   /** 1-based lines where the text was found. */
   match_lines?: number[];
   /** Whether the user changed a proposal. */
   modified_by_user?: boolean;
-  /** Where the text was most likely meant. Null if nothing is similar. */
+  /** Where the text was most likely meant; null if nothing is similar. */
   nearest?: Nearest | null;
-  /** Of a dry run: whether a user would be asked. */
+  /** For a dry run: whether a user would be asked. */
   needs_approval?: boolean;
-  /** With the option `notices`. */
+  /** With the option `notices`: what others changed in files that the session has read. */
   notices?: Notice[];
-  /** 1-based, of the patch: where it, or the hunk that failed, has its fault. */
+  /** 1-based line of the patch with the fault, or with the hunk that failed. */
   patch_line?: number;
-  /** The one that failed. */
+  /** The processor that failed. */
   processor?: string;
-  /** Of an `undo_conflict`: what the undo would have to overwrite. */
+  /** For an `undo_conflict`: the lines that the undo would have to overwrite. */
   ranges?: LineRange[];
-  /** What it said, or of an `undo_conflict`: why. */
+  /** The reason of the processor or validator, or of an `undo_conflict`. */
   reason?: string;
-  /** Of an edit that was refused, with `freshness` `relevant`. */
+  /** With `freshness` `relevant`: why others' changes were relevant to the edit. */
   relevance?: RelevanceDetails;
-  /** The edits that were undone. None if the user changed the proposal. */
+  /** The undone edits; empty if the user changed the proposal. */
   undone?: string[];
-  /** The one that refused the text. */
+  /** The validator that refused the text. */
   validator?: string;
 }
-/** Undoes a keep: what it kept is to be kept or undone again. */
+/** Undoes a keep: what it kept can be kept or undone again. */
 export interface UndoKeepParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** As `fileops/keep` returned it. */
+  /** The id that `fileops/keep` returned. */
   keep_id: string;
 }
-/** What is not kept any more. */
+/** What is no longer kept. */
 export interface UndoKeepResult {
-  /** Entries whose `kept` changed. */
+  /** How many entries' `kept` changed. */
   n_entries: number;
-  /** Places of entries that were kept alone. */
+  /** How many single changes are no longer kept. */
   n_changes: number;
 }
-/** One edit by `edit_id`, or all of a session, the newest first; with `file_path` those of that file. */
+/** Undoes one edit by `edit_id`, or all of a session, newest first; with `file_path` only those of that file. */
 export interface UndoParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** The edit to undo. A `session_id` beside it names the session that undoes. */
+  /** The edit to undo. `session_id` then names the session that undoes. */
   edit_id?: string | null;
-  /** The change set to undo as a whole. A `session_id` beside it names the session that undoes. */
+  /** The change set to undo as a whole. `session_id` then names the session that undoes. */
   set_id?: string | null;
-  /** Absolute. Goes with `session_id`. */
+  /** Absolute path, together with `session_id`. */
   file_path?: string | null;
-  /** Check and preview, and write nothing. */
+  /** Check and preview, but write nothing. */
   dry_run?: boolean | null;
-  /** The user asked for it or has confirmed it: no further question is asked. */
+  /** The user requested or confirmed it, so no further question is asked. */
   approved?: boolean | null;
 }
-/** What every tool answers, whether it succeeded or failed. */
+/** Every tool's answer, whether it succeeded or failed. */
 export interface UndoResult {
   /** Whether it succeeded. */
   status: 'error' | 'success';
   /** Exactly the text for the model. */
   output: string;
-  /** Null after success. */
+  /** Why it failed; null after success. */
   error: ToolError | null;
-  /** The change, for people. Null if there is none. */
+  /** The change, for people; null if there is none. */
   ui_extra: UiExtra | null;
-  /** Facts for programs. Which keys are there depends on the tool and its outcome. */
+  /** Facts for programs. The tool and its outcome decide which keys are present. */
   details: UndoDetails;
-  /** Absent if there are none. */
+  /** Images; absent if there are none. */
   attachments?: Attachment[];
 }
 /** What an undo did to one file. */
 export interface UndoneFile {
-  /** Where it was written. */
+  /** Whether the open document or the file on disk was changed. */
   applied_to: 'buffer' | 'disk';
-  /** Of the undo. Null if nothing was written. */
+  /** The id of the undo; null if nothing was written. */
   edit_id: string | null;
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
   /** What happened to the file. */
   outcome: 'created' | 'modified' | 'removed';
   /** The change. */
   ui_extra: UiExtra;
-  /** The edits that were undone. None if the user changed the proposal. */
+  /** The undone edits; empty if the user changed the proposal. */
   undone: string[];
 }
 /** A place where a person has undone what an agent wrote. It is listed until the session's next turn. */
@@ -2891,19 +2891,19 @@ export interface UnkeptOfFile {
   /** The changes, to keep or to undo them. */
   change_ids: string[];
 }
-/** Asks for the changes that no person has accepted yet. */
+/** Asks for the changes that nobody has accepted yet. */
 export interface UnkeptParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Absolute: only this file. */
+  /** Absolute path: only this file. */
   file_path?: string | null;
-  /** Absolute: only in this folder. Without it and `file_path`: in the client's folders. */
+  /** Absolute path: only in this folder. Without it and `file_path`, in the client's folders. */
   root?: string | null;
-  /** Only those of this session. */
+  /** Only changes by this session. */
   session_id?: string | null;
-  /** Only those of this turn. */
+  /** Only changes in this turn. */
   turn_id?: string | null;
 }
 /** The changes that no person has accepted yet, by files and by authors. */
@@ -3021,19 +3021,19 @@ export interface WorkspaceFolder {
 }
 /** Writes a whole file. */
 export interface WriteParams {
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
-  /** Ignored: no result comes in parts. */
+  /** Ignored: results are not sent in parts. */
   partialResultToken?: string | number | null;
-  /** Without it: the session `default` of the connection. Of `fileops/stats`: all sessions. */
+  /** By default the connection's session `default`; for `fileops/stats`, all sessions. */
   session_id?: string | null;
-  /** Absolute. */
+  /** Absolute path of the file. */
   file_path: string;
   /** The whole text. */
   content: string;
-  /** Check and preview, and write nothing. */
+  /** Check and preview, but write nothing. */
   dry_run?: boolean | null;
-  /** `details` has the whole text before and after. */
+  /** Return the whole text before and after in `details`. */
   include_texts?: boolean | null;
 }
 /** Requests of `fileops/*` that a client sends. */
