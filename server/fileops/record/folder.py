@@ -176,15 +176,18 @@ class RecordedFolder:
 
     # --- the start ---------------------------------------------------------------------------------------------
 
-    def start(self, earlier: dict[str, Known], touch: Callable[[str], object]) -> Iterator[list[tuple[str, Known]]]:
+    def start(
+        self, earlier: dict[str, Known], touch: Callable[[str], object], *, is_resumed: bool
+    ) -> Iterator[list[tuple[str, Known]]]:
         """Watch and list everything; yields what became known, to be stored, after each step.
 
         Args: earlier: what was known when the folder was recorded last; `touch` is called for what changed since.
+        is_resumed: whether other files are new.
         """
         has_blobs = self.repository is not None and self.repository.has_all_blobs
         is_usable = has_blobs and self._index is not None and not self._index.is_partial
         entries = self._index.entries if self._index is not None and is_usable else _NO_ENTRIES
-        head, is_resumed = len(self.root) + 1, len(earlier) > 0
+        head = len(self.root) + 1
         changed: list[str] = []
         for found in in_steps(self.walk()):
             fresh: list[tuple[str, Known]] = []

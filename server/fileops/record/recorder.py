@@ -232,6 +232,7 @@ class Recorder:
         self._read_at = self._now()  # the same, as a time
         self._folders: dict[str, Folder] = {}
         self._faults: dict[str, _Fault] = {}  # by folder
+        self._becoming: set[str] = set()  # folders in which a `.git` has appeared
         self._disk = DiskThread()
         self._hanging: set[str] = set()  # folders that a thread still waits for
         self._touched: dict[str, _Touch] = {}
@@ -743,23 +744,31 @@ class Recorder:
             has_clients = root in self._clients
         if not has_clients:
             self._faults.pop(root, None)
-        if root in self._folders or not has_clients:
+        before = self._folders.get(root)
+        if not has_clients or (before is not None and (facts is None or before.repository is not None)):
             return
         # What is known now decides whether the folder was recorded before: commits are noted from now on.
         earlier = self.store.known(root)
         stream, edge = self._stream, self.windows.edge
         folder = self._ask_disk(root, lambda: Folder(root, facts, stream, edge))
         folder.on_nested = lambda nested: self._record_nested(folder, nested)
+        is_resumed = len(earlier) > 0
+        if before is not None:  # it has become a repository: what it did not have was ignored, and is not new
+            self._read_events()
+            self._observe_all()
+            earlier, is_resumed = dict(before.files), False
+            self._drop(root)
         self._folders[root] = folder
-        began = self._wall()
-        self._queue(root, lambda: self.store.begin_folder(root, began))
-        self._steps[root] = self._starting(folder, earlier)
+        if before is None:
+            began = self._wall()
+            self._queue(root, lambda: self.store.begin_folder(root, began))
+        self._steps[root] = self._starting(folder, earlier, is_resumed=is_resumed)
         log.info("changes in %s are recorded from now on; --record=edits or off turns this off", root)
 
-    def _starting(self, folder: Folder, earlier: dict[str, Known]) -> Iterator[None]:
+    def _starting(self, folder: Folder, earlier: dict[str, Known], *, is_resumed: bool) -> Iterator[None]:
         started = self._now()
         changed: list[str] = []
-        for fresh in self._each(folder.root, folder.start(earlier, changed.append)):
+        for fresh in self._each(folder.root, folder.start(earlier, changed.append, is_resumed=is_resumed)):
             if fresh:
                 self._queue(folder.root, lambda known=fresh: self.store.set_known(folder.root, known))
             yield
@@ -913,9 +922,23 @@ class Recorder:
         self._retry_faults()
         if self._stream is None or not self._stream.is_alive():
             self._open_events()
+        for path in tuple(self._becoming):
+            self._guard(None, lambda path=path: self._look_at_new_repository(path))
         for folder in tuple(self._folders.values()):
             if folder.repository is not None and folder.root not in self._steps:
                 self._guard(folder.root, lambda folder=folder: self._look_at_index(folder))
+
+    def _look_at_new_repository(self, path: str) -> None:
+        """Record a folder as a repository once it is one: `git init` makes the folder `.git` first."""
+        folder = self._folder_of(f"{path}/.git")
+        if folder is None or not self._ask_disk(folder.root, lambda: os.path.lexists(f"{path}/.git")):
+            self._becoming.discard(path)
+        elif self._ask_disk(folder.root, lambda: git.is_top(path)):
+            self._becoming.discard(path)
+            if path == folder.root:
+                self._begin_apart(path)
+            else:
+                self._ask_disk(folder.root, lambda: folder.enters(path))  # which notes it
 
     def _look_at_index(self, folder: Folder) -> None:
         index = self._ask_disk(folder.root, folder.rewritten_index)
@@ -1059,8 +1082,12 @@ class Recorder:
         batch = self._stream.read()
         for event in batch.events:
             folder = self._folder_of(f"{event.folder}/{event.name}")
-            if folder is not None and event.name != ".git":
+            if folder is None:
+                continue
+            if event.name != ".git":
                 self._guard(folder.root, lambda folder=folder, event=event: self._note_event(folder, event))
+            elif event.appeared:
+                self._becoming.add(event.folder)
         if batch.is_lost:
             log.warning("events of changed files were lost; all files are compared")
             for folder in self._folders.values():

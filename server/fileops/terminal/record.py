@@ -139,7 +139,10 @@ def _say_since(options: argparse.Namespace, status: RecordedFolder, began: float
     if options.json:
         return
     if status.state == "off":
-        sys.stderr.write(f"{visible(status.root)} is not recorded at present; what changes now is not known later.\n")
+        why = _WHY_OFF.get(status.reason or "", "see the daemon's log")
+        sys.stderr.write(
+            f"{visible(status.root)} is not recorded at present: {why}. What changes now is not known later.\n"
+        )
     elif status.since is None or status.since >= began:
         sys.stderr.write(f"The recording of {visible(status.root)} begins now: what was changed before is not known.\n")
     elif sys.stderr.isatty() and options.command in {"log", "diff", "blame", "changes"}:
@@ -157,9 +160,6 @@ async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: 
         is_over = time.monotonic() > deadline
         if status and (status[-1].state != "starting" or is_over):
             options.root, options.is_starting = status[-1].root, status[-1].state == "starting"
-            if status[-1].state == "off":
-                why = _WHY_OFF.get(status[-1].reason or "", "see the daemon's log")
-                _say(options, f"changes in {visible(options.root)} are not recorded at present: {why}.")
             _widen(client, options.root, folder)
             return status[-1]
         if is_over:
@@ -653,12 +653,8 @@ def _as_sent(value: Any) -> Any:
 
 
 def _failed(options: argparse.Namespace, sentence: str, status: int) -> int:
-    _say(options, sentence)
-    return status
-
-
-def _say(options: argparse.Namespace, sentence: str) -> None:
     sys.stderr.write(f"fileops-server {options.command}: {sentence}\n")
+    return status
 
 
 _COMMANDS: dict[str, Command] = {

@@ -43,7 +43,7 @@ def committed(root: Path, **files: bytes) -> None:
 
 def started(root: Path) -> RecordedFolder:
     folder = RecordedFolder(str(root), ask_git(str(root)), None)
-    for _ in folder.start({}, lambda _path: None):
+    for _ in folder.start({}, lambda _path: None, is_resumed=False):
         pass
     return folder
 
@@ -187,6 +187,6 @@ def test_files_known_from_before_are_compared_by_their_stamps(root: Path) -> Non
     gone = str(root / "gone.py")
     touched: list[str] = []
     folder = RecordedFolder(str(root), ask_git(str(root)), None)
-    for _ in folder.start({**earlier, gone: Known(content="kept", digest=b"1")}, touched.append):
+    for _ in folder.start({**earlier, gone: Known(content="kept", digest=b"1")}, touched.append, is_resumed=True):
         pass
     assert sorted(map(os.path.basename, touched)) == ["b.py", "gone.py", "new.py"]

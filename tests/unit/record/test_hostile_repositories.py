@@ -266,7 +266,7 @@ def record_and_change(it: Hostile) -> None:
     """All that the recorder asks git, and reads of the rules, for a folder that changes."""
     root = str(it.root)
     folder = RecordedFolder(root, ask_git(root), None)
-    for _ in folder.start({}, lambda _path: None):
+    for _ in folder.start({}, lambda _path: None, is_resumed=False):
         pass
     while folder.copy_next() is not None:
         pass
