@@ -525,7 +525,7 @@ async def test_keep_accepts_what_agents_changed(shared: Place, folder: Path) -> 
 
 
 async def test_keep_counts_what_changes_counts(shared: Place, folder: Path) -> None:
-    """R-UI-2: places, and not the entries that made them; in a turn, of an agent and in all."""
+    """R-CLI-5: places, and not the entries that made them; in a turn, of an agent and in all."""
     async with FileOpsClient.attach(root=folder, host="codex") as agent:
         turn_id = await agent.begin_turn(title="count")
         for number in range(3):

@@ -170,6 +170,23 @@ def test_characters_that_json_cannot_carry_are_shown_and_the_diff_is_not_exact(d
     change.unified.encode()
 
 
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ("na\xefve \xe9\n".encode("latin-1"), " na\xefve \xe9\n"),
+        (b"\x80 \x81 \xc3\xa9 \xc3\n", " \u20ac \x81 \xe9 \xc3\n"),
+        (b"\xed\xb3\xa9 named\n", " \ufffd named\n"),
+    ],
+    ids=["Latin-1", "mixed", "escaped"],
+)
+def test_bytes_that_are_not_utf_8_are_shown_as_letters(data: bytes, shown: str) -> None:
+    data += b"b\n"
+    start = data.index(b"b\n")
+    change = _change(data, [Splice(start, start + 1, b"c")])
+    assert change.unified.splitlines(keepends=True)[3] == shown
+    assert change.hunks[0].lines[0].text + "\n" == shown[1:]
+
+
 def test_utf_16_diff_is_readable_and_not_exact() -> None:
     data = "\ufeffa\r\nb".encode("utf-16-le")
     change = _change(data, [Splice(8, 10, "c".encode("utf-16-le"))])

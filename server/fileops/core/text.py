@@ -8,7 +8,15 @@ The length of the BOM is a multiple of the unit, so units are counted from the s
 import re
 import sys
 from array import array
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE, getincrementaldecoder
+from codecs import (
+    BOM_UTF8,
+    BOM_UTF16_BE,
+    BOM_UTF16_LE,
+    BOM_UTF32_BE,
+    BOM_UTF32_LE,
+    getincrementaldecoder,
+    register_error,
+)
 from typing import Literal
 
 from fileops.model.documents import PositionEncoding
@@ -76,6 +84,30 @@ def decode(data: bytes | memoryview, fmt: TextFormat) -> str:
 def decode_part(data: bytes | memoryview, fmt: TextFormat) -> str:
     """Decode a piece of a file that begins and ends on code units. A BOM in it is kept."""
     return str(data, fmt.encoding, "replace")
+
+
+def decode_for_display(data: bytes) -> str:
+    """Decode UTF-8, and show each byte that is not UTF-8 as its letter in Windows-1252, which contains that of Latin-1.
+
+    What this returns is for people only: it is not known that the file has this encoding.
+    """
+    return data.decode("utf-8", _AS_LETTERS)
+
+
+def _letters(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    escaped = _ESCAPED_BYTE.match(error.object, error.start)
+    if escaped is not None:  # a byte that a named encoding does not have, see legacy_text
+        return "\ufffd", escaped.end()
+    bad = error.object[error.start : error.end]
+    return "".join(_LETTERS[byte] for byte in bad), error.end
+
+
+_AS_LETTERS = "fileops-letters"
+_ESCAPED_BYTE = re.compile(rb"\xed[\xb0-\xb3][\x80-\xbf]")
+_LETTERS = [bytes([byte]).decode("cp1252", "replace").replace("\ufffd", chr(byte)) for byte in range(256)]
+register_error(_AS_LETTERS, _letters)
 
 
 def wide_text(text: Text) -> str:

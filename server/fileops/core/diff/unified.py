@@ -14,7 +14,7 @@ import xxhash
 from fileops.core.diff.lines import positional_ranges
 from fileops.core.diff.regions import CONTEXT_LINES, Region, regions
 from fileops.core.pausing import Check, unchecked
-from fileops.core.text import cut, decode_part, line_end, line_start, numbered, split_lines
+from fileops.core.text import cut, decode_for_display, decode_part, line_end, line_start, numbered, split_lines
 from fileops.model.edits import Change, Hunk, HunkLine, Operation, Splice
 from fileops.model.files import TextFormat
 from fileops.model.settings import Limits
@@ -190,8 +190,9 @@ class _DiffBuilder:
 
     def _rows(self, kind: Kind, lines: bytes, text: str) -> list[HunkLine]:
         """Return the hunk lines of whole lines, which are given as bytes and decoded."""
-        if self._exact and "\ufffd" in text and text.encode() != lines:
+        if self._fmt.encoding == "utf-8" and "\ufffd" in text and text.encode() != lines:
             self._exact = False
+            text = decode_for_display(lines)
         texts = text.split("\n")
         last = texts.pop()
         if len(text) > MAX_LINE_CHARS and max(map(len, texts), default=0) > MAX_LINE_CHARS:
