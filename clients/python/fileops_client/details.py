@@ -14,20 +14,20 @@ class ByCommand(TypedDict):
     kind: Literal["command"]
     """Names the type."""
     session_id: str
-    """Its full name in the daemon."""
+    """The session's full name in the daemon."""
     command_id: str
-    """The command."""
+    """The command's id."""
     label: str
-    """The session, and the program."""
+    """The session and the program, for people."""
 
 
 class ByOutside(TypedDict):
-    """A program that no session is known to have started."""
+    """A program that is not known to have been started by a session."""
 
     kind: Literal["outside"]
     """Names the type."""
     label: NotRequired[str]
-    """For people."""
+    """The name for people."""
 
 
 class ByPerson(TypedDict):
@@ -36,9 +36,9 @@ class ByPerson(TypedDict):
     kind: Literal["person"]
     """Names the type."""
     session_id: str
-    """The connection of their editor. Empty for the command line."""
+    """The connection of their editor; empty for the command line."""
     label: str
-    """Their editor."""
+    """The name of their editor."""
 
 
 class BySession(TypedDict):
@@ -47,9 +47,9 @@ class BySession(TypedDict):
     kind: Literal["session"]
     """Names the type."""
     session_id: str
-    """Its full name in the daemon."""
+    """The session's full name in the daemon."""
     label: str
-    """For people."""
+    """The name for people."""
 
 
 class ByUnsure(TypedDict):
@@ -58,9 +58,9 @@ class ByUnsure(TypedDict):
     kind: Literal["unsure"]
     """Names the type."""
     label: str
-    """For people."""
+    """The name for people."""
     candidates: list[dict[str, Any]]
-    """Who it may have been."""
+    """The possible authors."""
 
 
 class ChangedFile(TypedDict):
@@ -88,11 +88,11 @@ class CommitDetails(TypedDict):
     """How a change was written."""
 
     method: Literal["buffer", "create", "delete", "in_place", "none", "remote", "rename", "swap"]
-    """By an atomic rename of a temp file, in place with a journal, through the editor, or otherwise."""
+    """How: by an atomic rename of a temp file, in place with a journal, through the editor, or otherwise."""
     durability: Literal["editor", "file_synced", "not_synced", "synced"]
-    """What survives a loss of power: file and folder, the file only, perhaps nothing, or what the editor writes."""
+    """What survives a power loss: file and folder, only the file, perhaps nothing, or what the editor writes."""
     reason: str | None
-    """Why less is promised than usual."""
+    """Why less is guaranteed than usual."""
 
 
 class CorrectedStep(TypedDict):
@@ -118,43 +118,43 @@ class DecidedByDetails(TypedDict):
 
 
 class DiagnosticsReport(TypedDict):
-    """What one or several edits of a session did to the problems of their files. Sent as it is."""
+    """How one or more edits of a session changed their files' problems. Sent as it is."""
 
     state: Literal["pending", "settled", "unavailable"]
-    """`settled`: compared. `pending`: a later result has it. `unavailable`: it will not be known."""
+    """`settled`: compared. `pending`: a later result will have it. `unavailable`: it will not be known."""
     sources: NotRequired[list[str]]
-    """The editor, or the language servers, that are asked."""
+    """The editor or the language servers that were asked."""
     edit_ids: NotRequired[list[str]]
-    """Of the edits, in their order."""
+    """Ids of the edits, in their order."""
     file_paths: NotRequired[list[str]]
     """The edited files, as the session gave them."""
     reason: NotRequired[str]
-    """Of `unavailable`: a clause."""
+    """For `unavailable`: the reason, as a clause."""
     introduced: NotRequired[list[ReportedProblem]]
-    """Of `settled`: the first 50, the worst first."""
+    """For `settled`: the first 50 introduced problems, worst first."""
     resolved: NotRequired[list[ReportedProblem]]
-    """Of `settled`: the first 50; places are of the text before the edit."""
+    """For `settled`: the first 50 resolved problems; their places are in the text before the edit."""
     n_introduced: NotRequired[int]
-    """Of `settled`: all."""
+    """For `settled`: how many problems were introduced."""
     n_resolved: NotRequired[int]
-    """Of `settled`: all."""
+    """For `settled`: how many problems were resolved."""
 
 
 class FailedStepDetails(TypedDict):
     """Why a step cannot be made."""
 
     edit_index: int
-    """0-based."""
+    """0-based index of the step."""
     code: str
-    """As of the error of a result."""
+    """An error code, as in a result's error."""
     message: str
-    """A sentence for the user."""
+    """The message for the user."""
     after: int | None
     """The failed step without whose failure this one would succeed."""
     match_lines: list[int]
     """1-based lines in the file where an ambiguous text was found, the first 20."""
     n_more: int
-    """Further places."""
+    """How many further places."""
 
 
 class Hunk(TypedDict):
@@ -163,15 +163,15 @@ class Hunk(TypedDict):
     id: str
     """Unique in the diff."""
     old_start: int
-    """1-based."""
+    """1-based first line of the old side."""
     old_lines: int
-    """Lines of the old side."""
+    """How many lines the old side has."""
     new_start: int
-    """1-based."""
+    """1-based first line of the new side."""
     new_lines: int
-    """Lines of the new side."""
+    """How many lines the new side has."""
     lines: list[HunkLine]
-    """With context."""
+    """The lines, with context."""
 
 
 class HunkLine(TypedDict):
@@ -180,7 +180,7 @@ class HunkLine(TypedDict):
     kind: Literal[" ", "+", "-"]
     """Context, removed or added."""
     text: str
-    """Without its line feed, with its carriage return."""
+    """The text without its line feed, but with its carriage return."""
     no_newline: NotRequired[bool]
     """Whether the file ends in this line, without a line feed."""
 
@@ -195,16 +195,16 @@ class LineRange(TypedDict):
 
 
 class Nearest(TypedDict):
-    """The place that a text that was not found most likely meant. A hint, never applied."""
+    """The place that a text which was not found most likely meant. A hint, never applied."""
 
     start_line: int
-    """1-based."""
+    """1-based first line."""
     end_line: int
-    """1-based, included."""
+    """1-based last line, included."""
     similarity: float
-    """0 to 1."""
+    """Similarity, from 0 to 1."""
     diff: str
-    """Unified, from the caller's text to the text at that place."""
+    """Unified diff, from the caller's text to the text at that place."""
     differs_in: list[
         Literal[
             "case",
@@ -220,7 +220,7 @@ class Nearest(TypedDict):
             "words",
         ]
     ]
-    """Kinds of differences."""
+    """The kinds of differences."""
 
 
 class Notice(TypedDict):
@@ -252,52 +252,52 @@ class RebasedDetails(TypedDict):
 
 
 class RelevanceDetails(TypedDict):
-    """Why a change of others does not let an edit through."""
+    """Why a change by others keeps an edit from being applied."""
 
     reason: Literal["count", "elsewhere", "format", "near", "no_base", "no_match_now", "no_match_then", "too_large"]
-    """Why: docs/PROTOCOL.md, R-REL-2, has what must hold."""
+    """The reason: docs/PROTOCOL.md, R-REL-2, has the conditions."""
     ranges: list[LineRange]
     """The lines that others changed."""
 
 
 class ReportedProblem(TypedDict):
-    """A problem as it is sent."""
+    """A problem in the form in which it is sent."""
 
     file_path: str
-    """Of an edited file as the session gave it, else canonical."""
+    """Path of an edited file as the session gave it; otherwise the canonical path."""
     start_line: int
-    """1-based, as a read numbers lines."""
+    """1-based first line, as a read numbers lines."""
     start_column: int
-    """1-based, in characters."""
+    """1-based first column, in characters."""
     end_line: int
-    """1-based."""
+    """1-based last line."""
     end_column: int
-    """1-based, in characters, after the last one."""
+    """1-based column after the last one, in characters."""
     severity: Literal["error", "hint", "information", "warning"]
-    """How bad it is."""
+    """The severity."""
     code: str | None
     """The kind of problem, as the source names it."""
     source: str
     """The program that found it."""
     message: str
-    """Its text, at most 2,000 characters."""
+    """The text, of at most 2,000 characters."""
 
 
 class RewindConflict(TypedDict):
-    """Entries of one file of which something is left."""
+    """Entries of one file that are left, at least in part."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     entries: list[str]
-    """Their ids."""
+    """The ids of the entries."""
     reason: Literal["editor", "not_kept", "overlaps", "recreated", "refused", "unknown_before", "unsure"]
-    """Why it is left."""
+    """Why something is left."""
     ranges: list[LineRange]
-    """Of the present file."""
+    """Lines of the current file."""
     by: list[dict[str, Any]]
     """The authors of later changes."""
     message: str | None
-    """Of what is refused: what is wrong with the file."""
+    """For a refused file: what is wrong with it."""
 
 
 class RewoundFile(TypedDict):
@@ -336,7 +336,7 @@ class ShownDetails(TypedDict):
     ranges: list[LineRange]
     """Which lines."""
     text: str
-    """Numbered as a read shows them."""
+    """The text, numbered as a read shows it."""
 
 
 class Stats(TypedDict):
@@ -384,20 +384,20 @@ class SyntaxDetails(TypedDict):
     """The first syntax errors of a file that had none before the edit."""
 
     language: str
-    """Its name for people."""
+    """The language's name for people."""
     errors: list[SyntaxErrorDetails]
-    """3 at most."""
+    """At most 3 errors."""
 
 
 class SyntaxErrorDetails(TypedDict):
     """One syntax error."""
 
     line: int
-    """1-based."""
+    """1-based line."""
     column: int
-    """1-based, in characters."""
+    """1-based column, in characters."""
     message: str
-    """A clause."""
+    """The error, as a clause."""
 
 
 class UiExtra(TypedDict):

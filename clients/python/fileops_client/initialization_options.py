@@ -13,7 +13,7 @@ class EncodingOptions(TypedDict):
     """The encoding of some files."""
 
     glob: str
-    """Which files."""
+    """A glob of the files."""
     encoding: str
     """A name that Python knows, such as `cp1252`."""
 
@@ -22,60 +22,60 @@ class FilesystemOptions(TypedDict):
     """A folder that is mapped from another host or store."""
 
     prefix: str
-    """Absolute. Paths below it are on that host."""
+    """Absolute path. Paths below it are on that host."""
     url: str
-    """What the folder is mapped from, such as `ssh://host/path`."""
+    """The URL of the mapped folder, such as `ssh://host/path`."""
     options: NotRequired[Mapping[str, Any]]
-    """For the library that opens the URL."""
+    """Options for the library that opens the URL."""
 
 
 class LanguageServerSetting(TypedDict):
     """A language server that the user lets the daemon start."""
 
     name: str
-    """What answers call it; unique."""
+    """The name in answers; unique."""
     command: Sequence[str]
-    """The program, an absolute path or a name that is looked up outside of the project, and its arguments."""
+    """The program (an absolute path, or a name that is looked up outside the project) and its arguments."""
     globs: Sequence[str]
-    """Of the files that it checks."""
+    """Globs of the files that it checks."""
     language_id: NotRequired[str]
-    """LSP's, of these files; "" goes by the extension of each file."""
+    """LSP's language id of these files; "" means by each file's extension."""
     settings: NotRequired[Mapping[str, Any]]
-    """What it is told when it asks for its configuration."""
+    """The configuration that it receives when it asks."""
     initialization_options: NotRequired[Any]
     """Sent with `initialize`."""
     settle_s: NotRequired[float]
-    """Seconds for which a server that publishes must have been quiet."""
+    """For how many seconds a server that publishes must have been quiet."""
 
 
 class LimitOptions(TypedDict, total=False):
     """Limits of reads."""
 
     max_lines: int
-    """Lines of a read without a `limit`."""
+    """How many lines a read without a `limit` returns."""
     max_line_chars: int
-    """Characters of a line; the rest of it is cut off."""
+    """How many characters of a line are shown; the rest is cut off."""
     max_file_kb: int
-    """Size of a file that may be read as a whole."""
+    """The largest file, in kB, that may be read as a whole."""
     max_chars: int
-    """Characters of one result."""
+    """How many characters one result may have."""
 
 
 class Options(TypedDict, total=False):
     """`initializationOptions`: what a client chooses for its connection. docs/PROTOCOL.md has the defaults."""
 
     freshness: Literal["content", "mtime", "relevant"]
-    """When a file counts as changed since it was read: by its stamp, by its content, or if the change meets the
+    """When a file counts as changed since it was read: by its stamp, by its content, or if the change affects the
     edit.
     """
     confine: Literal["all", "edits", "off"]
     """What is confined to the workspace folders and `roots`."""
     roots: Sequence[str]
-    """Absolute folders, beside the workspace folders."""
+    """Absolute paths of folders beside the workspace folders."""
     approval_mode: Literal["auto_edit", "default", "yolo"]
     """How often the user is asked about edits."""
     approval_timeout_s: float
-    """Seconds that a question to the user waits."""
+    """How many seconds a question to the user waits."""
     fill_empty_files: bool
     """Whether an edit with an empty `old_string` may fill an empty file."""
     notebooks: Literal["refuse", "text"]
@@ -85,23 +85,23 @@ class Options(TypedDict, total=False):
     correction: bool
     """Whether the client's model is asked to correct a text that was not found."""
     correction_timeout_s: float
-    """Seconds that such a question waits."""
+    """How many seconds such a question waits."""
     processors: Sequence[str]
-    """Names of installed processors, in the order in which they change a text."""
+    """Names of installed processors, in the order in which they run."""
     validators: Sequence[str]
     """Names of installed validators, all of which must accept a text."""
     notices: Literal["details", "off", "output"]
     """Whether results say what others changed, and where."""
     hints: Literal["details", "off", "output"]
-    """What is said beside a failed edit."""
+    """What is added to a failed edit."""
     diagnostics: Literal["details", "off", "output"]
     """Whether results say which problems an edit introduced and resolved, and where."""
     diagnostics_wait_s: float
-    """Seconds that the answer to an edit waits for its problems."""
+    """How many seconds the answer to an edit waits for its problems."""
     diagnostics_severity: Literal["error", "hint", "information", "warning"]
     """The mildest problems that are reported."""
     language_servers: Sequence[LanguageServerSetting]
-    """Language servers that the daemon may start, 8 at most."""
+    """Language servers that the daemon may start, at most 8."""
     format: Literal["changed", "off"]
     """Whether a language server formats the lines that an edit changes."""
     limits: LimitOptions
@@ -109,17 +109,17 @@ class Options(TypedDict, total=False):
     texts: TextOptions
     """Texts of outputs."""
     approval_fallback: Literal["message", "none"]
-    """How a client is asked that does not handle `fileops/confirmEdit`."""
+    """How a client without `fileops/confirmEdit` is asked."""
     ask: Literal["each_edit", "never", "protected"]
-    """In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it."""
+    """In a shared daemon: the value of `fileops/ask` in this editor's folders until a person sets it."""
     review_grace_s: float
-    """In a shared daemon: seconds that a review waits for another view after the last one has left."""
+    """In a shared daemon: how many seconds a review waits for another view after the last one has left."""
     keep_committed: bool
     """In a shared daemon: whether what is committed, or staged as it is, counts as kept."""
     history: Literal["memory", "persistent"]
     """Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes."""
     record: Literal["edits", "off", "on"]
-    """In a shared daemon: what its record has; every change, edits through the daemon only, or nothing."""
+    """In a shared daemon: what its record contains: every change, only edits through the daemon, or nothing."""
     record_titles: bool
     """Whether turns in the record have the beginnings of prompts as titles."""
     code_lens: bool
@@ -135,11 +135,11 @@ class Options(TypedDict, total=False):
 
 
 class TextOptions(TypedDict, total=False):
-    """Texts of the outputs that a client may replace."""
+    """Texts in outputs that a client may replace."""
 
     read_reminder: str
-    """The block after the lines of a read. Empty: nothing."""
+    """The block after the lines of a read; empty for none."""
     read_advice: str
-    """What to do about a file or selection that is too large. Empty: nothing."""
+    """What to do about a file or selection that is too large; empty for nothing."""
     notebook_advice: str
-    """What to use for a notebook. Empty: nothing."""
+    """What to use for a notebook; empty for nothing."""

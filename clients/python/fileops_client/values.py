@@ -95,14 +95,14 @@ class AskResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingSession:
-    """A session of another connection to a shared daemon, whose edit is asked about."""
+    """A session of another connection to a shared daemon, whose edit is in question."""
 
     session_id: str
-    """Its full name, unique in the daemon."""
+    """The full name, unique in the daemon."""
     host: str
     """The program, such as `codex`."""
     label: str
-    """For people."""
+    """The name for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,15 +127,15 @@ class BecameStale:
 
     METHOD: ClassVar[str] = "fileops/didBecomeStale"
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: str
     """The session that has read it."""
     reason: Literal["deleted", "modified", "replaced"]
-    """What happened to it."""
+    """What happened to the file."""
     source: str
-    """`external`, `buffer` or `session:ID`."""
+    """The author: `external`, `buffer` or `session:ID`."""
     timestamp: float
-    """Seconds since the epoch."""
+    """When it was noticed, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,18 +166,18 @@ class BlameResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlamedLines:
-    """Lines of the present content, and the newest entry that changed a word of each."""
+    """Lines of the current content, and the newest entry that changed a word of each."""
 
     first_line: int
-    """1-based."""
+    """1-based first line."""
     n_lines: int
-    """How many."""
+    """How many lines."""
     by: Author | None = None
-    """Null if they are older than the record."""
+    """The author; null if the lines are older than the record."""
     entry_id: str | None = None
-    """Null if they are older than the record."""
+    """The entry; null if the lines are older than the record."""
     time: float | None = None
-    """Seconds since the epoch. Null if they are older than the record."""
+    """When they were changed, in seconds since the epoch; null if they are older than the record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,23 +185,23 @@ class CallStats:
     """The statistics of a session, or of all together."""
 
     session_id: str | None = None
-    """Null for all."""
+    """The session; null for all."""
     since: float
-    """Seconds since the epoch."""
+    """When counting began, in seconds since the epoch."""
     calls: dict[str, int]
-    """By method."""
+    """How many calls, by method."""
     outcomes: dict[str, int]
-    """By error code; `ok` for the others."""
+    """How many calls, by error code; `ok` for the others."""
     matches: dict[str, int]
     """How texts were found."""
     lines: LineStats
-    """Of the applied edits."""
+    """The lines of the applied edits."""
     edits: EditStats
     """Applied edits."""
     latency_ms: dict[str, Latency]
-    """By method."""
+    """Durations by method."""
     errors: ErrorStats
-    """Of all calls."""
+    """The errors among all calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,22 +220,22 @@ class ClosedReview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """A file that changed since the session read it. `last_*` are as the session read it."""
+    """A file that has changed since the session read it. `last_*` are from the session's read."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     reason: Literal["deleted", "modified", "replaced"]
-    """What happened to it."""
+    """What happened to the file."""
     source: str
-    """`external`, `buffer` or `session:ID`."""
+    """The author: `external`, `buffer` or `session:ID`."""
     last_read: float
-    """Seconds since the epoch."""
+    """When the session last read it, in seconds since the epoch."""
     last_modified: float
-    """Seconds since the epoch."""
+    """The modification time that the session read, in seconds since the epoch."""
     current_modified: float | None = None
-    """Null if the file is gone."""
+    """The current modification time, in seconds since the epoch; null if the file is gone."""
     size_diff: int | None = None
-    """Bytes. Null if the file is gone."""
+    """The change in size, in bytes; null if the file is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,47 +301,47 @@ class Description:
     """A call in a few words."""
 
     title: str
-    """One line."""
+    """The title, in one line."""
     locations: tuple[Location, ...]
-    """The file of the call, if there is one."""
+    """The call's file, if there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnosticsParams:
-    """A question for the problems that the editor shows in a document."""
+    """Asks which problems the editor shows in a document."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path of the file."""
     uri: str
-    """Of the document."""
+    """The document's URI."""
     sha256: str | None = None
-    """Of the text to answer for: as UTF-8, without BOM, line ends as LF. Null: of the present text."""
+    """SHA-256 of the text to answer for, as UTF-8, without BOM, with LF line ends. Null: the current text."""
     wait_s: float
-    """Seconds that the editor may wait for its language servers."""
+    """How many seconds the editor may wait for its language servers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnosticsReport:
-    """What one or several edits of a session did to the problems of their files. Sent as it is."""
+    """How one or more edits of a session changed their files' problems. Sent as it is."""
 
     state: Literal["pending", "settled", "unavailable"]
-    """`settled`: compared. `pending`: a later result has it. `unavailable`: it will not be known."""
+    """`settled`: compared. `pending`: a later result will have it. `unavailable`: it will not be known."""
     sources: tuple[str, ...] = ()
-    """The editor, or the language servers, that are asked."""
+    """The editor or the language servers that were asked."""
     edit_ids: tuple[str, ...] = ()
-    """Of the edits, in their order."""
+    """Ids of the edits, in their order."""
     file_paths: tuple[str, ...] = ()
     """The edited files, as the session gave them."""
     reason: str | None = None
-    """Of `unavailable`: a clause."""
+    """For `unavailable`: the reason, as a clause."""
     introduced: tuple[ReportedProblem, ...] = ()
-    """Of `settled`: the first 50, the worst first."""
+    """For `settled`: the first 50 introduced problems, worst first."""
     resolved: tuple[ReportedProblem, ...] = ()
-    """Of `settled`: the first 50; places are of the text before the edit."""
+    """For `settled`: the first 50 resolved problems; their places are in the text before the edit."""
     n_introduced: int | None = None
-    """Of `settled`: all."""
+    """For `settled`: how many problems were introduced."""
     n_resolved: int | None = None
-    """Of `settled`: all."""
+    """For `settled`: how many problems were resolved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -370,32 +370,32 @@ class DidConflict:
 
     METHOD: ClassVar[str] = "fileops/didConflict"
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: str
     """The session."""
     last_read: float
-    """Seconds since the epoch."""
+    """When the session last read the file, in seconds since the epoch."""
     last_modified: float
-    """As the session read it. Seconds since the epoch."""
+    """The modification time that the session read, in seconds since the epoch."""
     current_modified: float | None = None
-    """Seconds since the epoch. Null if the file is gone."""
+    """The current modification time, in seconds since the epoch; null if the file is gone."""
     size_diff: int
-    """Bytes, now minus then."""
+    """The change in size, in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DidDiagnose:
-    """What edits did to the problems of their files, known after they were answered."""
+    """How edits changed their files' problems, known after the edits were answered."""
 
     METHOD: ClassVar[str] = "fileops/didDiagnose"
     file_path: str
-    """The first of the edited files, as the session gave it."""
+    """Path of the first edited file, as the session gave it."""
     session_id: str
     """The session that made the edits."""
     timestamp: float
-    """Seconds since the epoch."""
+    """When it was known, in seconds since the epoch."""
     diagnostics: DiagnosticsReport
-    """What they did."""
+    """The report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -404,15 +404,15 @@ class DidEdit:
 
     METHOD: ClassVar[str] = "fileops/didEdit"
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: str
     """The session."""
     timestamp: float
-    """Seconds since the epoch."""
+    """When it was edited, in seconds since the epoch."""
     content_length: int
-    """Characters of the new content."""
+    """How many characters the new content has."""
     edit_id: str
-    """Of the edit in the history."""
+    """The edit's id in the history."""
     source: str
     """Always `agent`."""
 
@@ -423,15 +423,15 @@ class DidRead:
 
     METHOD: ClassVar[str] = "fileops/didRead"
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: str
     """The session."""
     timestamp: float
-    """Seconds since the epoch."""
+    """When it was read, in seconds since the epoch."""
     size: int
-    """Bytes."""
+    """Size of the file in bytes."""
     modified: float
-    """Of the file. Seconds since the epoch."""
+    """The file's modification time, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -447,11 +447,11 @@ class DidRecordParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DidRecover:
-    """A change set that was undone, because its daemon died while it was committed."""
+    """A change set that was undone because its daemon died during the commit."""
 
     METHOD: ClassVar[str] = "fileops/didRecover"
     set_id: str
-    """Of the change set."""
+    """The set's id."""
     files: tuple[RecoveredFile, ...]
     """All files of the set."""
 
@@ -461,13 +461,13 @@ class DiffRow:
     """A row of a diff as it is shown."""
 
     kind: Literal[" ", "+", "-", "hunk"]
-    """What separates hunks, or a line: context, removed or added."""
+    """A separator of hunks, or a context, removed or added line."""
     old_line: int | None = None
-    """1-based. Null for an added line."""
+    """1-based line of the old text; null for an added line."""
     new_line: int | None = None
-    """1-based. Null for a removed line."""
+    """1-based line of the new text; null for a removed line."""
     text: str
-    """Without its line end."""
+    """The text without its line end."""
     no_newline: bool
     """Whether the file ends in this line, without a line feed."""
 
@@ -481,29 +481,29 @@ class DiffView:
     operation: Literal["create", "delete", "modify", "rename"]
     """What happens to the file."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     truncated: bool
-    """Whether the result did not contain the whole diff."""
+    """Whether the result lacked part of the diff."""
     rows: tuple[DiffRow, ...]
     """From top to bottom."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditStats:
-    """Of the applied edits. Shares are 0 if there are none."""
+    """The applied edits. Shares are 0 if there are none."""
 
     applied: int
     """How many."""
     modified_by_user: int
-    """How many the user changed before."""
+    """How many the user changed before they were applied."""
     undone: int
     """How many were undone."""
     share_modified: float
-    """0 to 1."""
+    """The share that the user changed, from 0 to 1."""
     share_undone: float
-    """0 to 1."""
+    """The share that was undone, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -520,12 +520,12 @@ class EndedCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorStats:
-    """Calls that ended in an error of any kind; a cancelled call is none."""
+    """Calls that ended in an error of any kind; a cancelled call does not count."""
 
     n: int
     """How many."""
     share: float
-    """Of all calls, 0 to 1; 0 without calls."""
+    """The share of all calls, from 0 to 1; 0 without calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -583,15 +583,15 @@ class Hunk:
     id: str
     """Unique in the diff."""
     old_start: int
-    """1-based."""
+    """1-based first line of the old side."""
     old_lines: int
-    """Lines of the old side."""
+    """How many lines the old side has."""
     new_start: int
-    """1-based."""
+    """1-based first line of the new side."""
     new_lines: int
-    """Lines of the new side."""
+    """How many lines the new side has."""
     lines: tuple[HunkLine, ...]
-    """With context."""
+    """The lines, with context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -601,7 +601,7 @@ class HunkLine:
     kind: Literal[" ", "+", "-"]
     """Context, removed or added."""
     text: str
-    """Without its line feed, with its carriage return."""
+    """The text without its line feed, but with its carriage return."""
     no_newline: bool = False
     """Whether the file ends in this line, without a line feed."""
 
@@ -623,16 +623,16 @@ class Keep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """Milliseconds, without the time that the user or the client's model took to answer."""
+    """Durations in milliseconds, without the time that the user or the client's model took to answer."""
 
     n: int
-    """Calls."""
+    """How many calls."""
     p50: float
     """The median."""
     p90: float
-    """Of ten calls, nine are as fast."""
+    """Nine of ten calls were at least as fast."""
     p99: float
-    """Of a hundred calls, 99 are as fast."""
+    """99 of 100 calls were at least as fast."""
     max: float
     """The slowest."""
 
@@ -659,22 +659,22 @@ class LineRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineStats:
-    """Lines of the applied edits."""
+    """The lines of the applied edits."""
 
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """A place that a call is about."""
+    """A place that a call concerns."""
 
     path: str
-    """Absolute."""
+    """Absolute path."""
     line: int | None = None
-    """1-based. Null if it is not known."""
+    """1-based line; null if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -700,16 +700,16 @@ class PreviousDecision:
     """What a person had decided before the file changed. They have to decide again."""
 
     text: str | None = None
-    """The whole text that they wanted. Null over 1 MB."""
+    """The whole text that they wanted; null over 1 MB."""
     change_ids: tuple[str, ...] | None = None
-    """The changes that they accepted. Null if they accepted all, or wrote a text."""
+    """The changes that they accepted; null if they accepted all, or wrote a text."""
     reason: (
         Literal["count", "elsewhere", "format", "near", "no_base", "no_match_now", "no_match_then", "too_large"]
         | Literal["another_file", "created", "deleted"]
     )
     """Why that could not be merged."""
     ranges: tuple[LineRange, ...]
-    """Lines of the present file that others have changed since."""
+    """Lines of the current file that others have changed since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -841,21 +841,21 @@ class RecordedFolder:
     """A folder whose changes are recorded, and how far the recording is."""
 
     root: str
-    """Canonical."""
+    """Canonical path."""
     state: Literal["limited", "off", "on", "starting"]
-    """`limited`: not all of it is recorded, see `reason`."""
+    """The state; `limited`: not everything is recorded, see `reason`."""
     reason: str | None = None
-    """Of `limited`: what is not covered; of `off`: why."""
+    """For `limited`: what is not covered; for `off`: why."""
     n_files: int
-    """Files that are recorded."""
+    """How many files are recorded."""
     n_copied: int
-    """Contents that have been copied."""
+    """How many contents have been copied."""
     n_to_copy: int
-    """Contents that are still to be copied."""
+    """How many contents are still to be copied."""
     watched: bool
     """Whether its changes are found by watch events."""
     n_bytes: int
-    """Size of the whole record on disk."""
+    """Size of the whole record on disk, in bytes."""
     since: float | None = None
     """When the recording began, in seconds since the epoch; what is older than 30 days is removed. Null: just now."""
 
@@ -888,38 +888,38 @@ class RecordedRewind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveredFile:
-    """A file of a set that was undone."""
+    """A file of a change set that was undone."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     outcome: Literal["left", "restored", "unchanged"]
     """`restored`: as before the set. `unchanged`: the set had not reached it. `left`: another program changed it."""
     kept_as: str | None = None
-    """The path of what it was before, if it was left."""
+    """Where the old content is kept, if the file was left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedProblem:
-    """A problem as it is sent."""
+    """A problem in the form in which it is sent."""
 
     file_path: str
-    """Of an edited file as the session gave it, else canonical."""
+    """Path of an edited file as the session gave it; otherwise the canonical path."""
     start_line: int
-    """1-based, as a read numbers lines."""
+    """1-based first line, as a read numbers lines."""
     start_column: int
-    """1-based, in characters."""
+    """1-based first column, in characters."""
     end_line: int
-    """1-based."""
+    """1-based last line."""
     end_column: int
-    """1-based, in characters, after the last one."""
+    """1-based column after the last one, in characters."""
     severity: Literal["error", "hint", "information", "warning"]
-    """How bad it is."""
+    """The severity."""
     code: str | None = None
     """The kind of problem, as the source names it."""
     source: str
     """The program that found it."""
     message: str
-    """Its text, at most 2,000 characters."""
+    """The text, of at most 2,000 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1022,20 +1022,20 @@ class ReviewsResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewindConflict:
-    """Entries of one file of which something is left."""
+    """Entries of one file that are left, at least in part."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     entries: tuple[str, ...]
-    """Their ids."""
+    """The ids of the entries."""
     reason: Literal["editor", "not_kept", "overlaps", "recreated", "refused", "unknown_before", "unsure"]
-    """Why it is left."""
+    """Why something is left."""
     ranges: tuple[LineRange, ...]
-    """Of the present file."""
+    """Lines of the current file."""
     by: tuple[Author, ...]
     """The authors of later changes."""
     message: str | None = None
-    """Of what is refused: what is wrong with the file."""
+    """For a refused file: what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1087,23 +1087,23 @@ class SessionFile:
     """What a session has done to one file."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     state: Literal["fresh", "stale", "untracked"]
-    """`untracked` if it has not read the file."""
+    """The state; `untracked` if the session has not read the file."""
     reason: str | None = None
-    """Null while it is fresh."""
+    """Why it is stale; null while it is fresh."""
     n_reads: int
-    """Reads."""
+    """How many reads."""
     n_edits: int
-    """Applied edits."""
+    """How many applied edits."""
     n_conflicts: int
-    """Edits that were refused because the file had changed."""
+    """How many edits were refused because the file had changed."""
     read_at: float | None = None
-    """Seconds since the epoch. Null for never."""
+    """The last read, in seconds since the epoch; null if never."""
     edited_at: float | None = None
-    """Seconds since the epoch. Null for never."""
+    """The last edit, in seconds since the epoch; null if never."""
     conflicted_at: float | None = None
-    """Seconds since the epoch. Null for never."""
+    """The last refused edit, in seconds since the epoch; null if never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1180,17 +1180,17 @@ class TrackedFile:
     """A file that a session has read."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     state: Literal["fresh", "stale"]
     """Whether it is still what the session read."""
     reason: str | None = None
-    """Null while it is fresh."""
+    """Why it is stale; null while it is fresh."""
     read_at: float
-    """Seconds since the epoch."""
+    """When it was read, in seconds since the epoch."""
     mtime: float | None = None
-    """Seconds since the epoch."""
+    """Modification time, in seconds since the epoch."""
     size_bytes: int | None = None
-    """As it was read."""
+    """Size in bytes, as it was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1270,15 +1270,15 @@ class UndonePlace:
     """A place where a person has undone what an agent wrote. It is listed until the session's next turn."""
 
     start_line: int
-    """1-based, of the present content."""
+    """1-based first line in the current content."""
     end_line: int
-    """1-based, included. Before `start_line` if no lines are there instead."""
+    """1-based last line, included. Less than `start_line` if no lines are there now."""
     removed_text: str
     """The agent's lines."""
     entry_id: str
     """The entry that undid them. A rewind of it restores them."""
     rewind_id: str | None = None
-    """The rewind that undid them; a rewind of it restores all that it undid. Null if it was an undo of an edit."""
+    """The rewind that undid them; a rewind of it restores everything that it undid. Null if an edit was undone."""
     session_id: str | None = None
     """The agent's session."""
     label: str
@@ -1291,16 +1291,16 @@ class UndonePlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unkept:
-    """The changes that no person has accepted yet, by files and by authors."""
+    """The changes that nobody has accepted yet, by file and by author."""
 
     n_files: int
-    """Files with such changes."""
+    """How many files have such changes."""
     n_changes: int
     """How many changes."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     files: tuple[UnkeptFile, ...]
     """In the order of their paths."""
     sessions: tuple[UnkeptSession, ...]
@@ -1311,60 +1311,60 @@ class Unkept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnkeptChange:
-    """A place that entries which are not kept yet have changed. Lines are 1-based, of the present content."""
+    """A place that unkept entries have changed. Lines are 1-based, in the current content."""
 
     change_id: str
-    """It names this place as long as its text is there."""
+    """The id of this place, as long as its text is there."""
     start_line: int
-    """1-based, of the present content."""
+    """1-based first line in the current content."""
     end_line: int
-    """1-based, included. Before `start_line` if lines were only removed, in front of it."""
+    """1-based last line, included. Less than `start_line` if lines were only removed, before it."""
     kind: Literal["added", "changed", "file", "removed"]
-    """`file`: the whole file, of which the record has no text. It has no lines."""
+    """`file`: the whole file, whose text is not in the record. It has no lines."""
     added: int
-    """Lines that are there now."""
+    """How many lines are there now."""
     removed: int
-    """Lines that were there before."""
+    """How many lines were there before."""
     removed_text: str
     """The lines before the change."""
     undoable: bool
-    """False only of the kind `file`."""
+    """False only for the kind `file`."""
     by: Author
-    """Of the newest entry."""
+    """The author of the newest entry."""
     session_id: str | None = None
-    """The author's session. Null if the author is unsure."""
+    """The author's session; null if the author is unsure."""
     label: str
     """The session, for people."""
     turn_id: str | None = None
-    """Of the newest entry."""
+    """The turn of the newest entry."""
     entry_ids: tuple[str, ...]
     """The entries that changed it."""
     time: float
-    """Of the newest entry, in seconds since the epoch."""
+    """The time of the newest entry, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnkeptFile:
-    """A file with changes that are not kept yet, or that were undone a moment ago."""
+    """A file with unkept changes, or with changes that were undone a moment ago."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     digest: str
-    """Of the content that the lines are of. Empty if there is no file."""
+    """Digest of the content with these lines; empty if there is no file."""
     document_version: int | None = None
-    """The version of the client's open document whose text the lines are of. Null if it has none with this text."""
+    """Version of the client's open document with these lines; null if it has no document with this text."""
     operation: Literal["create", "delete", "modify"]
-    """What became of the file by the changes."""
+    """What the changes did to the file."""
     moved_from: str | None = None
-    """The file's name before an agent renamed it. Null if none did."""
+    """The file's path before an agent renamed it; null if none did."""
     added: int
-    """Lines, of all changes."""
+    """How many lines all changes added."""
     removed: int
-    """Lines, of all changes."""
+    """How many lines all changes removed."""
     changes: tuple[UnkeptChange, ...]
-    """Top to bottom."""
+    """From top to bottom."""
     undone: tuple[UndonePlace, ...]
-    """Top to bottom."""
+    """From top to bottom."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1372,15 +1372,15 @@ class UnkeptOfFile:
     """The changes of one turn in one file."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     n_changes: int
     """How many changes."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     change_ids: tuple[str, ...]
-    """The changes, to keep or to undo them."""
+    """Ids of the changes, to keep or undo them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1388,19 +1388,19 @@ class UnkeptSession:
     """The changes of one session."""
 
     session_id: str | None = None
-    """Null if the author is unsure."""
+    """The session; null if the author is unsure."""
     label: str
-    """For people."""
+    """The name for people."""
     n_changes: int
     """How many changes."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     change_ids: tuple[str, ...]
-    """The changes, to keep or to undo them."""
+    """Ids of the changes, to keep or undo them."""
     turns: tuple[UnkeptTurn, ...]
-    """The newest first."""
+    """Newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1408,39 +1408,39 @@ class UnkeptTurn:
     """The changes of one turn."""
 
     turn_id: str | None = None
-    """Null if the author is unsure."""
+    """The turn; null if the author is unsure."""
     title: str | None = None
     """The beginning of the prompt; null if it is not kept."""
     began: float | None = None
-    """Seconds since the epoch."""
+    """When it began, in seconds since the epoch."""
     n_changes: int
     """How many changes."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     change_ids: tuple[str, ...]
-    """The changes, to keep or to undo them."""
+    """Ids of the changes, to keep or undo them."""
     files: tuple[UnkeptOfFile, ...]
     """In the order of their paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A call and its result as a client shows them."""
+    """A call and its result in the form that a client shows."""
 
     call: str
     """The call's title."""
     state: Literal["error", "pending", "success"]
-    """How the call ended, if it did."""
+    """How the call ended, or that it has not."""
     lines: tuple[ViewLine, ...]
-    """Of the result, for a call without a diff."""
+    """Lines of the result, for a call without a diff."""
     diff: DiffView | None = None
-    """Of an edit. Null without one."""
+    """The diff of an edit; null without one."""
     n_more: int
-    """Lines or rows that are not shown."""
+    """How many lines or rows are not shown."""
     more: str
-    """The line that says so, or empty."""
+    """The line that says how many are not shown, or empty."""
     summary: str
     """A line about the result as a whole, or empty."""
 
@@ -1450,17 +1450,17 @@ class ViewLine:
     """A line of a view."""
 
     number: int | None = None
-    """Of the line in the file. Null for a line of a message."""
+    """1-based line in the file; null for a line of a message."""
     text: str
-    """Without its line end."""
+    """The text without its line end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatcherHealth:
-    """Whether changes of files are noticed at once, or by sweeps."""
+    """Whether changes of files are noticed at once, or only by sweeps."""
 
     METHOD: ClassVar[str] = "fileops/watcherHealth"
     state: Literal["degraded", "ok"]
-    """`degraded`: by sweeps, in some folders."""
+    """`degraded`: only by sweeps, in some folders."""
     reason: str
-    """For people."""
+    """The reason, for people."""

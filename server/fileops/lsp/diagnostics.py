@@ -21,60 +21,60 @@ Natural = Annotated[int, Meta(ge=0)]
 
 
 class DiagnosticsParams(Struct, frozen=True, kw_only=True):
-    """A question for the problems that the editor shows in a document."""
+    """Asks which problems the editor shows in a document."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path of the file."""
     uri: str
-    """Of the document."""
+    """The document's URI."""
     sha256: str | None
-    """Of the text to answer for: as UTF-8, without BOM, line ends as LF. Null: of the present text."""
+    """SHA-256 of the text to answer for, as UTF-8, without BOM, with LF line ends. Null: the current text."""
     wait_s: float
-    """Seconds that the editor may wait for its language servers."""
+    """How many seconds the editor may wait for its language servers."""
 
 
 class DiagnosticPosition(Struct, frozen=True):
-    """LSP's."""
+    """A position of LSP."""
 
     line: Natural
-    """0-based."""
+    """0-based line."""
     character: Natural
-    """0-based, in the negotiated encoding of positions."""
+    """0-based character, in the negotiated encoding of positions."""
 
 
 class DiagnosticRange(Struct, frozen=True):
-    """LSP's."""
+    """A range of LSP."""
 
     start: DiagnosticPosition
     """Where it begins."""
     end: DiagnosticPosition
-    """After its last character."""
+    """The position after its last character."""
 
 
 class EditorDiagnosticItem(Struct, frozen=True, kw_only=True):
     """LSP's `Diagnostic`, as far as it is used."""
 
     range: DiagnosticRange
-    """Where."""
+    """The place of the problem."""
     message: str
-    """What."""
+    """The text of the problem."""
     severity: Literal[1, 2, 3, 4] = 1
-    """LSP's: 1 is an error."""
+    """LSP's severity: 1 is an error."""
     code: str | int | None = None
-    """Its kind."""
+    """The kind of problem."""
     source: str | None = None
     """The program that found it."""
 
 
 class DiagnosticsAnswer(Struct, frozen=True, kw_only=True):
-    """What the editor says of a document."""
+    """What the editor knows about a document."""
 
     state: Literal["settled", "pending", "unavailable"]
-    """`settled`: its problems are those of the text. `pending`: not yet. `unavailable`: no language server there."""
+    """`settled`: the problems are those of the text. `pending`: not yet known. `unavailable`: no language server."""
     sha256: str = ""
-    """Of the text that the problems are of, as in the question."""
+    """SHA-256 of the text with these problems, as in the question."""
     diagnostics: Annotated[list[EditorDiagnosticItem], Meta(max_length=10_000)] = []
-    """Of the whole document."""
+    """All problems of the document."""
 
 
 class LspEditorProblems:

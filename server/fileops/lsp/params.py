@@ -26,23 +26,23 @@ class WorkspaceFolder(_Lsp, frozen=True, kw_only=True):
     uri: Uri
     """A `file:` URI."""
     name: str = ""
-    """For people."""
+    """The name for people."""
 
 
 class ClientInfo(_Lsp, frozen=True, kw_only=True):
-    """What the client is."""
+    """The client's program."""
 
     name: str
-    """The program."""
+    """The program's name."""
     version: str | None = None
-    """Of the program."""
+    """The program's version."""
 
 
 class InitializeParams(_Lsp, frozen=True, kw_only=True):
-    """LSP's InitializeParams, as far as they are used."""
+    """The used parts of LSP's InitializeParams."""
 
     process_id: int | None = None
-    """The server ends when this process does."""
+    """The client's process; the server ends when it does."""
     root_path: str | None = None
     """Replaced by `rootUri`."""
     root_uri: Uri | None = None
@@ -56,7 +56,7 @@ class InitializeParams(_Lsp, frozen=True, kw_only=True):
     trace: Literal["off", "messages", "verbose"] | None = None
     """Accepted, and ignored."""
     client_info: ClientInfo | None = None
-    """What the client is."""
+    """The client's program."""
     work_done_token: str | int | None = None
     """Accepted, and ignored."""
 
@@ -89,14 +89,14 @@ class DidChangeWorkspaceFoldersParams(_Lsp, frozen=True, kw_only=True):
     """The client opened or closed folders."""
 
     event: FoldersEvent
-    """Which."""
+    """The change."""
 
 
 class CancelParams(_Lsp, frozen=True, kw_only=True):
     """Cancels a request."""
 
     id: str | int
-    """Of the request."""
+    """The id of the request."""
 
 
 class SetTraceParams(_Lsp, frozen=True, kw_only=True):
@@ -107,10 +107,10 @@ class SetTraceParams(_Lsp, frozen=True, kw_only=True):
 
 
 class ProgressCancelParams(_Lsp, frozen=True, kw_only=True):
-    """The user cancelled what is in progress."""
+    """The user cancelled something in progress."""
 
     token: str | int
-    """Of the progress."""
+    """The token of the progress."""
 
 
 class Document(_Lsp, frozen=True, kw_only=True):
@@ -121,12 +121,12 @@ class Document(_Lsp, frozen=True, kw_only=True):
 
 
 class VersionedDocument(_Lsp, frozen=True, kw_only=True):
-    """A document in one of its states."""
+    """A document in a certain version."""
 
     uri: Uri
     """A `file:` URI."""
     version: int
-    """Grows with each change."""
+    """The version, which grows with each change."""
 
 
 class OpenedDocument(_Lsp, frozen=True, kw_only=True):
@@ -137,7 +137,7 @@ class OpenedDocument(_Lsp, frozen=True, kw_only=True):
     language_id: str
     """Ignored."""
     version: int
-    """Grows with each change."""
+    """The version, which grows with each change."""
     text: str
     """The whole text."""
 
@@ -146,9 +146,9 @@ class Position(_Lsp, frozen=True, kw_only=True):
     """A place in a document."""
 
     line: int
-    """0-based."""
+    """0-based line."""
     character: int
-    """0-based, in units of the negotiated encoding."""
+    """0-based character, in units of the negotiated encoding."""
 
 
 class Range(_Lsp, frozen=True, kw_only=True):
@@ -166,7 +166,7 @@ class ContentChange(_Lsp, frozen=True, kw_only=True, omit_defaults=True):
     text: str
     """The new text."""
     range: Range | None = None
-    """What it replaces. Null: the whole document."""
+    """The replaced range. Null: the whole document."""
 
 
 class DidOpenParams(_Lsp, frozen=True, kw_only=True):
@@ -182,7 +182,7 @@ class DidChangeParams(_Lsp, frozen=True, kw_only=True):
     text_document: VersionedDocument
     """The document, after the changes."""
     content_changes: list[ContentChange]
-    """Each in the text that those before it left."""
+    """The changes, each applied to the result of the previous ones."""
 
 
 class DidSaveParams(_Lsp, frozen=True, kw_only=True):
@@ -207,16 +207,16 @@ class ExecuteCommandParams(_Lsp, frozen=True, kw_only=True):
     command: str
     """`fileops.keep` or `fileops.undo`."""
     arguments: list[object] | None = None
-    """One: KeepArgument or UndoArgument."""
+    """One argument: KeepArgument or UndoArgument."""
     work_done_token: str | int | None = None
-    """The server reports progress under it."""
+    """The token under which the server reports progress."""
 
 
 class CodeActionContext(_Lsp, frozen=True, kw_only=True):
     """Which code actions are wanted."""
 
     only: list[str] | None = None
-    """Kinds. Null: all."""
+    """Kinds of code actions. Null: all."""
 
 
 class CodeActionParams(_Lsp, frozen=True, kw_only=True):

@@ -19,34 +19,34 @@ class Once(Struct, frozen=True):
 class Always(Struct, frozen=True):
     """Apply, and approve all later edits of this session (mode `auto_edit`).
 
-    folders: in which it holds (absolute paths); None: in every place where the user who said it is asked.
+    folders: where it applies (absolute paths); None: wherever the user who said it is asked.
     """
 
     folders: tuple[str, ...] | None = None
 
 
 class Reject(Struct, frozen=True):
-    """Write nothing. reason: what the person wants the model to know, "" if they said nothing. by: see `Decider`."""
+    """Write nothing. reason: what the model should know, "" if the person said nothing. by: see `Decider`."""
 
     reason: str = ""
     by: Decider | None = None
 
 
 class TimedOut(Struct, frozen=True):
-    """The client sent no answer in time. Write nothing."""
+    """The client did not answer in time. Write nothing."""
 
     timeout_s: float
 
 
 class Modify(Struct, frozen=True):
-    """Write this text of the user instead. Its line ends are LF or those of the file. reason: as in `Reject`."""
+    """Write this text of the user's instead. Its line ends are LF or those of the file. reason: as in `Reject`."""
 
     text: str
     reason: str = ""
 
 
 class SomeChanges(Struct, frozen=True):
-    """Apply only the changes with these ids. always: this also approves later edits of the session.
+    """Apply only the changes with these ids. always: also approves later edits of the session.
 
     reason: why not the others, as in `Reject`.
     """
@@ -57,14 +57,14 @@ class SomeChanges(Struct, frozen=True):
 
 
 class FileDecision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person wants of one file of a change set: some of its changes, or a text; without both, all of it."""
+    """A decision about one file of a change set: some of its changes, or a text; without both, all of it."""
 
     file_path: str
-    """As the review has it."""
+    """The path, as in the review."""
     change_ids: tuple[str, ...] | None = None
-    """Only these changes are accepted. Empty with the outcome `modify` only: the file is left as it is."""
+    """Accept only these changes. Empty only with the outcome `modify`: the file stays as it is."""
     text: str | None = None
-    """The whole result. With the outcome `modify` only."""
+    """The whole text to write, only with the outcome `modify`."""
 
     @property
     def is_left_out(self) -> bool:
@@ -74,7 +74,7 @@ class FileDecision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class SomeFiles(Struct, frozen=True):
     """Apply a change set with these files changed as the user wants, and all others as proposed.
 
-    always: this also approves later edits of the session. reason: why not as proposed, as in `Reject`.
+    always: also approves later edits of the session. reason: why not as proposed, as in `Reject`.
     """
 
     files: tuple[FileDecision, ...]
@@ -89,13 +89,13 @@ class Undecided(Struct, frozen=True):
 
 
 class NoConsent(Struct, frozen=True):
-    """A person has to consent, and none can be asked. Write nothing. rule: which demands it."""
+    """A person has to consent, but none can be asked. Write nothing. rule: what demands the consent."""
 
     rule: ConsentRule
 
 
 class TooMany(Struct, frozen=True):
-    """More edits of this session wait for a decision than a person will look at. Write nothing."""
+    """More edits of this session wait for a decision than a person will read. Write nothing."""
 
     limit: int
 
@@ -133,14 +133,14 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The canonical paths of all files that it is about."""
+        """The canonical paths of all its files."""
         if self.files:
             return tuple(path for file in self.files for path in file.paths)
         return (self.path,) if self.new_canonical_path is None else (self.path, self.new_canonical_path)
 
     @property
     def is_approvable(self) -> bool:
-        """Whether anything of each file is left that could be approved; else only a text or a rejection decides."""
+        """Whether each file still has something to approve; otherwise only a text or a rejection decides."""
         if self.files:
             return all(file.is_approvable for file in self.files)
         return self.previous is None or bool(self.changes)
@@ -153,19 +153,19 @@ class CorrectionRequest(Struct, frozen=True, kw_only=True):
     """An edit whose text was not found in the file. The client's model may correct it."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: SessionName
-    """Whose edit it is."""
+    """The session whose edit it is."""
     edit_index: int
-    """0-based, of a multi-edit's step."""
+    """0-based index of a multi-edit's step."""
     old_string: str
     """The text that was not found."""
     new_string: str
-    """The text in its place."""
+    """The replacement text."""
     reason: str
-    """Why, as the model would read it."""
+    """Why it failed, in the words for the model."""
     nearest: Nearest | None
-    """Where it was most likely meant. Null if nothing is similar."""
+    """Where the text was most likely meant; null if nothing is similar."""
 
 
 class CorrectedStrings(Struct, frozen=True, kw_only=True):

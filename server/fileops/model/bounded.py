@@ -26,11 +26,11 @@ class LruDict(Generic[K, V]):
         return len(self._items)
 
     def get(self, key: K) -> V | None:
-        """The value, without a use of the entry."""
+        """Return the value, without using the entry."""
         return self._items.get(key)
 
     def use(self, key: K) -> V | None:
-        """The value; the entry is the most recently used one now."""
+        """Return the value, and make the entry the most recently used one."""
         if key not in self._items:
             return None
         self._items.move_to_end(key)
@@ -48,5 +48,5 @@ class LruDict(Generic[K, V]):
             self._cost -= self._cost_of(self._items.pop(key))
 
     def values(self) -> Iterator[V]:
-        """Least recently used first."""
+        """Return the values, least recently used first."""
         return iter(self._items.values())

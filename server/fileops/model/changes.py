@@ -1,7 +1,7 @@
-"""Change sets, changes of several files that are made together or not at all, and patches; as frozen values.
+"""Change sets (changes of several files that are made together or not at all) and patches, as frozen values.
 
-A patch says changes as a text, by lines and their context. It is not a plan: where its hunks apply is decided on the
-content of each file, in `core/patch/hunks.py`.
+A patch describes changes as a text, by lines and their context. It is not a plan: where its hunks apply is decided by
+the content of each file, in `core/patch/hunks.py`.
 """
 
 from typing import Literal
@@ -15,7 +15,7 @@ from fileops.model.files import CommitReport, Snapshot, Source
 from fileops.model.sessions import DEFAULT_SESSION, SessionName
 from fileops.model.suggestions import Suggestions
 
-MAX_CHANGES = 64  # of one set: no person looks at more, and each holds a few descriptors while it is committed
+MAX_CHANGES = 64  # per set: nobody reads more, and each holds descriptors during a commit
 MAX_NEW_BYTES = 16 << 20  # of the new contents of a set together, which are in memory at once
 
 ChangeKind = Literal["edit", "create", "delete", "rename"]
@@ -47,9 +47,9 @@ class Patch(Struct, frozen=True, kw_only=True):
 
 
 class EditFile(Struct, frozen=True, kw_only=True):
-    """Change the text of a file. edits: each works on the result of the one before it. hunks: of a patch, instead.
+    """Change the text of a file. edits: each applies to the result of the previous one. hunks: a patch's, instead.
 
-    is_executable: as the file shall be, here and below; None: as it is.
+    is_executable: what the file becomes, here and below; None: no change.
     """
 
     file_path: str
@@ -67,14 +67,17 @@ class CreateFile(Struct, frozen=True, kw_only=True):
 
 
 class DeleteFile(Struct, frozen=True, kw_only=True):
-    """Delete a file. hunks: of a patch that has the whole text; then the file is deleted only if it has that text."""
+    """Delete a file. hunks: of a patch with the whole text; the file is then deleted only if it has that text."""
 
     file_path: str
     hunks: tuple[PatchHunk, ...] = ()
 
 
 class RenameFile(Struct, frozen=True, kw_only=True):
-    """Give a file another path, and change its text if there are `edits` or `hunks`. Nothing may be at `new_path`."""
+    """Give a file another path, and change its text if there are `edits` or `hunks`.
+
+    Nothing may exist at `new_path`.
+    """
 
     file_path: str
     new_path: str
@@ -87,14 +90,14 @@ FileChange = EditFile | CreateFile | DeleteFile | RenameFile
 
 
 def paths_of(change: FileChange) -> tuple[str, ...]:
-    """The paths that a change is about, as given."""
+    """Return the paths that a change concerns, as given."""
     return (change.file_path, change.new_path) if isinstance(change, RenameFile) else (change.file_path,)
 
 
 class ChangeSetRequest(Struct, frozen=True, kw_only=True):
-    """Changes of several files by one session. description: what they are for, as a person who is asked reads it.
+    """Changes of several files by one session. description: their purpose, for the person who is asked.
 
-    Paths are as the caller gave them. The order of `changes` has no meaning but that of results.
+    Paths are as the caller gave them. The order of `changes` only determines the order of results.
     """
 
     changes: tuple[FileChange, ...]
@@ -104,7 +107,10 @@ class ChangeSetRequest(Struct, frozen=True, kw_only=True):
 
 
 class PatchRequest(Struct, frozen=True, kw_only=True):
-    """A change set as a patch says it. cwd: absolute, to which its paths are relative; None for the first folder."""
+    """A change set in the form of a patch.
+
+    cwd: absolute, to which its paths are relative; None for the first folder.
+    """
 
     patch: str
     cwd: str | None = None
@@ -166,17 +172,17 @@ class ChangeSetResult(Struct, frozen=True, kw_only=True):
 
 
 class Permissions(Struct, frozen=True):
-    """Permission bits that a file gets. mode: all of them; None: those that it has, or that a new file gets.
+    """Permission bits for a file. mode: all of them; None: those that it has, or that a new file gets.
 
-    becomes_executable: without `mode`: all users who may read the file may execute it, or no user. A file that is so
-    for its owner already stays as it is.
+    becomes_executable: without `mode`: whether all users who may read the file may execute it, or nobody. A file that
+    is already so for its owner stays as it is.
     """
 
     mode: int | None = None
     becomes_executable: bool = False
 
     def applied_to(self, mode: int) -> int:
-        """The permission bits that the file gets, which has `mode` otherwise."""
+        """Return the permission bits of the file, which has `mode` otherwise."""
         if self.mode is not None:
             return self.mode
         if self.becomes_executable == is_executable(mode):
@@ -189,7 +195,7 @@ class Permissions(Struct, frozen=True):
 
 
 class PlannedFile(Struct, frozen=True, kw_only=True):
-    """What a set is to make of one file. splices: over the snapshot's data. new_path: canonical, of a rename.
+    """What a set will make of one file. splices: over the snapshot's data. new_path: canonical, for a rename.
 
     permissions: None for those of a new file, or of the file that is changed.
     """
@@ -202,5 +208,5 @@ class PlannedFile(Struct, frozen=True, kw_only=True):
 
 
 def is_executable(mode: int) -> bool:
-    """Whether git calls a file with these permission bits executable."""
+    """Return whether git calls a file with these permission bits executable."""
     return bool(mode & 0o100)

@@ -1,4 +1,4 @@
-"""One file that the daemon has changed: the value of which history, record, events and results are made."""
+"""One file that the daemon has changed: the value from which history, record, events and results are made."""
 
 from collections.abc import Iterator
 
@@ -50,9 +50,10 @@ class Commit(Struct, frozen=True, kw_only=True):
         return bool(self.undoes or self.undone) or self.rewind_id is not None
 
     def by_path(self) -> Iterator["Commit"]:
-        """The commit as the record has it: a rename is a removal at the old path and a creation at the new one.
+        """Return the commit as the record has it: a rename is a removal at the old path and a creation at the new one.
 
-        The undo of a rename is no rename: the entries of the name that the file gets back are those of one file again.
+        The undo of a rename is not a rename: the entries under the name that the file gets back belong to one file
+        again.
         """
         old, new = self.before.path, self.after.path
         if old == new:

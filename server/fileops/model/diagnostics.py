@@ -7,8 +7,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from fileops.model.edits import Splice
 
 Severity = Literal["error", "warning", "information", "hint"]
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information", "hint")  # LSP's 1 to 4, the worst first
-ChangeKind = Literal["create", "modify", "delete"]  # of a file on the disk
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information", "hint")  # LSP's 1 to 4, worst first
+ChangeKind = Literal["create", "modify", "delete"]  # of a file on disk
 DiagnosticsState = Literal["settled", "pending", "unavailable"]
 
 MAX_LISTED = 50  # of each list of a report
@@ -27,72 +27,72 @@ class Problem(Struct, frozen=True, gc=False):
 
 
 class ReportedProblem(Struct, frozen=True, kw_only=True):
-    """A problem as it is sent."""
+    """A problem in the form in which it is sent."""
 
     file_path: str
-    """Of an edited file as the session gave it, else canonical."""
+    """Path of an edited file as the session gave it; otherwise the canonical path."""
     start_line: int
-    """1-based, as a read numbers lines."""
+    """1-based first line, as a read numbers lines."""
     start_column: int
-    """1-based, in characters."""
+    """1-based first column, in characters."""
     end_line: int
-    """1-based."""
+    """1-based last line."""
     end_column: int
-    """1-based, in characters, after the last one."""
+    """1-based column after the last one, in characters."""
     severity: Severity
-    """How bad it is."""
+    """The severity."""
     code: str | None
     """The kind of problem, as the source names it."""
     source: str
     """The program that found it."""
     message: str
-    """Its text, at most 2,000 characters."""
+    """The text, of at most 2,000 characters."""
 
 
 class LanguageServerSetting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A language server that the user lets the daemon start."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
-    """What answers call it; unique."""
+    """The name in answers; unique."""
     command: Annotated[tuple[str, ...], Meta(min_length=1)]
-    """The program, an absolute path or a name that is looked up outside of the project, and its arguments."""
+    """The program (an absolute path, or a name that is looked up outside the project) and its arguments."""
     globs: Annotated[tuple[str, ...], Meta(min_length=1)]
-    """Of the files that it checks."""
+    """Globs of the files that it checks."""
     language_id: str = ""
-    """LSP's, of these files; "" goes by the extension of each file."""
+    """LSP's language id of these files; "" means by each file's extension."""
     settings: dict[str, Any] | None = None
-    """What it is told when it asks for its configuration."""
+    """The configuration that it receives when it asks."""
     initialization_options: Any = None
     """Sent with `initialize`."""
     settle_s: Annotated[float, Meta(ge=0, le=10)] = 0.3
-    """Seconds for which a server that publishes must have been quiet."""
+    """For how many seconds a server that publishes must have been quiet."""
 
 
 class DiagnosticsReport(Struct, frozen=True, kw_only=True):
-    """What one or several edits of a session did to the problems of their files. Sent as it is."""
+    """How one or more edits of a session changed their files' problems. Sent as it is."""
 
     state: DiagnosticsState
-    """`settled`: compared. `pending`: a later result has it. `unavailable`: it will not be known."""
+    """`settled`: compared. `pending`: a later result will have it. `unavailable`: it will not be known."""
     sources: tuple[str, ...] = ()
-    """The editor, or the language servers, that are asked."""
+    """The editor or the language servers that were asked."""
     edit_ids: tuple[str, ...] = ()
-    """Of the edits, in their order."""
+    """Ids of the edits, in their order."""
     file_paths: tuple[str, ...] = ()
     """The edited files, as the session gave them."""
     reason: str | UnsetType = UNSET
-    """Of `unavailable`: a clause."""
+    """For `unavailable`: the reason, as a clause."""
     introduced: tuple[ReportedProblem, ...] | UnsetType = UNSET
-    """Of `settled`: the first 50, the worst first."""
+    """For `settled`: the first 50 introduced problems, worst first."""
     resolved: tuple[ReportedProblem, ...] | UnsetType = UNSET
-    """Of `settled`: the first 50; places are of the text before the edit."""
+    """For `settled`: the first 50 resolved problems; their places are in the text before the edit."""
     n_introduced: int | UnsetType = UNSET
-    """Of `settled`: all."""
+    """For `settled`: how many problems were introduced."""
     n_resolved: int | UnsetType = UNSET
-    """Of `settled`: all."""
+    """For `settled`: how many problems were resolved."""
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """What a commit did to one file. before, after: None where no file is. new_path: of a rename.
+    """What a commit did to one file. before, after: None without a file. new_path: for a rename.
 
     path, new_path: canonical. given_path: as the session gave it.
     """
@@ -106,7 +106,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def path_after(self) -> str:
-        """Where the file is after the commit, or was before it was removed."""
+        """The file's path after the commit, or before it was removed."""
         return self.new_path or self.path
 
 
@@ -125,16 +125,16 @@ class LanguageServerStatus(Struct, frozen=True, kw_only=True):
     """A language server that a daemon started."""
 
     name: str
-    """As in the settings."""
+    """The name, as in the settings."""
     root: str
     """The folder that it serves."""
     state: Literal["starting", "running", "ended"]
-    """`ended`: it is started anew when it is needed."""
+    """`ended`: it will be started again when needed."""
     pid: int | None
-    """Its process."""
+    """Its process id."""
     n_ends: int
-    """How often it ended by itself within the last 10 minutes."""
+    """How often it crashed within the last 10 minutes."""
     start_s: float | None
-    """How long it took to start."""
+    """How many seconds it took to start."""
     memory_bytes: int | None
-    """Its resident memory, where the system says it."""
+    """Its resident memory, if the system reports it."""

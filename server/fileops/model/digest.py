@@ -1,13 +1,13 @@
-"""The digest by which two contents are compared.
+"""The digest with which two contents are compared.
 
-A separate module, because values of several modules contain a digest.
+A separate module, because values in several modules contain a digest.
 """
 
 from collections.abc import Callable
 
 import xxhash
 
-CHUNK_BYTES = 256 * 1024  # read at a time: a file of the default size at once, larger ones at the speed of the disk
+CHUNK_BYTES = 256 * 1024  # read at a time: most files at once, larger ones at disk speed
 
 
 def content_digest(data: bytes | memoryview) -> bytes:
@@ -27,7 +27,10 @@ class Hasher:
         self._state.update(data)
 
     def update_from(self, read: Callable[[int], bytes], check: Callable[[], None] = lambda: None) -> None:
-        """Take all that `read` (of a stream) still returns. `check` is called before each piece and may raise."""
+        """Take everything that `read` (of a stream) still returns.
+
+        `check` is called before each piece and may raise.
+        """
         check()
         while chunk := read(CHUNK_BYTES):
             self._state.update(chunk)

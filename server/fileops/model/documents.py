@@ -14,7 +14,7 @@ class DocumentPosition(Struct, frozen=True, order=True):
     character: int
 
 
-# What an editor reports: a range and its new text, or a whole text. Each applies to the result of the one before.
+# What an editor reports: a range and its new text, or a whole text. Each applies to the result of the previous one.
 DocumentChange = tuple[DocumentPosition, DocumentPosition, str] | str
 
 

@@ -44,10 +44,10 @@ RelevanceReason = Literal[
 
 
 class Relevance(Struct, frozen=True, kw_only=True):
-    """Why a change of others does not let an edit through."""
+    """Why a change by others keeps an edit from being applied."""
 
     reason: RelevanceReason
-    """Why: docs/PROTOCOL.md, R-REL-2, has what must hold."""
+    """The reason: docs/PROTOCOL.md, R-REL-2, has the conditions."""
     ranges: tuple[LineRange, ...] = ()
     """The lines that others changed."""
 
@@ -95,18 +95,18 @@ DiffersIn = Literal[
 
 
 class Nearest(Struct, frozen=True, kw_only=True):
-    """The place that a text that was not found most likely meant. A hint, never applied."""
+    """The place that a text which was not found most likely meant. A hint, never applied."""
 
     start_line: int
-    """1-based."""
+    """1-based first line."""
     end_line: int
-    """1-based, included."""
+    """1-based last line, included."""
     similarity: float
-    """0 to 1."""
+    """Similarity, from 0 to 1."""
     diff: str
-    """Unified, from the caller's text to the text at that place."""
+    """Unified diff, from the caller's text to the text at that place."""
     differs_in: tuple[DiffersIn, ...]
-    """Kinds of differences."""
+    """The kinds of differences."""
 
 
 class HunkLine(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -115,7 +115,7 @@ class HunkLine(Struct, frozen=True, omit_defaults=True, gc=False):
     kind: Literal[" ", "-", "+"]
     """Context, removed or added."""
     text: str
-    """Without its line feed, with its carriage return."""
+    """The text without its line feed, but with its carriage return."""
     no_newline: bool = False
     """Whether the file ends in this line, without a line feed."""
 
@@ -150,18 +150,18 @@ class Hunk(Struct, frozen=True, kw_only=True):
     id: str
     """Unique in the diff."""
     old_start: int
-    """1-based."""
+    """1-based first line of the old side."""
     old_lines: int
-    """Lines of the old side."""
+    """How many lines the old side has."""
     new_start: int
-    """1-based."""
+    """1-based first line of the new side."""
     new_lines: int
-    """Lines of the new side."""
+    """How many lines the new side has."""
     lines: tuple[HunkLine, ...]
-    """With context."""
+    """The lines, with context."""
 
 
-# What becomes of a file. A rename may change its text, too.
+# What happens to a file. A rename may also change its text.
 Operation = Literal["create", "modify", "rename", "delete"]
 
 

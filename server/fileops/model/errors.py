@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from fileops.model.review import ConsentRule, Decider
 
 
-# Why an undo was not made: the session has no edit to undo; no such edit is known; it was undone before; the file or
-# its place was changed since.
+# Why an undo was not made: the session has no edit to undo; no such edit is known; it was already undone; the file or
+# its place has changed since.
 UndoConflictReason = Literal["nothing_to_undo", "unknown_edit", "already_undone", "later_changes"]
 
 
@@ -125,7 +125,7 @@ class TooManyChars(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class NotRead(FileOpsError):
-    """The session has not read the file; or only a part of it (`is_partial`), and wants to write the whole."""
+    """The session has not read the file, or only a part of it (`is_partial`) before writing the whole."""
 
     code: ClassVar[str] = "not_read"
     is_partial: bool = False
@@ -229,7 +229,7 @@ class StrategyFailed(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class InvalidPatch(FileOpsError):
-    """A patch cannot be understood, or says what is not supported. line: of the patch, 1-based. reason: a clause."""
+    """A patch cannot be understood, or needs something unsupported. line: of the patch, 1-based. reason: a clause."""
 
     code: ClassVar[str] = "invalid_patch"
     line: int
@@ -266,7 +266,7 @@ class HunkAmbiguous(MultipleMatches):
 
 @dataclass(eq=False, kw_only=True)
 class ProcessingFailed(FileOpsError):
-    """A plugin's processor raised, or returned something else than a text, or did not end."""
+    """A plugin's processor raised, or returned something other than a text, or did not end."""
 
     code: ClassVar[str] = "processing_failed"
     processor: str
@@ -297,7 +297,7 @@ class Rejected(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class NobodyDecided(FileOpsError):
-    """A person was asked, and gave no decision.
+    """A person was asked, and did not decide.
 
     what: "edit" or "command". editor_left: because the editor in which they were asked has gone.
     """
@@ -309,7 +309,7 @@ class NobodyDecided(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class ConsentUnavailable(FileOpsError):
-    """A person has to consent to the edit, and none can be asked. rule: what demands it, see model.approval."""
+    """A person has to consent to the edit, but none can be asked. rule: what demands it, see model.approval."""
 
     code: ClassVar[str] = "consent_unavailable"
     rule: "ConsentRule"
@@ -317,7 +317,7 @@ class ConsentUnavailable(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class TooManyReviews(FileOpsError):
-    """`n_waiting` edits of the session wait for a decision, as many as may."""
+    """`n_waiting` edits of the session wait for a decision, the maximum."""
 
     code: ClassVar[str] = "too_many_reviews"
     n_waiting: int
@@ -340,7 +340,7 @@ class ApplyRefused(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class DocumentUnknown(FileOpsError):
-    """The editor has the file open, but its text is not known. So neither that text nor the disk's may be used."""
+    """The editor has the file open, but its text is unknown. So neither that text nor the disk's may be used."""
 
     code: ClassVar[str] = "apply_refused"
     reason: str
@@ -356,7 +356,7 @@ class SetUnsupported(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class SetConflict(FileOpsError):
-    """A change set failed after its first file had changed, and not all could be brought back.
+    """A change set failed after its first file had changed, and not all files could be restored.
 
     files: canonical paths of those. kept: where the old contents are. reason: a clause.
     """
@@ -382,7 +382,7 @@ class UndoConflict(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class UnknownTarget(FileOpsError):
-    """There is nothing to rewind. `explanation` is a clause that says what is not known, or not in force."""
+    """There is nothing to rewind. `explanation` is a clause that says what is unknown, or not in force."""
 
     code: ClassVar[str] = "unknown_target"
     explanation: str
@@ -404,7 +404,7 @@ class TooManyFiles(FileOpsError):
 
 @dataclass(eq=False, kw_only=True)
 class NotRecorded(FileOpsError):
-    """There is no record. `path` is the folder that is asked about, None if nothing is recorded at all."""
+    """There is no record. `path` is the folder in question, None if nothing is recorded at all."""
 
     code: ClassVar[str] = "not_recorded"
     path: str | None = None

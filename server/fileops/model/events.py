@@ -18,45 +18,45 @@ class BecameStale(Struct, frozen=True, kw_only=True):
     """A file that the session has read has changed."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: SessionName
     """The session that has read it."""
     reason: StaleReason
-    """What happened to it."""
+    """What happened to the file."""
     source: str
-    """`external`, `buffer` or `session:ID`."""
+    """The author: `external`, `buffer` or `session:ID`."""
     timestamp: float
-    """Seconds since the epoch."""
+    """When it was noticed, in seconds since the epoch."""
 
 
 class DidRead(Struct, frozen=True, kw_only=True):
     """A session has read a file."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: SessionName
     """The session."""
     timestamp: float
-    """Seconds since the epoch."""
+    """When it was read, in seconds since the epoch."""
     size: int
-    """Bytes."""
+    """Size of the file in bytes."""
     modified: float
-    """Of the file. Seconds since the epoch."""
+    """The file's modification time, in seconds since the epoch."""
 
 
 class DidEdit(Struct, frozen=True, kw_only=True):
     """A session has edited a file."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: SessionName
     """The session."""
     timestamp: float
-    """Seconds since the epoch."""
+    """When it was edited, in seconds since the epoch."""
     content_length: int
-    """Characters of the new content."""
+    """How many characters the new content has."""
     edit_id: str
-    """Of the edit in the history."""
+    """The edit's id in the history."""
     source: str = "agent"
     """Always `agent`."""
 
@@ -65,26 +65,26 @@ class DidConflict(Struct, frozen=True, kw_only=True):
     """An edit was refused because the file had changed since it was read."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     session_id: SessionName
     """The session."""
     last_read: float
-    """Seconds since the epoch."""
+    """When the session last read the file, in seconds since the epoch."""
     last_modified: float
-    """As the session read it. Seconds since the epoch."""
+    """The modification time that the session read, in seconds since the epoch."""
     current_modified: float | None
-    """Seconds since the epoch. Null if the file is gone."""
+    """The current modification time, in seconds since the epoch; null if the file is gone."""
     size_diff: int
-    """Bytes, now minus then."""
+    """The change in size, in bytes."""
 
 
 class WatcherHealth(Struct, frozen=True, kw_only=True):
-    """Whether changes of files are noticed at once, or by sweeps."""
+    """Whether changes of files are noticed at once, or only by sweeps."""
 
     state: Literal["ok", "degraded"]
-    """`degraded`: by sweeps, in some folders."""
+    """`degraded`: only by sweeps, in some folders."""
     reason: str
-    """For people."""
+    """The reason, for people."""
 
 
 class ApprovalModeChanged(Struct, frozen=True, kw_only=True):
@@ -100,36 +100,36 @@ RecoveryOutcome = Literal["restored", "unchanged", "left"]
 
 
 class RecoveredFile(Struct, frozen=True, kw_only=True):
-    """A file of a set that was undone."""
+    """A file of a change set that was undone."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     outcome: RecoveryOutcome
     """`restored`: as before the set. `unchanged`: the set had not reached it. `left`: another program changed it."""
     kept_as: str | None = None
-    """The path of what it was before, if it was left."""
+    """Where the old content is kept, if the file was left."""
 
 
 class DidRecover(Struct, frozen=True, kw_only=True):
-    """A change set that was undone, because its daemon died while it was committed."""
+    """A change set that was undone because its daemon died during the commit."""
 
     set_id: str
-    """Of the change set."""
+    """The set's id."""
     files: tuple[RecoveredFile, ...]
     """All files of the set."""
 
 
 class DidDiagnose(Struct, frozen=True, kw_only=True):
-    """What edits did to the problems of their files, known after they were answered."""
+    """How edits changed their files' problems, known after the edits were answered."""
 
     file_path: str
-    """The first of the edited files, as the session gave it."""
+    """Path of the first edited file, as the session gave it."""
     session_id: SessionName
     """The session that made the edits."""
     timestamp: float
-    """Seconds since the epoch."""
+    """When it was known, in seconds since the epoch."""
     diagnostics: DiagnosticsReport
-    """What they did."""
+    """The report."""
 
 
 Event = BecameStale | DidRead | DidEdit | DidConflict | WatcherHealth | ApprovalModeChanged | DidRecover | DidDiagnose

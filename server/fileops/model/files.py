@@ -82,7 +82,7 @@ class Snapshot:
 
     @property
     def digest(self) -> bytes:
-        """The digest of `data`, computed at the first access."""
+        """The digest of `data`, computed when first needed."""
         digest = self._digest
         if digest is None:
             digest = content_digest(self.data)
@@ -91,10 +91,10 @@ class Snapshot:
 
 
 class Base(Struct, frozen=True, kw_only=True):
-    """What a session knows of a file; None where it is not kept any more.
+    """What a session knows of a file; None if that is no longer kept.
 
-    content: what the file was at the session's last read or own edit. shown: the same without those changes of others
-    that the session has not been shown.
+    content: the file at the session's last read or own edit. shown: the same without others' changes that the session
+    has not been shown.
     """
 
     content: bytes | None
@@ -105,11 +105,11 @@ class CommitReport(Struct, frozen=True, kw_only=True):
     """How a change was written."""
 
     method: Literal["swap", "in_place", "create", "delete", "rename", "buffer", "remote", "none"]
-    """By an atomic rename of a temp file, in place with a journal, through the editor, or otherwise."""
+    """How: by an atomic rename of a temp file, in place with a journal, through the editor, or otherwise."""
     durability: Literal["synced", "file_synced", "not_synced", "editor"]
-    """What survives a loss of power: file and folder, the file only, perhaps nothing, or what the editor writes."""
+    """What survives a power loss: file and folder, only the file, perhaps nothing, or what the editor writes."""
     reason: str | None = None
-    """Why less is promised than usual."""
+    """Why less is guaranteed than usual."""
 
 
 class Committed(Struct, frozen=True, kw_only=True):
@@ -143,8 +143,8 @@ class FolderEvent(Struct, frozen=True, gc=False):
     """A change of a name in a watched folder.
 
     is_complete: the writer has closed the file, or the name is another file now; nothing more follows at once.
-    is_written: the name has a content that a writer has finished.
-    appeared, vanished: the name is new there, or gone from there.
+    is_written: the name has content that a writer has finished. appeared, vanished: the name is new there, or gone from
+    there.
     """
 
     folder: str
@@ -157,7 +157,7 @@ class FolderEvent(Struct, frozen=True, gc=False):
 
 
 class FolderEvents(Struct, frozen=True):
-    """Events in their order. is_lost: the system has dropped some, of any folder."""
+    """Events in order. is_lost: the system has dropped some, of any folder."""
 
     events: Sequence[FolderEvent]
     is_lost: bool = False

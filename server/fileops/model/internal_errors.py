@@ -47,4 +47,4 @@ class WatchError(Exception):
 
 @dataclass(eq=False, kw_only=True)
 class OutOfTime(Exception):
-    """Work that an answer can do without took longer than it may. It is left out."""
+    """Optional work for an answer took longer than allowed. It is left out."""

@@ -12,7 +12,7 @@ from fileops.model.sessions import SessionName
 EntryKind = Literal["create", "modify", "delete", "mode"]
 ContentKind = Literal["kept", "binary", "too_large", "protected", "link", "gone"]
 GapKind = Literal["baseline", "away"]
-FaultKind = Literal["fault", "hangs"]  # why the recording of a folder has ended: `hangs`, its disk does not answer
+FaultKind = Literal["fault", "hangs"]  # why a folder's recording has ended; `hangs`: its disk does not answer
 Found = Literal["event", "scan"]
 Evidence = Literal["commit", "save", "command", "none"]
 ByKind = Literal["session", "command", "person", "outside", "unsure"]
@@ -23,36 +23,36 @@ class BySession(Struct, frozen=True, kw_only=True, tag_field="kind", tag="sessio
     """A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished."""
 
     session_id: SessionName
-    """Its full name in the daemon."""
+    """The session's full name in the daemon."""
     label: str
-    """For people."""
+    """The name for people."""
 
 
 class ByCommand(Struct, frozen=True, kw_only=True, tag_field="kind", tag="command"):
     """A program that a session ran."""
 
     session_id: SessionName
-    """Its full name in the daemon."""
+    """The session's full name in the daemon."""
     command_id: str
-    """The command."""
+    """The command's id."""
     label: str
-    """The session, and the program."""
+    """The session and the program, for people."""
 
 
 class ByPerson(Struct, frozen=True, kw_only=True, tag_field="kind", tag="person"):
     """A person, at an attached editor or the command line."""
 
     session_id: str
-    """The connection of their editor. Empty for the command line."""
+    """The connection of their editor; empty for the command line."""
     label: str
-    """Their editor."""
+    """The name of their editor."""
 
 
 class ByOutside(Struct, frozen=True, kw_only=True, tag_field="kind", tag="outside"):
-    """A program that no session is known to have started."""
+    """A program that is not known to have been started by a session."""
 
     label: str = "outside"
-    """For people."""
+    """The name for people."""
 
 
 KnownBy = BySession | ByCommand | ByPerson | ByOutside
@@ -62,9 +62,9 @@ class ByUnsure(Struct, frozen=True, kw_only=True, tag_field="kind", tag="unsure"
     """One of the candidates; the daemon cannot know which."""
 
     label: str
-    """For people."""
+    """The name for people."""
     candidates: tuple[KnownBy, ...]
-    """Who it may have been."""
+    """The possible authors."""
 
 
 By = KnownBy | ByUnsure
@@ -72,7 +72,7 @@ OUTSIDE = ByOutside()
 
 
 def unsure(*candidates: KnownBy) -> ByUnsure:
-    """One of these, in this order."""
+    """Return one of these, in this order."""
     return ByUnsure(label="unsure: " + " or ".join(by.label for by in candidates), candidates=candidates)
 
 
@@ -91,7 +91,7 @@ def kind_of(by: By) -> ByKind:
 
 
 def is_by_agent(by: By) -> bool:
-    """Whether a session may have written: what it did begins as not kept."""
+    """Return whether a session may have written it, so that it starts as not kept."""
     match by:
         case BySession() | ByCommand():
             return True
@@ -102,7 +102,7 @@ def is_by_agent(by: By) -> bool:
 
 
 def session_of(by: By) -> SessionName | None:
-    """The session whose own entry it is; None for people, `outside` and what is unsure."""
+    """Return the session whose own entry it is; None for people, `outside` and unsure authors."""
     return by.session_id if isinstance(by, BySession | ByCommand) else None
 
 
@@ -154,12 +154,12 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def is_undo(self) -> bool:
-        """Whether it is an undo or a rewind. One that undid an entry in part only does not name it in `undoes`."""
+        """Whether it is an undo or a rewind. One that undid an entry only in part does not name it in `undoes`."""
         return bool(self.undoes) or self.rewind_id is not None
 
     @property
     def is_undoable(self) -> bool:
-        """Whether it is in force, and both contents are known."""
+        """Whether it is in force and both contents are known."""
         return self.undone_by is None and self.content == "kept" and self.gap != "baseline"
 
 
@@ -203,34 +203,34 @@ class RecordedFolder(Struct, frozen=True, kw_only=True):
     """A folder whose changes are recorded, and how far the recording is."""
 
     root: str
-    """Canonical."""
+    """Canonical path."""
     state: RecordState
-    """`limited`: not all of it is recorded, see `reason`."""
+    """The state; `limited`: not everything is recorded, see `reason`."""
     reason: str | None
-    """Of `limited`: what is not covered; of `off`: why."""
+    """For `limited`: what is not covered; for `off`: why."""
     n_files: int
-    """Files that are recorded."""
+    """How many files are recorded."""
     n_copied: int
-    """Contents that have been copied."""
+    """How many contents have been copied."""
     n_to_copy: int
-    """Contents that are still to be copied."""
+    """How many contents are still to be copied."""
     watched: bool
     """Whether its changes are found by watch events."""
     n_bytes: int
-    """Size of the whole record on disk."""
+    """Size of the whole record on disk, in bytes."""
     since: float | None
     """When the recording began, in seconds since the epoch; what is older than 30 days is removed. Null: just now."""
 
 
 class Contents(Struct, frozen=True):
-    """The bytes before and after an entry; None where no file was, or where the content is not kept."""
+    """The bytes before and after an entry; None without a file, or if the content is not kept."""
 
     before: bytes | None
     after: bytes | None
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """The work of a session between two prompts. host_id: the host's id. Times are in seconds since the epoch."""
+    """A session's work between two prompts. host_id: the host's id. Times are in seconds since the epoch."""
 
     turn_id: str
     session_id: SessionName
@@ -242,7 +242,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 
 class CountedTurn(Struct, frozen=True, kw_only=True):
-    """A turn and how many entries it has. n_undone: those of them that are not in force."""
+    """A turn and its number of entries. n_undone: those that are no longer in force."""
 
     turn: Turn
     n_entries: int
@@ -251,10 +251,10 @@ class CountedTurn(Struct, frozen=True, kw_only=True):
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """A time in which a program of a session runs. Times are in seconds since the epoch.
+    """A period in which a session's program runs. Times are in seconds since the epoch.
 
     label: of the session and the program. roots: canonical folders of the session. host_id: the host's tool-use id.
-    is_background: it may go on after its end. is_lost: its end was not reported.
+    is_background: it may continue after its end. is_lost: its end was not reported.
     """
 
     command_id: str

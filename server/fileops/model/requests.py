@@ -49,7 +49,7 @@ class EditRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def wants_new_file(self) -> bool:
-        """Whether the edit creates a file and fails if there is one. A write creates only what is missing."""
+        """Whether the edit creates a file and fails if there is one. A write creates only a missing file."""
         return self.content is None and not self.hunks and not self.edits[0].old_string
 
 

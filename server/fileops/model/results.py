@@ -1,4 +1,4 @@
-"""Results of requests, as frozen values. `wire/` has their wire shapes, but for those that say that they are sent."""
+"""Results of requests, as frozen values. `wire/` has their wire shapes, except for those that are sent as they are."""
 
 from typing import Literal
 
@@ -58,9 +58,9 @@ class ForeignChange(Struct, frozen=True, kw_only=True):
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """A change of others as it is reported to a session.
+    """A change by others in the form in which it is reported to a session.
 
-    diff: the first lines of the hunks of a unified diff, None where there are none to show. n_more: lines left out.
+    diff: the first lines of the hunks of a unified diff, None if there are none to show. n_more: lines left out.
     """
 
     file_path: str
@@ -71,7 +71,7 @@ class Notice(Struct, frozen=True, kw_only=True):
 
 
 class Notices(Struct, frozen=True, kw_only=True):
-    """What is reported to a session with one result. about: of the file of the call, if that concerned the call."""
+    """What is reported to a session with one result. about: the call's file, if it concerns that."""
 
     about: Notice | None = None
     others: tuple[Notice, ...] = ()
@@ -229,56 +229,56 @@ class TrackedFile(Struct, frozen=True, kw_only=True):
     """A file that a session has read."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     state: Literal["fresh", "stale"]
     """Whether it is still what the session read."""
     reason: str | None
-    """Null while it is fresh."""
+    """Why it is stale; null while it is fresh."""
     read_at: float
-    """Seconds since the epoch."""
+    """When it was read, in seconds since the epoch."""
     mtime: float | None
-    """Seconds since the epoch."""
+    """Modification time, in seconds since the epoch."""
     size_bytes: int | None
-    """As it was read."""
+    """Size in bytes, as it was read."""
 
 
 class Conflict(Struct, frozen=True, kw_only=True):
-    """A file that changed since the session read it. `last_*` are as the session read it."""
+    """A file that has changed since the session read it. `last_*` are from the session's read."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     reason: StaleReason
-    """What happened to it."""
+    """What happened to the file."""
     source: str
-    """`external`, `buffer` or `session:ID`."""
+    """The author: `external`, `buffer` or `session:ID`."""
     last_read: float
-    """Seconds since the epoch."""
+    """When the session last read it, in seconds since the epoch."""
     last_modified: float
-    """Seconds since the epoch."""
+    """The modification time that the session read, in seconds since the epoch."""
     current_modified: float | None
-    """Null if the file is gone."""
+    """The current modification time, in seconds since the epoch; null if the file is gone."""
     size_diff: int | None
-    """Bytes. Null if the file is gone."""
+    """The change in size, in bytes; null if the file is gone."""
 
 
 class SessionFile(Struct, frozen=True, kw_only=True, gc=False):
     """What a session has done to one file."""
 
     file_path: str
-    """As the session gave it."""
+    """Path as the session gave it."""
     state: Literal["fresh", "stale", "untracked"]
-    """`untracked` if it has not read the file."""
+    """The state; `untracked` if the session has not read the file."""
     reason: str | None
-    """Null while it is fresh."""
+    """Why it is stale; null while it is fresh."""
     n_reads: int
-    """Reads."""
+    """How many reads."""
     n_edits: int
-    """Applied edits."""
+    """How many applied edits."""
     n_conflicts: int
-    """Edits that were refused because the file had changed."""
+    """How many edits were refused because the file had changed."""
     read_at: float | None
-    """Seconds since the epoch. Null for never."""
+    """The last read, in seconds since the epoch; null if never."""
     edited_at: float | None
-    """Seconds since the epoch. Null for never."""
+    """The last edit, in seconds since the epoch; null if never."""
     conflicted_at: float | None
-    """Seconds since the epoch. Null for never."""
+    """The last refused edit, in seconds since the epoch; null if never."""

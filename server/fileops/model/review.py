@@ -1,4 +1,4 @@
-"""Reviews: questions about one plan each, that the daemon keeps until a person decides, as frozen values."""
+"""Reviews: questions about one plan each, which the daemon keeps until a person decides, as frozen values."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 from fileops.model.edits import LineRange, RelevanceReason, Splice
 from fileops.model.sessions import SessionName
 
-# Why a decision could not be merged with the file as it is now; "deleted", "created": what became of the file itself.
+# Why a decision could not be merged with the current file; "deleted", "created": what happened to the file itself.
 ReopenReason = RelevanceReason | Literal["deleted", "created", "another_file"]
 # Why a person has to consent: the file is protected, or the agent's host demands a question for each edit.
 ConsentRule = Literal["protected", "ask"]
@@ -35,28 +35,28 @@ class PreviousDecision(Struct, frozen=True, kw_only=True):
     """What a person had decided before the file changed. They have to decide again."""
 
     text: str | None
-    """The whole text that they wanted. Null over 1 MB."""
+    """The whole text that they wanted; null over 1 MB."""
     change_ids: tuple[str, ...] | None
-    """The changes that they accepted. Null if they accepted all, or wrote a text."""
+    """The changes that they accepted; null if they accepted all, or wrote a text."""
     reason: ReopenReason
     """Why that could not be merged."""
     ranges: tuple[LineRange, ...]
-    """Lines of the present file that others have changed since."""
+    """Lines of the current file that others have changed since."""
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """A session of another connection to a shared daemon, whose edit is asked about."""
+    """A session of another connection to a shared daemon, whose edit is in question."""
 
     session_id: SessionName
-    """Its full name, unique in the daemon."""
+    """The full name, unique in the daemon."""
     host: str
     """The program, such as `codex`."""
     label: str
-    """For people."""
+    """The name for people."""
 
 
 class Decider(Struct, frozen=True):
-    """A person who decides, by the program in which they do: "Neovim", "VS Code", "terminal", the agent's host."""
+    """A person who decides, by their program: "Neovim", "VS Code", "terminal", the agent's host."""
 
     client: str
 

@@ -1,4 +1,4 @@
-"""Rewinds as values (what is asked for, what it would do, what it did), and the changes that can be kept or undone."""
+"""Rewinds as values (what is requested, what it would do, what it did), and the changes that can be kept or undone."""
 
 from typing import Literal
 
@@ -34,10 +34,10 @@ StepKind = Literal["create", "modify", "delete"]
 
 
 class FileStep(Struct, frozen=True):
-    """One change of a file, as undos and blame take it.
+    """One change of one file, for undos and blame.
 
-    step_id: of an entry. before, after: digests of the contents, None where no file was. reverse: splices over the
-    content after it (after a deletion: over b""); None of a change that was only observed: the contents are compared.
+    step_id: of an entry. before, after: digests of the contents, None without a file. reverse: splices over the content
+    after it (after a deletion: over b""); None for a change that was only observed: the contents are compared.
     """
 
     step_id: str
@@ -87,7 +87,7 @@ class RewindRequest(Struct, frozen=True, kw_only=True):
 
 
 class RewoundFile(Struct, frozen=True, kw_only=True):
-    """What the rewind does to one file. entries: ids of those that are undone whole. edit_id: of the commit."""
+    """What the rewind does to one file. entries: ids of those that are completely undone. edit_id: of the commit."""
 
     file_path: str
     outcome: RewindOutcome
@@ -98,20 +98,20 @@ class RewoundFile(Struct, frozen=True, kw_only=True):
 
 
 class RewindConflict(Struct, frozen=True, kw_only=True):
-    """Entries of one file of which something is left."""
+    """Entries of one file that are left, at least in part."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     entries: tuple[str, ...]
-    """Their ids."""
+    """The ids of the entries."""
     reason: LeftReason
-    """Why it is left."""
+    """Why something is left."""
     ranges: tuple[LineRange, ...] = ()
-    """Of the present file."""
+    """Lines of the current file."""
     by: tuple[By, ...] = ()
     """The authors of later changes."""
     message: str | None = None
-    """Of what is refused: what is wrong with the file."""
+    """For a refused file: what is wrong with it."""
 
 
 class RewindResult(Struct, frozen=True, kw_only=True):
@@ -140,51 +140,51 @@ class RewindResult(Struct, frozen=True, kw_only=True):
 
 
 class UnkeptChange(Struct, frozen=True, kw_only=True):
-    """A place that entries which are not kept yet have changed. Lines are 1-based, of the present content."""
+    """A place that unkept entries have changed. Lines are 1-based, in the current content."""
 
     change_id: str
-    """It names this place as long as its text is there."""
+    """The id of this place, as long as its text is there."""
     start_line: int
-    """1-based, of the present content."""
+    """1-based first line in the current content."""
     end_line: int
-    """1-based, included. Before `start_line` if lines were only removed, in front of it."""
+    """1-based last line, included. Less than `start_line` if lines were only removed, before it."""
     kind: PlaceKind
-    """`file`: the whole file, of which the record has no text. It has no lines."""
+    """`file`: the whole file, whose text is not in the record. It has no lines."""
     added: int
-    """Lines that are there now."""
+    """How many lines are there now."""
     removed: int
-    """Lines that were there before."""
+    """How many lines were there before."""
     removed_text: str
     """The lines before the change."""
     undoable: bool
-    """False only of the kind `file`."""
+    """False only for the kind `file`."""
     by: By
-    """Of the newest entry."""
+    """The author of the newest entry."""
     session_id: SessionName | None
-    """The author's session. Null if the author is unsure."""
+    """The author's session; null if the author is unsure."""
     label: str
     """The session, for people."""
     turn_id: str | None
-    """Of the newest entry."""
+    """The turn of the newest entry."""
     entry_ids: tuple[str, ...]
     """The entries that changed it."""
     time: float
-    """Of the newest entry, in seconds since the epoch."""
+    """The time of the newest entry, in seconds since the epoch."""
 
 
 class UndonePlace(Struct, frozen=True, kw_only=True):
     """A place where a person has undone what an agent wrote. It is listed until the session's next turn."""
 
     start_line: int
-    """1-based, of the present content."""
+    """1-based first line in the current content."""
     end_line: int
-    """1-based, included. Before `start_line` if no lines are there instead."""
+    """1-based last line, included. Less than `start_line` if no lines are there now."""
     removed_text: str
     """The agent's lines."""
     entry_id: str
     """The entry that undid them. A rewind of it restores them."""
     rewind_id: str | None
-    """The rewind that undid them; a rewind of it restores all that it undid. Null if it was an undo of an edit."""
+    """The rewind that undid them; a rewind of it restores everything that it undid. Null if an edit was undone."""
     session_id: SessionName | None
     """The agent's session."""
     label: str
@@ -196,60 +196,60 @@ class UndonePlace(Struct, frozen=True, kw_only=True):
 
 
 class UnkeptFile(Struct, frozen=True, kw_only=True):
-    """A file with changes that are not kept yet, or that were undone a moment ago."""
+    """A file with unkept changes, or with changes that were undone a moment ago."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     digest: str
-    """Of the content that the lines are of. Empty if there is no file."""
+    """Digest of the content with these lines; empty if there is no file."""
     document_version: int | None
-    """The version of the client's open document whose text the lines are of. Null if it has none with this text."""
+    """Version of the client's open document with these lines; null if it has no document with this text."""
     operation: FileOperation
-    """What became of the file by the changes."""
+    """What the changes did to the file."""
     moved_from: str | None
-    """The file's name before an agent renamed it. Null if none did."""
+    """The file's path before an agent renamed it; null if none did."""
     added: int
-    """Lines, of all changes."""
+    """How many lines all changes added."""
     removed: int
-    """Lines, of all changes."""
+    """How many lines all changes removed."""
     changes: tuple[UnkeptChange, ...]
-    """Top to bottom."""
+    """From top to bottom."""
     undone: tuple[UndonePlace, ...]
-    """Top to bottom."""
+    """From top to bottom."""
 
 
 class UnkeptOfFile(Struct, frozen=True, kw_only=True):
     """The changes of one turn in one file."""
 
     file_path: str
-    """Canonical."""
+    """Canonical path."""
     n_changes: int
     """How many changes."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     change_ids: tuple[str, ...]
-    """The changes, to keep or to undo them."""
+    """Ids of the changes, to keep or undo them."""
 
 
 class UnkeptTurn(Struct, frozen=True, kw_only=True):
     """The changes of one turn."""
 
     turn_id: str | None
-    """Null if the author is unsure."""
+    """The turn; null if the author is unsure."""
     title: str | None
     """The beginning of the prompt; null if it is not kept."""
     began: float | None
-    """Seconds since the epoch."""
+    """When it began, in seconds since the epoch."""
     n_changes: int
     """How many changes."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     change_ids: tuple[str, ...]
-    """The changes, to keep or to undo them."""
+    """Ids of the changes, to keep or undo them."""
     files: tuple[UnkeptOfFile, ...]
     """In the order of their paths."""
 
@@ -258,32 +258,32 @@ class UnkeptSession(Struct, frozen=True, kw_only=True):
     """The changes of one session."""
 
     session_id: SessionName | None
-    """Null if the author is unsure."""
+    """The session; null if the author is unsure."""
     label: str
-    """For people."""
+    """The name for people."""
     n_changes: int
     """How many changes."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     change_ids: tuple[str, ...]
-    """The changes, to keep or to undo them."""
+    """Ids of the changes, to keep or undo them."""
     turns: tuple[UnkeptTurn, ...]
-    """The newest first."""
+    """Newest first."""
 
 
 class UnkeptResult(Struct, frozen=True, kw_only=True):
-    """The changes that no person has accepted yet, by files and by authors."""
+    """The changes that nobody has accepted yet, by file and by author."""
 
     n_files: int
-    """Files with such changes."""
+    """How many files have such changes."""
     n_changes: int
     """How many changes."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     files: tuple[UnkeptFile, ...]
     """In the order of their paths."""
     sessions: tuple[UnkeptSession, ...]
@@ -293,9 +293,9 @@ class UnkeptResult(Struct, frozen=True, kw_only=True):
 
 
 class KeepRequest(Struct, frozen=True, kw_only=True):
-    """Which changes a person has accepted. All there are if none are named.
+    """Which changes a person has accepted; all if none are named.
 
-    folders: only in one of these, but for changes and entries that are named; None for all.
+    folders: only in one of these, except changes and entries that are named; None for all.
     """
 
     entry_ids: tuple[str, ...] | None = None
@@ -307,10 +307,10 @@ class KeepRequest(Struct, frozen=True, kw_only=True):
 
 
 class KeepOutcome(Struct, frozen=True, kw_only=True):
-    """What a KeepRequest came to. n_entries: whose `kept` changed. paths: the files concerned.
+    """The result of a KeepRequest. n_entries: whose `kept` changed. paths: the files concerned.
 
-    keep_id: to undo it; None if nothing changed.
-    n_changes: how many of the request's `change_ids` were there; None if it named changes in another way.
+    keep_id: to undo it; None if nothing changed. n_changes: how many of the request's `change_ids` were found; None if
+    it named changes in another way.
     """
 
     keep_id: str | None
@@ -323,25 +323,25 @@ class KeepOutcome(Struct, frozen=True, kw_only=True):
 
 
 class BlamedLines(Struct, frozen=True, kw_only=True):
-    """Lines of the present content, and the newest entry that changed a word of each."""
+    """Lines of the current content, and the newest entry that changed a word of each."""
 
     first_line: int
-    """1-based."""
+    """1-based first line."""
     n_lines: int
-    """How many."""
+    """How many lines."""
     by: By | None
-    """Null if they are older than the record."""
+    """The author; null if the lines are older than the record."""
     entry_id: str | None
-    """Null if they are older than the record."""
+    """The entry; null if the lines are older than the record."""
     time: float | None
-    """Seconds since the epoch. Null if they are older than the record."""
+    """When they were changed, in seconds since the epoch; null if they are older than the record."""
 
 
 # --- what has an id in the record -----------------------------------------------------------------------------------
 
 
 class RecordItem(Struct, frozen=True, kw_only=True):
-    """What an id of the record means: exactly one of entry, command, turn and rewind (its id).
+    """What an id of the record stands for: exactly one of entry, command, turn and rewind (its id).
 
     entries: the item's, newest first. diff: of all of them. truncated: whether it has more entries than these.
     """

@@ -1,4 +1,4 @@
-"""Settings: the `initializationOptions` that a client gives, as they are on the wire, with their defaults."""
+"""Settings: a client's `initializationOptions` as they are on the wire, with their defaults."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from fileops.model.diagnostics import LanguageServerSetting, Severity
 
 FreshnessRule = Literal["mtime", "content", "relevant"]
 ApprovalMode = Literal["default", "auto_edit", "yolo"]
-Ask = Literal["each_edit", "protected", "never"]  # the one that asks most comes first
+Ask = Literal["each_edit", "protected", "never"]  # strictest first
 RecordMode = Literal["on", "edits", "off"]
 AtLeastOne = Annotated[int, Meta(ge=1)]
 
@@ -17,60 +17,60 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Limits of reads."""
 
     max_lines: AtLeastOne = 2000
-    """Lines of a read without a `limit`."""
+    """How many lines a read without a `limit` returns."""
     max_line_chars: AtLeastOne = 2000
-    """Characters of a line; the rest of it is cut off."""
+    """How many characters of a line are shown; the rest is cut off."""
     max_file_kb: AtLeastOne = 256
-    """Size of a file that may be read as a whole."""
+    """The largest file, in kB, that may be read as a whole."""
     max_chars: AtLeastOne = 60000
-    """Characters of one result."""
+    """How many characters one result may have."""
 
 
 class MappedFolder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A folder that is mapped from another host or store."""
 
     prefix: str
-    """Absolute. Paths below it are on that host."""
+    """Absolute path. Paths below it are on that host."""
     url: str
-    """What the folder is mapped from, such as `ssh://host/path`."""
+    """The URL of the mapped folder, such as `ssh://host/path`."""
     options: dict[str, object] | None = None
-    """For the library that opens the URL."""
+    """Options for the library that opens the URL."""
 
 
 class EncodingRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The encoding of some files."""
 
     glob: str
-    """Which files."""
+    """A glob of the files."""
     encoding: str
     """A name that Python knows, such as `cp1252`."""
 
 
 class Texts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Texts of the outputs that a client may replace."""
+    """Texts in outputs that a client may replace."""
 
     read_reminder: str | None = None
-    """The block after the lines of a read. Empty: nothing."""
+    """The block after the lines of a read; empty for none."""
     read_advice: str | None = None
-    """What to do about a file or selection that is too large. Empty: nothing."""
+    """What to do about a file or selection that is too large; empty for nothing."""
     notebook_advice: str | None = None
-    """What to use for a notebook. Empty: nothing."""
+    """What to use for a notebook; empty for nothing."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`initializationOptions`: what a client chooses for its connection. docs/PROTOCOL.md has the defaults."""
 
     freshness: FreshnessRule = "mtime"
-    """When a file counts as changed since it was read: by its stamp, by its content, or if the change meets the edit.
+    """When a file counts as changed since it was read: by its stamp, by its content, or if the change affects the edit.
     """
     confine: Literal["edits", "all", "off"] = "edits"
     """What is confined to the workspace folders and `roots`."""
     roots: tuple[str, ...] = ()
-    """Absolute folders, beside the workspace folders."""
+    """Absolute paths of folders beside the workspace folders."""
     approval_mode: ApprovalMode = "default"
     """How often the user is asked about edits."""
     approval_timeout_s: Annotated[float, Meta(gt=0)] = 600.0
-    """Seconds that a question to the user waits."""
+    """How many seconds a question to the user waits."""
     fill_empty_files: bool = False
     """Whether an edit with an empty `old_string` may fill an empty file."""
     notebooks: Literal["refuse", "text"] = "refuse"
@@ -80,23 +80,23 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     correction: bool = False
     """Whether the client's model is asked to correct a text that was not found."""
     correction_timeout_s: Annotated[float, Meta(gt=0)] = 60.0
-    """Seconds that such a question waits."""
+    """How many seconds such a question waits."""
     processors: tuple[str, ...] = ()
-    """Names of installed processors, in the order in which they change a text."""
+    """Names of installed processors, in the order in which they run."""
     validators: tuple[str, ...] = ()
     """Names of installed validators, all of which must accept a text."""
     notices: Literal["off", "details", "output"] = "off"
     """Whether results say what others changed, and where."""
     hints: Literal["off", "details", "output"] | None = None
-    """What is said beside a failed edit."""
+    """What is added to a failed edit."""
     diagnostics: Literal["off", "details", "output"] = "off"
     """Whether results say which problems an edit introduced and resolved, and where."""
     diagnostics_wait_s: Annotated[float, Meta(ge=0, le=30)] = 2.0
-    """Seconds that the answer to an edit waits for its problems."""
+    """How many seconds the answer to an edit waits for its problems."""
     diagnostics_severity: Severity = "warning"
     """The mildest problems that are reported."""
     language_servers: tuple[LanguageServerSetting, ...] = ()
-    """Language servers that the daemon may start, 8 at most."""
+    """Language servers that the daemon may start, at most 8."""
     format: Literal["off", "changed"] = "off"
     """Whether a language server formats the lines that an edit changes."""
     limits: Limits = Limits()
@@ -104,17 +104,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     texts: Texts = Texts()
     """Texts of outputs."""
     approval_fallback: Literal["none", "message"] | None = None
-    """How a client is asked that does not handle `fileops/confirmEdit`."""
+    """How a client without `fileops/confirmEdit` is asked."""
     ask: Ask | None = None
-    """In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it."""
+    """In a shared daemon: the value of `fileops/ask` in this editor's folders until a person sets it."""
     review_grace_s: Annotated[float, Meta(ge=0, le=600)] = 30.0
-    """In a shared daemon: seconds that a review waits for another view after the last one has left."""
+    """In a shared daemon: how many seconds a review waits for another view after the last one has left."""
     keep_committed: bool = True
     """In a shared daemon: whether what is committed, or staged as it is, counts as kept."""
     history: Literal["memory", "persistent"] | None = None
     """Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes."""
     record: RecordMode | None = None
-    """In a shared daemon: what its record has; every change, edits through the daemon only, or nothing."""
+    """In a shared daemon: what its record contains: every change, only edits through the daemon, or nothing."""
     record_titles: bool | None = None
     """Whether turns in the record have the beginnings of prompts as titles."""
     code_lens: bool = False
@@ -128,12 +128,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unreadable: tuple[str, ...] = ()
     """Globs of files that agents must not read."""
 
-    # The default is None where it depends on the daemon or on the client.
+    # The default is None if it depends on the daemon or the client.
 
     @property
     def shows_lines(self) -> bool:
         """Whether a refused edit is answered with lines that count as read.
 
-        A client that has not asked for hints may not know of them, and would not hand the lines on.
+        A client that has not asked for hints may not know them, and would not pass the lines on.
         """
         return self.hints not in {None, "off"}

@@ -4,71 +4,71 @@ from msgspec import Struct
 
 
 class Latency(Struct, frozen=True, kw_only=True):
-    """Milliseconds, without the time that the user or the client's model took to answer."""
+    """Durations in milliseconds, without the time that the user or the client's model took to answer."""
 
     n: int
-    """Calls."""
+    """How many calls."""
     p50: float
     """The median."""
     p90: float
-    """Of ten calls, nine are as fast."""
+    """Nine of ten calls were at least as fast."""
     p99: float
-    """Of a hundred calls, 99 are as fast."""
+    """99 of 100 calls were at least as fast."""
     max: float
     """The slowest."""
 
 
 class LineStats(Struct, frozen=True, kw_only=True):
-    """Lines of the applied edits."""
+    """The lines of the applied edits."""
 
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
 
 
 class EditStats(Struct, frozen=True, kw_only=True):
-    """Of the applied edits. Shares are 0 if there are none."""
+    """The applied edits. Shares are 0 if there are none."""
 
     applied: int
     """How many."""
     modified_by_user: int
-    """How many the user changed before."""
+    """How many the user changed before they were applied."""
     undone: int
     """How many were undone."""
     share_modified: float
-    """0 to 1."""
+    """The share that the user changed, from 0 to 1."""
     share_undone: float
-    """0 to 1."""
+    """The share that was undone, from 0 to 1."""
 
 
 class ErrorStats(Struct, frozen=True, kw_only=True):
-    """Calls that ended in an error of any kind; a cancelled call is none."""
+    """Calls that ended in an error of any kind; a cancelled call does not count."""
 
     n: int
     """How many."""
     share: float
-    """Of all calls, 0 to 1; 0 without calls."""
+    """The share of all calls, from 0 to 1; 0 without calls."""
 
 
 class StatsResult(Struct, frozen=True, kw_only=True):
     """The statistics of a session, or of all together."""
 
     session_id: str | None
-    """Null for all."""
+    """The session; null for all."""
     since: float
-    """Seconds since the epoch."""
+    """When counting began, in seconds since the epoch."""
     calls: dict[str, int]
-    """By method."""
+    """How many calls, by method."""
     outcomes: dict[str, int]
-    """By error code; `ok` for the others."""
+    """How many calls, by error code; `ok` for the others."""
     matches: dict[str, int]
     """How texts were found."""
     lines: LineStats
-    """Of the applied edits."""
+    """The lines of the applied edits."""
     edits: EditStats
     """Applied edits."""
     latency_ms: dict[str, Latency]
-    """By method."""
+    """Durations by method."""
     errors: ErrorStats
-    """Of all calls."""
+    """The errors among all calls."""

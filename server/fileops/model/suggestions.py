@@ -1,4 +1,4 @@
-"""What a failed edit is answered beside its error, so that the next one succeeds; as frozen values."""
+"""What is added to the answer of a failed edit, so that the next one succeeds; as frozen values."""
 
 from typing import Literal
 
@@ -32,17 +32,17 @@ class FailedStep(Struct, frozen=True, kw_only=True):
     """Why a step cannot be made."""
 
     edit_index: int
-    """0-based."""
+    """0-based index of the step."""
     code: str
-    """As of the error of a result."""
+    """An error code, as in a result's error."""
     message: str
-    """A sentence for the user."""
+    """The message for the user."""
     after: int | None = None
     """The failed step without whose failure this one would succeed."""
     match_lines: tuple[int, ...] = ()
     """1-based lines in the file where an ambiguous text was found, the first 20."""
     n_more: int = 0
-    """Further places."""
+    """How many further places."""
 
 
 class ShownLines(Struct, frozen=True, kw_only=True):
@@ -51,27 +51,27 @@ class ShownLines(Struct, frozen=True, kw_only=True):
     ranges: tuple[LineRange, ...]
     """Which lines."""
     text: str
-    """Numbered as a read shows them."""
+    """The text, numbered as a read shows it."""
 
 
 class SyntaxFault(Struct, frozen=True, kw_only=True):
     """One syntax error."""
 
     line: int
-    """1-based."""
+    """1-based line."""
     column: int
-    """1-based, in characters."""
+    """1-based column, in characters."""
     message: str
-    """A clause."""
+    """The error, as a clause."""
 
 
 class SyntaxReport(Struct, frozen=True, kw_only=True):
     """The first syntax errors of a file that had none before the edit."""
 
     language: str
-    """Its name for people."""
+    """The language's name for people."""
     errors: tuple[SyntaxFault, ...]
-    """3 at most."""
+    """At most 3 errors."""
 
 
 class Suggestions(Struct, frozen=True, kw_only=True):

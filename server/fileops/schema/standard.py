@@ -14,7 +14,7 @@ Json = dict[str, object]
 
 
 class ExperimentalCapabilities(TypedDict):
-    """LSP's place for capabilities beyond it."""
+    """LSP's place for capabilities beyond its own."""
 
     fileops: FileopsCapabilities
     """What this server serves."""
@@ -24,11 +24,11 @@ class ServerCapabilities(TypedDict):
     """LSP's capabilities, and the block `experimental.fileops`."""
 
     positionEncoding: Literal["utf-8", "utf-16", "utf-32"]
-    """Of characters in positions."""
+    """The encoding of characters in positions."""
     textDocumentSync: Json
     """LSP's TextDocumentSyncOptions."""
     executeCommandProvider: Json
-    """The commands."""
+    """The served commands."""
     workspace: Json
     """What is served for workspace folders."""
     codeActionProvider: NotRequired[Json | bool]
@@ -36,25 +36,25 @@ class ServerCapabilities(TypedDict):
     codeLensProvider: NotRequired[Json | bool]
     """With the option `code_lens`."""
     experimental: ExperimentalCapabilities
-    """Beyond LSP."""
+    """Capabilities beyond LSP."""
 
 
 class ServerInfo(TypedDict):
-    """What the server is."""
+    """The server's program."""
 
     name: str
     """`fileops-server`."""
     version: str
-    """Of the server."""
+    """The server's version."""
 
 
 class InitializeResult(TypedDict):
     """What the server serves."""
 
     capabilities: ServerCapabilities
-    """LSP's, and its own."""
+    """The capabilities of LSP and the server's own."""
     serverInfo: ServerInfo
-    """What the server is."""
+    """The server's program."""
 
 
 class InitializedParams(Struct):
@@ -65,31 +65,31 @@ class Command(TypedDict):
     """A command that the client can run."""
 
     title: str
-    """For people."""
+    """The title for people."""
     command: str
-    """Its name."""
+    """The command's name."""
     arguments: list[Json]
-    """One."""
+    """One argument."""
 
 
 class CodeAction(TypedDict):
     """An action on lines that agents wrote."""
 
     title: str
-    """For people."""
+    """The title for people."""
     kind: str
     """`refactor.fileops.keep` or `refactor.fileops.undo`."""
     command: Command
-    """What it runs."""
+    """The command that it runs."""
 
 
 class CodeLens(TypedDict):
     """A line above lines that an agent wrote."""
 
     range: Range
-    """These lines."""
+    """The lines."""
     command: Command
-    """What a click runs."""
+    """The command that a click runs."""
 
 
 class ShowMessageParams(TypedDict):
@@ -98,14 +98,14 @@ class ShowMessageParams(TypedDict):
     type: Literal[1, 2, 3]
     """LSP's MessageType: 1 for errors, 2 for warnings, 3 for information."""
     message: str
-    """One sentence."""
+    """The text, in one sentence."""
 
 
 class MessageAction(TypedDict):
     """A button of a message."""
 
     title: str
-    """What the answer repeats."""
+    """The text of the button, which the answer repeats."""
 
 
 class ShowMessageRequestParams(ShowMessageParams):
@@ -119,20 +119,20 @@ class ProgressValue(TypedDict):
     """A report of progress."""
 
     kind: Literal["begin", "report", "end"]
-    """Which report."""
+    """The kind of report."""
     title: NotRequired[str]
-    """With `begin`."""
+    """With `begin`: the title."""
     cancellable: NotRequired[bool]
-    """With `begin`."""
+    """With `begin`: whether it can be cancelled."""
     message: NotRequired[str]
-    """With `report`."""
+    """With `report`: the text."""
 
 
 class ProgressParams(TypedDict):
     """A report of progress."""
 
     token: str | int
-    """Of the request, or of the server's own."""
+    """The token of the request, or the server's own."""
     value: ProgressValue
     """The report."""
 
@@ -141,7 +141,7 @@ class WorkDoneProgressCreateParams(TypedDict):
     """Announces progress."""
 
     token: str | int
-    """Under which it is reported."""
+    """The token under which progress will be reported."""
 
 
 class TextEdit(TypedDict):
@@ -152,43 +152,43 @@ class TextEdit(TypedDict):
     newText: str
     """The new text."""
     annotationId: NotRequired[str]
-    """In `changeAnnotations`."""
+    """The key in `changeAnnotations`."""
 
 
 class VersionedDocumentEdits(TypedDict):
     """The changes of one document."""
 
     textDocument: "VersionedDocumentOfEdit"
-    """The document, before them."""
+    """The document, before the changes."""
     edits: list[TextEdit]
-    """None meets another."""
+    """The changes, which do not overlap."""
 
 
 class VersionedDocumentOfEdit(TypedDict):
-    """A document in one of its states."""
+    """A document in a certain version."""
 
     uri: str
     """A `file:` URI."""
     version: int
-    """The one that the changes were made for."""
+    """The version for which the changes were made."""
 
 
 class WorkspaceEdit(TypedDict):
     """Changes of documents."""
 
     documentChanges: NotRequired[list[VersionedDocumentEdits]]
-    """If the client has that capability."""
+    """The changes, if the client has that capability."""
     changes: NotRequired[dict[str, list[TextEdit]]]
-    """Else, by URI."""
+    """The changes by URI, otherwise."""
     changeAnnotations: NotRequired[Json]
-    """By `annotationId`."""
+    """Annotations by `annotationId`."""
 
 
 class ApplyWorkspaceEditParams(TypedDict):
     """Asks the client to change its documents."""
 
     label: str
-    """For the undo list of the client."""
+    """The label for the client's undo list."""
     edit: WorkspaceEdit
     """The changes."""
 
@@ -197,6 +197,6 @@ class ApplyWorkspaceEditResult(TypedDict):
     """Whether the client has changed its documents."""
 
     applied: bool
-    """Whether it has."""
+    """Whether it has changed them."""
     failureReason: NotRequired[str | None]
-    """Why not."""
+    """Why it has not."""

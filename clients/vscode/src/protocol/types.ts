@@ -84,14 +84,14 @@ export interface ApplyPatchParams {
 export interface ApplyWorkspaceEditParams {
   /** The changes. */
   edit: WorkspaceEdit;
-  /** For the undo list of the client. */
+  /** The label for the client's undo list. */
   label: string;
 }
 /** Whether the client has changed its documents. */
 export interface ApplyWorkspaceEditResult {
-  /** Whether it has. */
+  /** Whether it has changed them. */
   applied: boolean;
-  /** Why not. */
+  /** Why it has not. */
   failureReason?: string | null;
 }
 /** A request, or a user's answer "always", changed the approval mode. */
@@ -113,13 +113,13 @@ export interface AskResult {
   /** About each edit, about those of protected files, or never. Shell commands are not covered. */
   ask: 'each_edit' | 'never' | 'protected';
 }
-/** A session of another connection to a shared daemon, whose edit is asked about. */
+/** A session of another connection to a shared daemon, whose edit is in question. */
 export interface AskingSession {
-  /** Its full name, unique in the daemon. */
+  /** The full name, unique in the daemon. */
   session_id: string;
   /** The program, such as `codex`. */
   host: string;
-  /** For people. */
+  /** The name for people. */
   label: string;
 }
 /** An image beside the text of a result, for models with vision. */
@@ -238,67 +238,67 @@ export interface BlameResult {
   /** From top to bottom. */
   lines: BlamedLines[];
 }
-/** Lines of the present content, and the newest entry that changed a word of each. */
+/** Lines of the current content, and the newest entry that changed a word of each. */
 export interface BlamedLines {
-  /** 1-based. */
+  /** 1-based first line. */
   first_line: number;
-  /** How many. */
+  /** How many lines. */
   n_lines: number;
-  /** Null if they are older than the record. */
+  /** The author; null if the lines are older than the record. */
   by: (BySession | ByCommand | ByPerson | ByOutside | ByUnsure) | null;
-  /** Null if they are older than the record. */
+  /** The entry; null if the lines are older than the record. */
   entry_id: string | null;
-  /** Seconds since the epoch. Null if they are older than the record. */
+  /** When they were changed, in seconds since the epoch; null if they are older than the record. */
   time: number | null;
 }
 /** A program that a session ran. */
 export interface ByCommand {
   /** Names the type. */
   kind: 'command';
-  /** Its full name in the daemon. */
+  /** The session's full name in the daemon. */
   session_id: string;
-  /** The command. */
+  /** The command's id. */
   command_id: string;
-  /** The session, and the program. */
+  /** The session and the program, for people. */
   label: string;
 }
-/** A program that no session is known to have started. */
+/** A program that is not known to have been started by a session. */
 export interface ByOutside {
   /** Names the type. */
   kind: 'outside';
-  /** For people. */
+  /** The name for people. */
   label?: string;
 }
 /** A person, at an attached editor or the command line. */
 export interface ByPerson {
   /** Names the type. */
   kind: 'person';
-  /** The connection of their editor. Empty for the command line. */
+  /** The connection of their editor; empty for the command line. */
   session_id: string;
-  /** Their editor. */
+  /** The name of their editor. */
   label: string;
 }
 /** A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished. */
 export interface BySession {
   /** Names the type. */
   kind: 'session';
-  /** Its full name in the daemon. */
+  /** The session's full name in the daemon. */
   session_id: string;
-  /** For people. */
+  /** The name for people. */
   label: string;
 }
 /** One of the candidates; the daemon cannot know which. */
 export interface ByUnsure {
   /** Names the type. */
   kind: 'unsure';
-  /** For people. */
+  /** The name for people. */
   label: string;
-  /** Who it may have been. */
+  /** The possible authors. */
   candidates: (BySession | ByCommand | ByPerson | ByOutside)[];
 }
 /** Cancels a request. */
 export interface CancelParams {
-  /** Of the request. */
+  /** The id of the request. */
   id: string | number;
 }
 /** A file of a change set. */
@@ -396,11 +396,11 @@ export interface ChangesResult {
   /** Images; absent if there are none. */
   attachments?: Attachment[];
 }
-/** What the client is. */
+/** The client's program. */
 export interface ClientInfo {
-  /** The program. */
+  /** The program's name. */
   name: string;
-  /** Of the program. */
+  /** The program's version. */
   version?: string | null;
 }
 /** Ends a session. */
@@ -425,16 +425,16 @@ export interface ClosedReview {
 }
 /** An action on lines that agents wrote. */
 export interface CodeAction {
-  /** What it runs. */
+  /** The command that it runs. */
   command: Command;
   /** `refactor.fileops.keep` or `refactor.fileops.undo`. */
   kind: string;
-  /** For people. */
+  /** The title for people. */
   title: string;
 }
 /** Which code actions are wanted. */
 export interface CodeActionContext {
-  /** Kinds. Null: all. */
+  /** Kinds of code actions. Null: all. */
   only?: string[] | null;
 }
 /** Asks for code actions. */
@@ -448,9 +448,9 @@ export interface CodeActionParams {
 }
 /** A line above lines that an agent wrote. */
 export interface CodeLens {
-  /** What a click runs. */
+  /** The command that a click runs. */
   command: Command;
-  /** These lines. */
+  /** The lines. */
   range: Range;
 }
 /** Asks for code lenses. */
@@ -460,22 +460,22 @@ export interface CodeLensParams {
 }
 /** A command that the client can run. */
 export interface Command {
-  /** One. */
+  /** One argument. */
   arguments: {
     [k: string]: unknown;
   }[];
-  /** Its name. */
+  /** The command's name. */
   command: string;
-  /** For people. */
+  /** The title for people. */
   title: string;
 }
 /** How a change was written. */
 export interface CommitDetails {
-  /** By an atomic rename of a temp file, in place with a journal, through the editor, or otherwise. */
+  /** How: by an atomic rename of a temp file, in place with a journal, through the editor, or otherwise. */
   method: 'buffer' | 'create' | 'delete' | 'in_place' | 'none' | 'remote' | 'rename' | 'swap';
-  /** What survives a loss of power: file and folder, the file only, perhaps nothing, or what the editor writes. */
+  /** What survives a power loss: file and folder, only the file, perhaps nothing, or what the editor writes. */
   durability: 'editor' | 'file_synced' | 'not_synced' | 'synced';
-  /** Why less is promised than usual. */
+  /** Why less is guaranteed than usual. */
   reason: string | null;
 }
 /** Asks the user about a command. */
@@ -532,21 +532,21 @@ export interface ConfirmEditResult {
   /** With `modify`: the text to write instead. */
   text?: string | null;
 }
-/** A file that changed since the session read it. `last_*` are as the session read it. */
+/** A file that has changed since the session read it. `last_*` are from the session's read. */
 export interface Conflict {
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
-  /** What happened to it. */
+  /** What happened to the file. */
   reason: 'deleted' | 'modified' | 'replaced';
-  /** `external`, `buffer` or `session:ID`. */
+  /** The author: `external`, `buffer` or `session:ID`. */
   source: string;
-  /** Seconds since the epoch. */
+  /** When the session last read it, in seconds since the epoch. */
   last_read: number;
-  /** Seconds since the epoch. */
+  /** The modification time that the session read, in seconds since the epoch. */
   last_modified: number;
-  /** Null if the file is gone. */
+  /** The current modification time, in seconds since the epoch; null if the file is gone. */
   current_modified: number | null;
-  /** Bytes. Null if the file is gone. */
+  /** The change in size, in bytes; null if the file is gone. */
   size_diff: number | null;
 }
 /** What has changed since a session read it. */
@@ -558,24 +558,24 @@ export interface ConflictsResult {
 export interface ContentChange {
   /** The new text. */
   text: string;
-  /** What it replaces. Null: the whole document. */
+  /** The replaced range. Null: the whole document. */
   range?: Range | null;
 }
 /** An edit whose text was not found in the file. The client's model may correct it. */
 export interface CorrectEditParams {
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
-  /** Whose edit it is. */
+  /** The session whose edit it is. */
   session_id: string;
-  /** 0-based, of a multi-edit's step. */
+  /** 0-based index of a multi-edit's step. */
   edit_index: number;
   /** The text that was not found. */
   old_string: string;
-  /** The text in its place. */
+  /** The replacement text. */
   new_string: string;
-  /** Why, as the model would read it. */
+  /** Why it failed, in the words for the model. */
   reason: string;
-  /** Where it was most likely meant. Null if nothing is similar. */
+  /** Where the text was most likely meant; null if nothing is similar. */
   nearest: Nearest | null;
 }
 /** The strings that the client's model proposed and that were used. */
@@ -672,13 +672,13 @@ export interface DecidedByDetails {
   /** The policy's rule. */
   rule?: string;
 }
-/** What a person wants of one file of a change set: some of its changes, or a text; without both, all of it. */
+/** A decision about one file of a change set: some of its changes, or a text; without both, all of it. */
 export interface DecidedFile {
-  /** As the review has it. */
+  /** The path, as in the review. */
   file_path: string;
-  /** Only these changes are accepted. Empty with the outcome `modify` only: the file is left as it is. */
+  /** Accept only these changes. Empty only with the outcome `modify`: the file stays as it is. */
   change_ids?: string[] | null;
-  /** The whole result. With the outcome `modify` only. */
+  /** The whole text to write, only with the outcome `modify`. */
   text?: string | null;
 }
 /** A review to which the decision applied. */
@@ -703,88 +703,88 @@ export interface DescribeParams {
 }
 /** A call in a few words. */
 export interface DescribeResult {
-  /** One line. */
+  /** The title, in one line. */
   title: string;
-  /** The file of the call, if there is one. */
+  /** The call's file, if there is one. */
   locations: Location[];
 }
-/** LSP's. */
+/** A position of LSP. */
 export interface DiagnosticPosition {
-  /** 0-based. */
+  /** 0-based line. */
   line: number;
-  /** 0-based, in the negotiated encoding of positions. */
+  /** 0-based character, in the negotiated encoding of positions. */
   character: number;
 }
-/** LSP's. */
+/** A range of LSP. */
 export interface DiagnosticRange {
   /** Where it begins. */
   start: DiagnosticPosition;
-  /** After its last character. */
+  /** The position after its last character. */
   end: DiagnosticPosition;
 }
-/** What the editor says of a document. */
+/** What the editor knows about a document. */
 export interface DiagnosticsAnswer {
-  /** `settled`: its problems are those of the text. `pending`: not yet. `unavailable`: no language server there. */
+  /** `settled`: the problems are those of the text. `pending`: not yet known. `unavailable`: no language server. */
   state: 'pending' | 'settled' | 'unavailable';
-  /** Of the text that the problems are of, as in the question. */
+  /** SHA-256 of the text with these problems, as in the question. */
   sha256?: string;
   /**
-   * Of the whole document.
+   * All problems of the document.
    *
    * @maxItems 10000
    */
   diagnostics?: EditorDiagnosticItem[];
 }
-/** A question for the problems that the editor shows in a document. */
+/** Asks which problems the editor shows in a document. */
 export interface DiagnosticsParams {
-  /** Canonical. */
+  /** Canonical path of the file. */
   file_path: string;
-  /** Of the document. */
+  /** The document's URI. */
   uri: string;
-  /** Of the text to answer for: as UTF-8, without BOM, line ends as LF. Null: of the present text. */
+  /** SHA-256 of the text to answer for, as UTF-8, without BOM, with LF line ends. Null: the current text. */
   sha256: string | null;
-  /** Seconds that the editor may wait for its language servers. */
+  /** How many seconds the editor may wait for its language servers. */
   wait_s: number;
 }
-/** What one or several edits of a session did to the problems of their files. Sent as it is. */
+/** How one or more edits of a session changed their files' problems. Sent as it is. */
 export interface DiagnosticsReport {
-  /** `settled`: compared. `pending`: a later result has it. `unavailable`: it will not be known. */
+  /** `settled`: compared. `pending`: a later result will have it. `unavailable`: it will not be known. */
   state: 'pending' | 'settled' | 'unavailable';
-  /** The editor, or the language servers, that are asked. */
+  /** The editor or the language servers that were asked. */
   sources?: string[];
-  /** Of the edits, in their order. */
+  /** Ids of the edits, in their order. */
   edit_ids?: string[];
   /** The edited files, as the session gave them. */
   file_paths?: string[];
-  /** Of `unavailable`: a clause. */
+  /** For `unavailable`: the reason, as a clause. */
   reason?: string;
-  /** Of `settled`: the first 50, the worst first. */
+  /** For `settled`: the first 50 introduced problems, worst first. */
   introduced?: ReportedProblem[];
-  /** Of `settled`: the first 50; places are of the text before the edit. */
+  /** For `settled`: the first 50 resolved problems; their places are in the text before the edit. */
   resolved?: ReportedProblem[];
-  /** Of `settled`: all. */
+  /** For `settled`: how many problems were introduced. */
   n_introduced?: number;
-  /** Of `settled`: all. */
+  /** For `settled`: how many problems were resolved. */
   n_resolved?: number;
 }
 /** A file that the session has read has changed. */
 export interface DidBecomeStaleParams {
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
   /** The session that has read it. */
   session_id: string;
-  /** What happened to it. */
+  /** What happened to the file. */
   reason: 'deleted' | 'modified' | 'replaced';
-  /** `external`, `buffer` or `session:ID`. */
+  /** The author: `external`, `buffer` or `session:ID`. */
   source: string;
-  /** Seconds since the epoch. */
+  /** When it was noticed, in seconds since the epoch. */
   timestamp: number;
 }
 /** A document was changed. */
 export interface DidChangeParams {
   /** The document, after the changes. */
   textDocument: VersionedDocument;
-  /** Each in the text that those before it left. */
+  /** The changes, each applied to the result of the previous ones. */
   contentChanges: ContentChange[];
 }
 /** A change of the reviews that a client shows. */
@@ -801,7 +801,7 @@ export interface DidChangeUnkeptParams {
 }
 /** The client opened or closed folders. */
 export interface DidChangeWorkspaceFoldersParams {
-  /** Which. */
+  /** The change. */
   event: FoldersEvent;
 }
 /** A document was closed. */
@@ -811,41 +811,41 @@ export interface DidCloseParams {
 }
 /** An edit was refused because the file had changed since it was read. */
 export interface DidConflictParams {
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
   /** The session. */
   session_id: string;
-  /** Seconds since the epoch. */
+  /** When the session last read the file, in seconds since the epoch. */
   last_read: number;
-  /** As the session read it. Seconds since the epoch. */
+  /** The modification time that the session read, in seconds since the epoch. */
   last_modified: number;
-  /** Seconds since the epoch. Null if the file is gone. */
+  /** The current modification time, in seconds since the epoch; null if the file is gone. */
   current_modified: number | null;
-  /** Bytes, now minus then. */
+  /** The change in size, in bytes. */
   size_diff: number;
 }
-/** What edits did to the problems of their files, known after they were answered. */
+/** How edits changed their files' problems, known after the edits were answered. */
 export interface DidDiagnose {
-  /** The first of the edited files, as the session gave it. */
+  /** Path of the first edited file, as the session gave it. */
   file_path: string;
   /** The session that made the edits. */
   session_id: string;
-  /** Seconds since the epoch. */
+  /** When it was known, in seconds since the epoch. */
   timestamp: number;
-  /** What they did. */
+  /** The report. */
   diagnostics: DiagnosticsReport;
 }
 /** A session has edited a file. */
 export interface DidEditParams {
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
   /** The session. */
   session_id: string;
-  /** Seconds since the epoch. */
+  /** When it was edited, in seconds since the epoch. */
   timestamp: number;
-  /** Characters of the new content. */
+  /** How many characters the new content has. */
   content_length: number;
-  /** Of the edit in the history. */
+  /** The edit's id in the history. */
   edit_id: string;
   /** Always `agent`. */
   source: string;
@@ -857,15 +857,15 @@ export interface DidOpenParams {
 }
 /** A session has read a file. */
 export interface DidReadParams {
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
   /** The session. */
   session_id: string;
-  /** Seconds since the epoch. */
+  /** When it was read, in seconds since the epoch. */
   timestamp: number;
-  /** Bytes. */
+  /** Size of the file in bytes. */
   size: number;
-  /** Of the file. Seconds since the epoch. */
+  /** The file's modification time, in seconds since the epoch. */
   modified: number;
 }
 /** Entries that were added, or whose author changed. */
@@ -875,9 +875,9 @@ export interface DidRecordParams {
   /** How many further entries are not listed. */
   n_more?: number;
 }
-/** A change set that was undone, because its daemon died while it was committed. */
+/** A change set that was undone because its daemon died during the commit. */
 export interface DidRecoverParams {
-  /** Of the change set. */
+  /** The set's id. */
   set_id: string;
   /** All files of the set. */
   files: RecoveredFile[];
@@ -891,13 +891,13 @@ export interface DidSaveParams {
 }
 /** A row of a diff as it is shown. */
 export interface DiffRow {
-  /** What separates hunks, or a line: context, removed or added. */
+  /** A separator of hunks, or a context, removed or added line. */
   kind: ' ' | '+' | '-' | 'hunk';
-  /** 1-based. Null for an added line. */
+  /** 1-based line of the old text; null for an added line. */
   old_line: number | null;
-  /** 1-based. Null for a removed line. */
+  /** 1-based line of the new text; null for a removed line. */
   new_line: number | null;
-  /** Without its line end. */
+  /** The text without its line end. */
   text: string;
   /** Whether the file ends in this line, without a line feed. */
   no_newline: boolean;
@@ -908,11 +908,11 @@ export interface DiffView {
   title: string;
   /** What happens to the file. */
   operation: 'create' | 'delete' | 'modify' | 'rename';
-  /** Lines. */
+  /** How many lines were added. */
   added: number;
-  /** Lines. */
+  /** How many lines were removed. */
   removed: number;
-  /** Whether the result did not contain the whole diff. */
+  /** Whether the result lacked part of the diff. */
   truncated: boolean;
   /** From top to bottom. */
   rows: DiffRow[];
@@ -1043,17 +1043,17 @@ export interface EditResult {
   /** Images; absent if there are none. */
   attachments?: Attachment[];
 }
-/** Of the applied edits. Shares are 0 if there are none. */
+/** The applied edits. Shares are 0 if there are none. */
 export interface EditStats {
   /** How many. */
   applied: number;
-  /** How many the user changed before. */
+  /** How many the user changed before they were applied. */
   modified_by_user: number;
   /** How many were undone. */
   undone: number;
-  /** 0 to 1. */
+  /** The share that the user changed, from 0 to 1. */
   share_modified: number;
-  /** 0 to 1. */
+  /** The share that was undone, from 0 to 1. */
   share_undone: number;
 }
 /** One of several replacements in a file, applied to the result of the previous steps. */
@@ -1069,20 +1069,20 @@ export interface EditStep {
 }
 /** LSP's `Diagnostic`, as far as it is used. */
 export interface EditorDiagnosticItem {
-  /** Where. */
+  /** The place of the problem. */
   range: DiagnosticRange;
-  /** What. */
+  /** The text of the problem. */
   message: string;
-  /** LSP's: 1 is an error. */
+  /** LSP's severity: 1 is an error. */
   severity?: 1 | 2 | 3 | 4;
-  /** Its kind. */
+  /** The kind of problem. */
   code?: string | number | null;
   /** The program that found it. */
   source?: string | null;
 }
 /** The encoding of some files. */
 export interface EncodingOptions {
-  /** Which files. */
+  /** A glob of the files. */
   glob: string;
   /** A name that Python knows, such as `cp1252`. */
   encoding: string;
@@ -1125,40 +1125,40 @@ export interface EntryResult {
   /** The text after; null over 1 MB, or if it is not kept. */
   after_text: string | null;
 }
-/** Calls that ended in an error of any kind; a cancelled call is none. */
+/** Calls that ended in an error of any kind; a cancelled call does not count. */
 export interface ErrorStats {
   /** How many. */
   n: number;
-  /** Of all calls, 0 to 1; 0 without calls. */
+  /** The share of all calls, from 0 to 1; 0 without calls. */
   share: number;
 }
 /** Runs a command. */
 export interface ExecuteCommandParams {
   /** `fileops.keep` or `fileops.undo`. */
   command: string;
-  /** One: KeepArgument or UndoArgument. */
+  /** One argument: KeepArgument or UndoArgument. */
   arguments?: unknown[] | null;
-  /** The server reports progress under it. */
+  /** The token under which the server reports progress. */
   workDoneToken?: string | number | null;
 }
-/** LSP's place for capabilities beyond it. */
+/** LSP's place for capabilities beyond its own. */
 export interface ExperimentalCapabilities {
   /** What this server serves. */
   fileops: FileopsCapabilities;
 }
 /** Why a step cannot be made. */
 export interface FailedStepDetails {
-  /** 0-based. */
+  /** 0-based index of the step. */
   edit_index: number;
-  /** As of the error of a result. */
+  /** An error code, as in a result's error. */
   code: string;
-  /** A sentence for the user. */
+  /** The message for the user. */
   message: string;
   /** The failed step without whose failure this one would succeed. */
   after: number | null;
   /** 1-based lines in the file where an ambiguous text was found, the first 20. */
   match_lines: number[];
-  /** Further places. */
+  /** How many further places. */
   n_more: number;
 }
 /** A change of one file. */
@@ -1204,11 +1204,11 @@ export interface FileopsCapabilities {
 }
 /** A folder that is mapped from another host or store. */
 export interface FilesystemOptions {
-  /** Absolute. Paths below it are on that host. */
+  /** Absolute path. Paths below it are on that host. */
   prefix: string;
-  /** What the folder is mapped from, such as `ssh://host/path`. */
+  /** The URL of the mapped folder, such as `ssh://host/path`. */
   url: string;
-  /** For the library that opens the URL. */
+  /** Options for the library that opens the URL. */
   options?: {
     [k: string]: unknown;
   } | null;
@@ -1300,37 +1300,37 @@ export interface HistoryResult {
 export interface Hunk {
   /** Unique in the diff. */
   id: string;
-  /** 1-based. */
+  /** 1-based first line of the old side. */
   old_start: number;
-  /** Lines of the old side. */
+  /** How many lines the old side has. */
   old_lines: number;
-  /** 1-based. */
+  /** 1-based first line of the new side. */
   new_start: number;
-  /** Lines of the new side. */
+  /** How many lines the new side has. */
   new_lines: number;
-  /** With context. */
+  /** The lines, with context. */
   lines: HunkLine[];
 }
 /** A line of a hunk. */
 export interface HunkLine {
   /** Context, removed or added. */
   kind: ' ' | '+' | '-';
-  /** Without its line feed, with its carriage return. */
+  /** The text without its line feed, but with its carriage return. */
   text: string;
   /** Whether the file ends in this line, without a line feed. */
   no_newline?: boolean;
 }
 /** `initializationOptions`: what a client chooses for its connection. docs/PROTOCOL.md has the defaults. */
 export interface InitializationOptions {
-  /** When a file counts as changed since it was read: by its stamp, by its content, or if the change meets the edit. */
+  /** When a file counts as changed since it was read: by its stamp, by its content, or if the change affects the edit. */
   freshness?: ('content' | 'mtime' | 'relevant') | null;
   /** What is confined to the workspace folders and `roots`. */
   confine?: ('all' | 'edits' | 'off') | null;
-  /** Absolute folders, beside the workspace folders. */
+  /** Absolute paths of folders beside the workspace folders. */
   roots?: string[] | null;
   /** How often the user is asked about edits. */
   approval_mode?: ('auto_edit' | 'default' | 'yolo') | null;
-  /** Seconds that a question to the user waits. */
+  /** How many seconds a question to the user waits. */
   approval_timeout_s?: number | null;
   /** Whether an edit with an empty `old_string` may fill an empty file. */
   fill_empty_files?: boolean | null;
@@ -1340,23 +1340,23 @@ export interface InitializationOptions {
   images?: ('attach' | 'refuse') | null;
   /** Whether the client's model is asked to correct a text that was not found. */
   correction?: boolean | null;
-  /** Seconds that such a question waits. */
+  /** How many seconds such a question waits. */
   correction_timeout_s?: number | null;
-  /** Names of installed processors, in the order in which they change a text. */
+  /** Names of installed processors, in the order in which they run. */
   processors?: string[] | null;
   /** Names of installed validators, all of which must accept a text. */
   validators?: string[] | null;
   /** Whether results say what others changed, and where. */
   notices?: ('details' | 'off' | 'output') | null;
-  /** What is said beside a failed edit. */
+  /** What is added to a failed edit. */
   hints?: ('details' | 'off' | 'output') | null;
   /** Whether results say which problems an edit introduced and resolved, and where. */
   diagnostics?: ('details' | 'off' | 'output') | null;
-  /** Seconds that the answer to an edit waits for its problems. */
+  /** How many seconds the answer to an edit waits for its problems. */
   diagnostics_wait_s?: number | null;
   /** The mildest problems that are reported. */
   diagnostics_severity?: ('error' | 'hint' | 'information' | 'warning') | null;
-  /** Language servers that the daemon may start, 8 at most. */
+  /** Language servers that the daemon may start, at most 8. */
   language_servers?: LanguageServerSetting[] | null;
   /** Whether a language server formats the lines that an edit changes. */
   format?: ('changed' | 'off') | null;
@@ -1364,17 +1364,17 @@ export interface InitializationOptions {
   limits?: LimitOptions | null;
   /** Texts of outputs. */
   texts?: TextOptions | null;
-  /** How a client is asked that does not handle `fileops/confirmEdit`. */
+  /** How a client without `fileops/confirmEdit` is asked. */
   approval_fallback?: ('message' | 'none') | null;
-  /** In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it. */
+  /** In a shared daemon: the value of `fileops/ask` in this editor's folders until a person sets it. */
   ask?: ('each_edit' | 'never' | 'protected') | null;
-  /** In a shared daemon: seconds that a review waits for another view after the last one has left. */
+  /** In a shared daemon: how many seconds a review waits for another view after the last one has left. */
   review_grace_s?: number | null;
   /** In a shared daemon: whether what is committed, or staged as it is, counts as kept. */
   keep_committed?: boolean | null;
   /** Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes. */
   history?: ('memory' | 'persistent') | null;
-  /** In a shared daemon: what its record has; every change, edits through the daemon only, or nothing. */
+  /** In a shared daemon: what its record contains: every change, only edits through the daemon, or nothing. */
   record?: ('edits' | 'off' | 'on') | null;
   /** Whether turns in the record have the beginnings of prompts as titles. */
   record_titles?: boolean | null;
@@ -1389,9 +1389,9 @@ export interface InitializationOptions {
   /** Globs of files that agents must not read. */
   unreadable?: string[] | null;
 }
-/** LSP's InitializeParams, as far as they are used. */
+/** The used parts of LSP's InitializeParams. */
 export interface InitializeParams {
-  /** The server ends when this process does. */
+  /** The client's process; the server ends when it does. */
   processId?: number | null;
   /** Replaced by `rootUri`. */
   rootPath?: string | null;
@@ -1407,16 +1407,16 @@ export interface InitializeParams {
   workspaceFolders?: WorkspaceFolder[] | null;
   /** Accepted, and ignored. */
   trace?: ('messages' | 'off' | 'verbose') | null;
-  /** What the client is. */
+  /** The client's program. */
   clientInfo?: ClientInfo | null;
   /** Accepted, and ignored. */
   workDoneToken?: string | number | null;
 }
 /** What the server serves. */
 export interface InitializeResult {
-  /** LSP's, and its own. */
+  /** The capabilities of LSP and the server's own. */
   capabilities: ServerCapabilities;
-  /** What the server is. */
+  /** The server's program. */
   serverInfo: ServerInfo;
 }
 /** Empty. */
@@ -1456,40 +1456,40 @@ export interface KeepResult {
 }
 /** A language server that the user lets the daemon start. */
 export interface LanguageServerSetting {
-  /** What answers call it; unique. */
+  /** The name in answers; unique. */
   name: string;
   /**
-   * The program, an absolute path or a name that is looked up outside of the project, and its arguments.
+   * The program (an absolute path, or a name that is looked up outside the project) and its arguments.
    *
    * @minItems 1
    */
   command: [string, ...string[]];
   /**
-   * Of the files that it checks.
+   * Globs of the files that it checks.
    *
    * @minItems 1
    */
   globs: [string, ...string[]];
-  /** LSP's, of these files; "" goes by the extension of each file. */
+  /** LSP's language id of these files; "" means by each file's extension. */
   language_id?: string;
-  /** What it is told when it asks for its configuration. */
+  /** The configuration that it receives when it asks. */
   settings?: {
     [k: string]: unknown;
   } | null;
   /** Sent with `initialize`. */
   initialization_options?: unknown;
-  /** Seconds for which a server that publishes must have been quiet. */
+  /** For how many seconds a server that publishes must have been quiet. */
   settle_s?: number;
 }
-/** Milliseconds, without the time that the user or the client's model took to answer. */
+/** Durations in milliseconds, without the time that the user or the client's model took to answer. */
 export interface Latency {
-  /** Calls. */
+  /** How many calls. */
   n: number;
   /** The median. */
   p50: number;
-  /** Of ten calls, nine are as fast. */
+  /** Nine of ten calls were at least as fast. */
   p90: number;
-  /** Of a hundred calls, 99 are as fast. */
+  /** 99 of 100 calls were at least as fast. */
   p99: number;
   /** The slowest. */
   max: number;
@@ -1503,13 +1503,13 @@ export interface LeftReview {
 }
 /** Limits of reads. */
 export interface LimitOptions {
-  /** Lines of a read without a `limit`. */
+  /** How many lines a read without a `limit` returns. */
   max_lines?: number | null;
-  /** Characters of a line; the rest of it is cut off. */
+  /** How many characters of a line are shown; the rest is cut off. */
   max_line_chars?: number | null;
-  /** Size of a file that may be read as a whole. */
+  /** The largest file, in kB, that may be read as a whole. */
   max_file_kb?: number | null;
-  /** Characters of one result. */
+  /** How many characters one result may have. */
   max_chars?: number | null;
 }
 /** A range of lines: 1-based, both ends included. */
@@ -1519,18 +1519,18 @@ export interface LineRange {
   /** The last line. */
   end_line: number;
 }
-/** Lines of the applied edits. */
+/** The lines of the applied edits. */
 export interface LineStats {
-  /** Lines. */
+  /** How many lines were added. */
   added: number;
-  /** Lines. */
+  /** How many lines were removed. */
   removed: number;
 }
-/** A place that a call is about. */
+/** A place that a call concerns. */
 export interface Location {
-  /** Absolute. */
+  /** Absolute path. */
   path: string;
-  /** 1-based. Null if it is not known. */
+  /** 1-based line; null if unknown. */
   line: number | null;
 }
 /** Which entries to list. */
@@ -1567,7 +1567,7 @@ export interface LogResult {
 }
 /** A button of a message. */
 export interface MessageAction {
-  /** What the answer repeats. */
+  /** The text of the button, which the answer repeats. */
   title: string;
 }
 /** Makes several replacements in a file: all of them, or none. */
@@ -1596,17 +1596,17 @@ export interface NEntriesResult {
   /** How many entries. */
   n_entries: number;
 }
-/** The place that a text that was not found most likely meant. A hint, never applied. */
+/** The place that a text which was not found most likely meant. A hint, never applied. */
 export interface Nearest {
-  /** 1-based. */
+  /** 1-based first line. */
   start_line: number;
-  /** 1-based, included. */
+  /** 1-based last line, included. */
   end_line: number;
-  /** 0 to 1. */
+  /** Similarity, from 0 to 1. */
   similarity: number;
-  /** Unified, from the caller's text to the text at that place. */
+  /** Unified diff, from the caller's text to the text at that place. */
   diff: string;
-  /** Kinds of differences. */
+  /** The kinds of differences. */
   differs_in: (
     | 'case'
     | 'escapes'
@@ -1640,52 +1640,52 @@ export interface OpenedDocument {
   uri: string;
   /** Ignored. */
   languageId: string;
-  /** Grows with each change. */
+  /** The version, which grows with each change. */
   version: number;
   /** The whole text. */
   text: string;
 }
 /** A place in a document. */
 export interface Position {
-  /** 0-based. */
+  /** 0-based line. */
   line: number;
-  /** 0-based, in units of the negotiated encoding. */
+  /** 0-based character, in units of the negotiated encoding. */
   character: number;
 }
 /** What a person had decided before the file changed. They have to decide again. */
 export interface PreviousDecision {
-  /** The whole text that they wanted. Null over 1 MB. */
+  /** The whole text that they wanted; null over 1 MB. */
   text: string | null;
-  /** The changes that they accepted. Null if they accepted all, or wrote a text. */
+  /** The changes that they accepted; null if they accepted all, or wrote a text. */
   change_ids: string[] | null;
   /** Why that could not be merged. */
   reason:
     | ('count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large')
     | ('another_file' | 'created' | 'deleted');
-  /** Lines of the present file that others have changed since. */
+  /** Lines of the current file that others have changed since. */
   ranges: LineRange[];
 }
-/** The user cancelled what is in progress. */
+/** The user cancelled something in progress. */
 export interface ProgressCancelParams {
-  /** Of the progress. */
+  /** The token of the progress. */
   token: string | number;
 }
 /** A report of progress. */
 export interface ProgressParams {
-  /** Of the request, or of the server's own. */
+  /** The token of the request, or the server's own. */
   token: string | number;
   /** The report. */
   value: ProgressValue;
 }
 /** A report of progress. */
 export interface ProgressValue {
-  /** With `begin`. */
+  /** With `begin`: whether it can be cancelled. */
   cancellable?: boolean;
-  /** Which report. */
+  /** The kind of report. */
   kind: 'begin' | 'end' | 'report';
-  /** With `report`. */
+  /** With `report`: the text. */
   message?: string;
-  /** With `begin`. */
+  /** With `begin`: the title. */
   title?: string;
 }
 /** A part of a document. */
@@ -1916,37 +1916,37 @@ export interface RecordStatusResult {
 }
 /** A folder whose changes are recorded, and how far the recording is. */
 export interface RecordedFolder {
-  /** Canonical. */
+  /** Canonical path. */
   root: string;
-  /** `limited`: not all of it is recorded, see `reason`. */
+  /** The state; `limited`: not everything is recorded, see `reason`. */
   state: 'limited' | 'off' | 'on' | 'starting';
-  /** Of `limited`: what is not covered; of `off`: why. */
+  /** For `limited`: what is not covered; for `off`: why. */
   reason: string | null;
-  /** Files that are recorded. */
+  /** How many files are recorded. */
   n_files: number;
-  /** Contents that have been copied. */
+  /** How many contents have been copied. */
   n_copied: number;
-  /** Contents that are still to be copied. */
+  /** How many contents are still to be copied. */
   n_to_copy: number;
   /** Whether its changes are found by watch events. */
   watched: boolean;
-  /** Size of the whole record on disk. */
+  /** Size of the whole record on disk, in bytes. */
   n_bytes: number;
   /** When the recording began, in seconds since the epoch; what is older than 30 days is removed. Null: just now. */
   since: number | null;
 }
-/** A file of a set that was undone. */
+/** A file of a change set that was undone. */
 export interface RecoveredFile {
-  /** Canonical. */
+  /** Canonical path. */
   file_path: string;
   /** `restored`: as before the set. `unchanged`: the set had not reached it. `left`: another program changed it. */
   outcome: 'left' | 'restored' | 'unchanged';
-  /** The path of what it was before, if it was left. */
+  /** Where the old content is kept, if the file was left. */
   kept_as?: string | null;
 }
-/** Why a change of others does not let an edit through. */
+/** Why a change by others keeps an edit from being applied. */
 export interface RelevanceDetails {
-  /** Why: docs/PROTOCOL.md, R-REL-2, has what must hold. */
+  /** The reason: docs/PROTOCOL.md, R-REL-2, has the conditions. */
   reason: 'count' | 'elsewhere' | 'format' | 'near' | 'no_base' | 'no_match_now' | 'no_match_then' | 'too_large';
   /** The lines that others changed. */
   ranges: LineRange[];
@@ -1970,42 +1970,42 @@ export interface RenderParams {
   /** Whether all lines are wanted. */
   expanded?: boolean;
 }
-/** A call and its result as a client shows them. */
+/** A call and its result in the form that a client shows. */
 export interface RenderResult {
   /** The call's title. */
   call: string;
-  /** How the call ended, if it did. */
+  /** How the call ended, or that it has not. */
   state: 'error' | 'pending' | 'success';
-  /** Of the result, for a call without a diff. */
+  /** Lines of the result, for a call without a diff. */
   lines: ViewLine[];
-  /** Of an edit. Null without one. */
+  /** The diff of an edit; null without one. */
   diff: DiffView | null;
-  /** Lines or rows that are not shown. */
+  /** How many lines or rows are not shown. */
   n_more: number;
-  /** The line that says so, or empty. */
+  /** The line that says how many are not shown, or empty. */
   more: string;
   /** A line about the result as a whole, or empty. */
   summary: string;
 }
-/** A problem as it is sent. */
+/** A problem in the form in which it is sent. */
 export interface ReportedProblem {
-  /** Of an edited file as the session gave it, else canonical. */
+  /** Path of an edited file as the session gave it; otherwise the canonical path. */
   file_path: string;
-  /** 1-based, as a read numbers lines. */
+  /** 1-based first line, as a read numbers lines. */
   start_line: number;
-  /** 1-based, in characters. */
+  /** 1-based first column, in characters. */
   start_column: number;
-  /** 1-based. */
+  /** 1-based last line. */
   end_line: number;
-  /** 1-based, in characters, after the last one. */
+  /** 1-based column after the last one, in characters. */
   end_column: number;
-  /** How bad it is. */
+  /** The severity. */
   severity: 'error' | 'hint' | 'information' | 'warning';
   /** The kind of problem, as the source names it. */
   code: string | null;
   /** The program that found it. */
   source: string;
-  /** Its text, at most 2,000 characters. */
+  /** The text, of at most 2,000 characters. */
   message: string;
 }
 /** A question about one edit or one change set. The review of a set has `files` and none of the keys from `operation` to `previous`; that of an edit has no `files`. */
@@ -2105,19 +2105,19 @@ export interface ReviewsResult {
   /** In the order in which they were asked. */
   reviews: Review[];
 }
-/** Entries of one file of which something is left. */
+/** Entries of one file that are left, at least in part. */
 export interface RewindConflict {
-  /** Canonical. */
+  /** Canonical path. */
   file_path: string;
-  /** Their ids. */
+  /** The ids of the entries. */
   entries: string[];
-  /** Why it is left. */
+  /** Why something is left. */
   reason: 'editor' | 'not_kept' | 'overlaps' | 'recreated' | 'refused' | 'unknown_before' | 'unsure';
-  /** Of the present file. */
+  /** Lines of the current file. */
   ranges: LineRange[];
   /** The authors of later changes. */
   by: (BySession | ByCommand | ByPerson | ByOutside | ByUnsure)[];
-  /** Of what is refused: what is wrong with the file. */
+  /** For a refused file: what is wrong with it. */
   message: string | null;
 }
 /** What a rewind did, or would do. */
@@ -2268,13 +2268,13 @@ export interface ServerCapabilities {
         [k: string]: unknown;
       }
     | boolean;
-  /** The commands. */
+  /** The served commands. */
   executeCommandProvider: {
     [k: string]: unknown;
   };
-  /** Beyond LSP. */
+  /** Capabilities beyond LSP. */
   experimental: ExperimentalCapabilities;
-  /** Of characters in positions. */
+  /** The encoding of characters in positions. */
   positionEncoding: 'utf-16' | 'utf-32' | 'utf-8';
   /** LSP's TextDocumentSyncOptions. */
   textDocumentSync: {
@@ -2285,11 +2285,11 @@ export interface ServerCapabilities {
     [k: string]: unknown;
   };
 }
-/** What the server is. */
+/** The server's program. */
 export interface ServerInfo {
   /** `fileops-server`. */
   name: string;
-  /** Of the server. */
+  /** The server's version. */
   version: string;
 }
 /** A session of a shared daemon, of this connection or another. */
@@ -2315,23 +2315,23 @@ export interface Session {
 }
 /** What a session has done to one file. */
 export interface SessionFile {
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
-  /** `untracked` if it has not read the file. */
+  /** The state; `untracked` if the session has not read the file. */
   state: 'fresh' | 'stale' | 'untracked';
-  /** Null while it is fresh. */
+  /** Why it is stale; null while it is fresh. */
   reason: string | null;
-  /** Reads. */
+  /** How many reads. */
   n_reads: number;
-  /** Applied edits. */
+  /** How many applied edits. */
   n_edits: number;
-  /** Edits that were refused because the file had changed. */
+  /** How many edits were refused because the file had changed. */
   n_conflicts: number;
-  /** Seconds since the epoch. Null for never. */
+  /** The last read, in seconds since the epoch; null if never. */
   read_at: number | null;
-  /** Seconds since the epoch. Null for never. */
+  /** The last edit, in seconds since the epoch; null if never. */
   edited_at: number | null;
-  /** Seconds since the epoch. Null for never. */
+  /** The last refused edit, in seconds since the epoch; null if never. */
   conflicted_at: number | null;
 }
 /** Asks for the files of a session. */
@@ -2418,7 +2418,7 @@ export interface SharedCapability {
 }
 /** A message for the user. */
 export interface ShowMessageParams {
-  /** One sentence. */
+  /** The text, in one sentence. */
   message: string;
   /** LSP's MessageType: 1 for errors, 2 for warnings, 3 for information. */
   type: 1 | 2 | 3;
@@ -2427,7 +2427,7 @@ export interface ShowMessageParams {
 export interface ShowMessageRequestParams {
   /** The buttons. */
   actions: MessageAction[];
-  /** One sentence. */
+  /** The text, in one sentence. */
   message: string;
   /** LSP's MessageType: 1 for errors, 2 for warnings, 3 for information. */
   type: 1 | 2 | 3;
@@ -2436,7 +2436,7 @@ export interface ShowMessageRequestParams {
 export interface ShownDetails {
   /** Which lines. */
   ranges: LineRange[];
-  /** Numbered as a read shows them. */
+  /** The text, numbered as a read shows it. */
   text: string;
 }
 /** How many lines a change adds and removes. */
@@ -2448,15 +2448,15 @@ export interface Stats {
 }
 /** The statistics of a session, or of all together. */
 export interface StatsResult {
-  /** Null for all. */
+  /** The session; null for all. */
   session_id: string | null;
-  /** Seconds since the epoch. */
+  /** When counting began, in seconds since the epoch. */
   since: number;
-  /** By method. */
+  /** How many calls, by method. */
   calls: {
     [k: string]: number;
   };
-  /** By error code; `ok` for the others. */
+  /** How many calls, by error code; `ok` for the others. */
   outcomes: {
     [k: string]: number;
   };
@@ -2464,15 +2464,15 @@ export interface StatsResult {
   matches: {
     [k: string]: number;
   };
-  /** Of the applied edits. */
+  /** The lines of the applied edits. */
   lines: LineStats;
   /** Applied edits. */
   edits: EditStats;
-  /** By method. */
+  /** Durations by method. */
   latency_ms: {
     [k: string]: Latency;
   };
-  /** Of all calls. */
+  /** The errors among all calls. */
   errors: ErrorStats;
 }
 /** The outcome of one step of a multi-edit. Only an applied step has the last three keys. */
@@ -2505,36 +2505,36 @@ export interface SuggestionDetails {
 }
 /** The first syntax errors of a file that had none before the edit. */
 export interface SyntaxDetails {
-  /** Its name for people. */
+  /** The language's name for people. */
   language: string;
-  /** 3 at most. */
+  /** At most 3 errors. */
   errors: SyntaxErrorDetails[];
 }
 /** One syntax error. */
 export interface SyntaxErrorDetails {
-  /** 1-based. */
+  /** 1-based line. */
   line: number;
-  /** 1-based, in characters. */
+  /** 1-based column, in characters. */
   column: number;
-  /** A clause. */
+  /** The error, as a clause. */
   message: string;
 }
 /** A change of a document. */
 export interface TextEdit {
-  /** In `changeAnnotations`. */
+  /** The key in `changeAnnotations`. */
   annotationId?: string;
   /** The new text. */
   newText: string;
   /** What is replaced. */
   range: Range;
 }
-/** Texts of the outputs that a client may replace. */
+/** Texts in outputs that a client may replace. */
 export interface TextOptions {
-  /** The block after the lines of a read. Empty: nothing. */
+  /** The block after the lines of a read; empty for none. */
   read_reminder?: string | null;
-  /** What to do about a file or selection that is too large. Empty: nothing. */
+  /** What to do about a file or selection that is too large; empty for nothing. */
   read_advice?: string | null;
-  /** What to use for a notebook. Empty: nothing. */
+  /** What to use for a notebook; empty for nothing. */
   notebook_advice?: string | null;
 }
 /** A tool for a model. */
@@ -2602,17 +2602,17 @@ export interface ToolsResult {
 }
 /** A file that a session has read. */
 export interface TrackedFile {
-  /** As the session gave it. */
+  /** Path as the session gave it. */
   file_path: string;
   /** Whether it is still what the session read. */
   state: 'fresh' | 'stale';
-  /** Null while it is fresh. */
+  /** Why it is stale; null while it is fresh. */
   reason: string | null;
-  /** Seconds since the epoch. */
+  /** When it was read, in seconds since the epoch. */
   read_at: number;
-  /** Seconds since the epoch. */
+  /** Modification time, in seconds since the epoch. */
   mtime: number | null;
-  /** As it was read. */
+  /** Size in bytes, as it was read. */
   size_bytes: number | null;
 }
 /** What a session has read. */
@@ -2807,15 +2807,15 @@ export interface UndoneFile {
 }
 /** A place where a person has undone what an agent wrote. It is listed until the session's next turn. */
 export interface UndonePlace {
-  /** 1-based, of the present content. */
+  /** 1-based first line in the current content. */
   start_line: number;
-  /** 1-based, included. Before `start_line` if no lines are there instead. */
+  /** 1-based last line, included. Less than `start_line` if no lines are there now. */
   end_line: number;
   /** The agent's lines. */
   removed_text: string;
   /** The entry that undid them. A rewind of it restores them. */
   entry_id: string;
-  /** The rewind that undid them; a rewind of it restores all that it undid. Null if it was an undo of an edit. */
+  /** The rewind that undid them; a rewind of it restores everything that it undid. Null if an edit was undone. */
   rewind_id: string | null;
   /** The agent's session. */
   session_id: string | null;
@@ -2826,69 +2826,69 @@ export interface UndonePlace {
   /** When they were undone, in seconds since the epoch. */
   time: number;
 }
-/** A place that entries which are not kept yet have changed. Lines are 1-based, of the present content. */
+/** A place that unkept entries have changed. Lines are 1-based, in the current content. */
 export interface UnkeptChange {
-  /** It names this place as long as its text is there. */
+  /** The id of this place, as long as its text is there. */
   change_id: string;
-  /** 1-based, of the present content. */
+  /** 1-based first line in the current content. */
   start_line: number;
-  /** 1-based, included. Before `start_line` if lines were only removed, in front of it. */
+  /** 1-based last line, included. Less than `start_line` if lines were only removed, before it. */
   end_line: number;
-  /** `file`: the whole file, of which the record has no text. It has no lines. */
+  /** `file`: the whole file, whose text is not in the record. It has no lines. */
   kind: 'added' | 'changed' | 'file' | 'removed';
-  /** Lines that are there now. */
+  /** How many lines are there now. */
   added: number;
-  /** Lines that were there before. */
+  /** How many lines were there before. */
   removed: number;
   /** The lines before the change. */
   removed_text: string;
-  /** False only of the kind `file`. */
+  /** False only for the kind `file`. */
   undoable: boolean;
-  /** Of the newest entry. */
+  /** The author of the newest entry. */
   by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
-  /** The author's session. Null if the author is unsure. */
+  /** The author's session; null if the author is unsure. */
   session_id: string | null;
   /** The session, for people. */
   label: string;
-  /** Of the newest entry. */
+  /** The turn of the newest entry. */
   turn_id: string | null;
   /** The entries that changed it. */
   entry_ids: string[];
-  /** Of the newest entry, in seconds since the epoch. */
+  /** The time of the newest entry, in seconds since the epoch. */
   time: number;
 }
-/** A file with changes that are not kept yet, or that were undone a moment ago. */
+/** A file with unkept changes, or with changes that were undone a moment ago. */
 export interface UnkeptFile {
-  /** Canonical. */
+  /** Canonical path. */
   file_path: string;
-  /** Of the content that the lines are of. Empty if there is no file. */
+  /** Digest of the content with these lines; empty if there is no file. */
   digest: string;
-  /** The version of the client's open document whose text the lines are of. Null if it has none with this text. */
+  /** Version of the client's open document with these lines; null if it has no document with this text. */
   document_version: number | null;
-  /** What became of the file by the changes. */
+  /** What the changes did to the file. */
   operation: 'create' | 'delete' | 'modify';
-  /** The file's name before an agent renamed it. Null if none did. */
+  /** The file's path before an agent renamed it; null if none did. */
   moved_from: string | null;
-  /** Lines, of all changes. */
+  /** How many lines all changes added. */
   added: number;
-  /** Lines, of all changes. */
+  /** How many lines all changes removed. */
   removed: number;
-  /** Top to bottom. */
+  /** From top to bottom. */
   changes: UnkeptChange[];
-  /** Top to bottom. */
+  /** From top to bottom. */
   undone: UndonePlace[];
 }
 /** The changes of one turn in one file. */
 export interface UnkeptOfFile {
-  /** Canonical. */
+  /** Canonical path. */
   file_path: string;
   /** How many changes. */
   n_changes: number;
-  /** Lines. */
+  /** How many lines were added. */
   added: number;
-  /** Lines. */
+  /** How many lines were removed. */
   removed: number;
-  /** The changes, to keep or to undo them. */
+  /** Ids of the changes, to keep or undo them. */
   change_ids: string[];
 }
 /** Asks for the changes that nobody has accepted yet. */
@@ -2906,15 +2906,15 @@ export interface UnkeptParams {
   /** Only changes in this turn. */
   turn_id?: string | null;
 }
-/** The changes that no person has accepted yet, by files and by authors. */
+/** The changes that nobody has accepted yet, by file and by author. */
 export interface UnkeptResult {
-  /** Files with such changes. */
+  /** How many files have such changes. */
   n_files: number;
   /** How many changes. */
   n_changes: number;
-  /** Lines. */
+  /** How many lines were added. */
   added: number;
-  /** Lines. */
+  /** How many lines were removed. */
   removed: number;
   /** In the order of their paths. */
   files: UnkeptFile[];
@@ -2925,98 +2925,98 @@ export interface UnkeptResult {
 }
 /** The changes of one session. */
 export interface UnkeptSession {
-  /** Null if the author is unsure. */
+  /** The session; null if the author is unsure. */
   session_id: string | null;
-  /** For people. */
+  /** The name for people. */
   label: string;
   /** How many changes. */
   n_changes: number;
-  /** Lines. */
+  /** How many lines were added. */
   added: number;
-  /** Lines. */
+  /** How many lines were removed. */
   removed: number;
-  /** The changes, to keep or to undo them. */
+  /** Ids of the changes, to keep or undo them. */
   change_ids: string[];
-  /** The newest first. */
+  /** Newest first. */
   turns: UnkeptTurn[];
 }
 /** The changes of one turn. */
 export interface UnkeptTurn {
-  /** Null if the author is unsure. */
+  /** The turn; null if the author is unsure. */
   turn_id: string | null;
   /** The beginning of the prompt; null if it is not kept. */
   title: string | null;
-  /** Seconds since the epoch. */
+  /** When it began, in seconds since the epoch. */
   began: number | null;
   /** How many changes. */
   n_changes: number;
-  /** Lines. */
+  /** How many lines were added. */
   added: number;
-  /** Lines. */
+  /** How many lines were removed. */
   removed: number;
-  /** The changes, to keep or to undo them. */
+  /** Ids of the changes, to keep or undo them. */
   change_ids: string[];
   /** In the order of their paths. */
   files: UnkeptOfFile[];
 }
-/** A document in one of its states. */
+/** A document in a certain version. */
 export interface VersionedDocument {
   /** A `file:` URI. */
   uri: string;
-  /** Grows with each change. */
+  /** The version, which grows with each change. */
   version: number;
 }
 /** The changes of one document. */
 export interface VersionedDocumentEdits {
-  /** None meets another. */
+  /** The changes, which do not overlap. */
   edits: TextEdit[];
-  /** The document, before them. */
+  /** The document, before the changes. */
   textDocument: VersionedDocumentOfEdit;
 }
-/** A document in one of its states. */
+/** A document in a certain version. */
 export interface VersionedDocumentOfEdit {
   /** A `file:` URI. */
   uri: string;
-  /** The one that the changes were made for. */
+  /** The version for which the changes were made. */
   version: number;
 }
 /** A line of a view. */
 export interface ViewLine {
-  /** Of the line in the file. Null for a line of a message. */
+  /** 1-based line in the file; null for a line of a message. */
   number: number | null;
-  /** Without its line end. */
+  /** The text without its line end. */
   text: string;
 }
-/** Whether changes of files are noticed at once, or by sweeps. */
+/** Whether changes of files are noticed at once, or only by sweeps. */
 export interface WatcherHealthParams {
-  /** `degraded`: by sweeps, in some folders. */
+  /** `degraded`: only by sweeps, in some folders. */
   state: 'degraded' | 'ok';
-  /** For people. */
+  /** The reason, for people. */
   reason: string;
 }
 /** Announces progress. */
 export interface WorkDoneProgressCreateParams {
-  /** Under which it is reported. */
+  /** The token under which progress will be reported. */
   token: string | number;
 }
 /** Changes of documents. */
 export interface WorkspaceEdit {
-  /** By `annotationId`. */
+  /** Annotations by `annotationId`. */
   changeAnnotations?: {
     [k: string]: unknown;
   };
-  /** Else, by URI. */
+  /** The changes by URI, otherwise. */
   changes?: {
     [k: string]: TextEdit[];
   };
-  /** If the client has that capability. */
+  /** The changes, if the client has that capability. */
   documentChanges?: VersionedDocumentEdits[];
 }
 /** LSP's WorkspaceFolder. */
 export interface WorkspaceFolder {
   /** A `file:` URI. */
   uri: string;
-  /** For people. */
+  /** The name for people. */
   name?: string;
 }
 /** Writes a whole file. */

@@ -39,22 +39,22 @@ class ViewLine(Struct, frozen=True, kw_only=True):
     """A line of a view."""
 
     number: int | None
-    """Of the line in the file. Null for a line of a message."""
+    """1-based line in the file; null for a line of a message."""
     text: str
-    """Without its line end."""
+    """The text without its line end."""
 
 
 class DiffRow(Struct, frozen=True, kw_only=True):
     """A row of a diff as it is shown."""
 
     kind: Literal["hunk", " ", "-", "+"]
-    """What separates hunks, or a line: context, removed or added."""
+    """A separator of hunks, or a context, removed or added line."""
     old_line: int | None
-    """1-based. Null for an added line."""
+    """1-based line of the old text; null for an added line."""
     new_line: int | None
-    """1-based. Null for a removed line."""
+    """1-based line of the new text; null for a removed line."""
     text: str
-    """Without its line end."""
+    """The text without its line end."""
     no_newline: bool
     """Whether the file ends in this line, without a line feed."""
 
@@ -67,30 +67,30 @@ class DiffView(Struct, frozen=True, kw_only=True):
     operation: Operation
     """What happens to the file."""
     added: int
-    """Lines."""
+    """How many lines were added."""
     removed: int
-    """Lines."""
+    """How many lines were removed."""
     truncated: bool
-    """Whether the result did not contain the whole diff."""
+    """Whether the result lacked part of the diff."""
     rows: tuple[DiffRow, ...]
     """From top to bottom."""
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """A call and its result as a client shows them."""
+    """A call and its result in the form that a client shows."""
 
     call: str
     """The call's title."""
     state: Literal["pending", "success", "error"]
-    """How the call ended, if it did."""
+    """How the call ended, or that it has not."""
     lines: tuple[ViewLine, ...]
-    """Of the result, for a call without a diff."""
+    """Lines of the result, for a call without a diff."""
     diff: DiffView | None
-    """Of an edit. Null without one."""
+    """The diff of an edit; null without one."""
     n_more: int
-    """Lines or rows that are not shown."""
+    """How many lines or rows are not shown."""
     more: str
-    """The line that says so, or empty."""
+    """The line that says how many are not shown, or empty."""
     summary: str
     """A line about the result as a whole, or empty."""
 

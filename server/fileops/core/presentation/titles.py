@@ -21,21 +21,21 @@ METHODS = {"Read": "fileops/read", "Edit": "fileops/edit", "MultiEdit": "fileops
 
 
 class Location(Struct, frozen=True, kw_only=True):
-    """A place that a call is about."""
+    """A place that a call concerns."""
 
     path: str
-    """Absolute."""
+    """Absolute path."""
     line: int | None
-    """1-based. Null if it is not known."""
+    """1-based line; null if unknown."""
 
 
 class Description(Struct, frozen=True, kw_only=True):
     """A call in a few words."""
 
     title: str
-    """One line."""
+    """The title, in one line."""
     locations: tuple[Location, ...]
-    """The file of the call, if there is one."""
+    """The call's file, if there is one."""
 
 
 def describe(method: str, arguments: Arguments, folders: Iterable[str], *, edit_line: int | None = None) -> Description:

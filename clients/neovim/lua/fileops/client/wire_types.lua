@@ -26,10 +26,10 @@
 ---@class (exact) fileops.wire.AskResult How often people are asked about agents' edits in the client's folders, before anything is written.
 ---@field ask 'each_edit'|'never'|'protected' About each edit, about those of protected files, or never. Shell commands are not covered.
 
----@class (exact) fileops.wire.AskingSession A session of another connection to a shared daemon, whose edit is asked about.
----@field session_id string Its full name, unique in the daemon.
+---@class (exact) fileops.wire.AskingSession A session of another connection to a shared daemon, whose edit is in question.
+---@field session_id string The full name, unique in the daemon.
 ---@field host string The program, such as `codex`.
----@field label string For people.
+---@field label string The name for people.
 
 ---@class (exact) fileops.wire.Attachment An image beside the text of a result, for models with vision.
 ---@field type 'image' The kind of attachment.
@@ -86,37 +86,37 @@
 ---@class (exact) fileops.wire.BlameResult The authors of the current content, or of the unsaved document.
 ---@field lines fileops.wire.BlamedLines[] From top to bottom.
 
----@class (exact) fileops.wire.BlamedLines Lines of the present content, and the newest entry that changed a word of each.
----@field first_line integer 1-based.
----@field n_lines integer How many.
----@field by? fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure Null if they are older than the record.
----@field entry_id? string Null if they are older than the record.
----@field time? number Seconds since the epoch. Null if they are older than the record.
+---@class (exact) fileops.wire.BlamedLines Lines of the current content, and the newest entry that changed a word of each.
+---@field first_line integer 1-based first line.
+---@field n_lines integer How many lines.
+---@field by? fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure The author; null if the lines are older than the record.
+---@field entry_id? string The entry; null if the lines are older than the record.
+---@field time? number When they were changed, in seconds since the epoch; null if they are older than the record.
 
 ---@class (exact) fileops.wire.ByCommand A program that a session ran.
 ---@field kind 'command' Names the type.
----@field session_id string Its full name in the daemon.
----@field command_id string The command.
----@field label string The session, and the program.
+---@field session_id string The session's full name in the daemon.
+---@field command_id string The command's id.
+---@field label string The session and the program, for people.
 
----@class (exact) fileops.wire.ByOutside A program that no session is known to have started.
+---@class (exact) fileops.wire.ByOutside A program that is not known to have been started by a session.
 ---@field kind 'outside' Names the type.
----@field label? string For people.
+---@field label? string The name for people.
 
 ---@class (exact) fileops.wire.ByPerson A person, at an attached editor or the command line.
 ---@field kind 'person' Names the type.
----@field session_id string The connection of their editor. Empty for the command line.
----@field label string Their editor.
+---@field session_id string The connection of their editor; empty for the command line.
+---@field label string The name of their editor.
 
 ---@class (exact) fileops.wire.BySession A session by a tool of the daemon, or by one of several of its commands that cannot be distinguished.
 ---@field kind 'session' Names the type.
----@field session_id string Its full name in the daemon.
----@field label string For people.
+---@field session_id string The session's full name in the daemon.
+---@field label string The name for people.
 
 ---@class (exact) fileops.wire.ByUnsure One of the candidates; the daemon cannot know which.
 ---@field kind 'unsure' Names the type.
----@field label string For people.
----@field candidates (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside)[] Who it may have been.
+---@field label string The name for people.
+---@field candidates (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside)[] The possible authors.
 
 ---@class (exact) fileops.wire.ChangedFile A file of a change set.
 ---@field applied_to 'buffer'|'disk' Whether the open document or the file on disk was changed.
@@ -177,9 +177,9 @@
 ---@field by? fileops.wire.DecidedBy Who decided; null if nobody did.
 
 ---@class (exact) fileops.wire.CommitDetails How a change was written.
----@field method 'buffer'|'create'|'delete'|'in_place'|'none'|'remote'|'rename'|'swap' By an atomic rename of a temp file, in place with a journal, through the editor, or otherwise.
----@field durability 'editor'|'file_synced'|'not_synced'|'synced' What survives a loss of power: file and folder, the file only, perhaps nothing, or what the editor writes.
----@field reason? string Why less is promised than usual.
+---@field method 'buffer'|'create'|'delete'|'in_place'|'none'|'remote'|'rename'|'swap' How: by an atomic rename of a temp file, in place with a journal, through the editor, or otherwise.
+---@field durability 'editor'|'file_synced'|'not_synced'|'synced' What survives a power loss: file and folder, only the file, perhaps nothing, or what the editor writes.
+---@field reason? string Why less is guaranteed than usual.
 
 ---@class (exact) fileops.wire.ConfirmCommandParams Asks the user about a command.
 ---@field command string The command to run.
@@ -210,26 +210,26 @@
 ---@field outcome 'cancel'|'modify'|'proceed_always'|'proceed_once' The decision.
 ---@field text? string With `modify`: the text to write instead.
 
----@class (exact) fileops.wire.Conflict A file that changed since the session read it. `last_*` are as the session read it.
----@field file_path string As the session gave it.
----@field reason 'deleted'|'modified'|'replaced' What happened to it.
----@field source string `external`, `buffer` or `session:ID`.
----@field last_read number Seconds since the epoch.
----@field last_modified number Seconds since the epoch.
----@field current_modified? number Null if the file is gone.
----@field size_diff? integer Bytes. Null if the file is gone.
+---@class (exact) fileops.wire.Conflict A file that has changed since the session read it. `last_*` are from the session's read.
+---@field file_path string Path as the session gave it.
+---@field reason 'deleted'|'modified'|'replaced' What happened to the file.
+---@field source string The author: `external`, `buffer` or `session:ID`.
+---@field last_read number When the session last read it, in seconds since the epoch.
+---@field last_modified number The modification time that the session read, in seconds since the epoch.
+---@field current_modified? number The current modification time, in seconds since the epoch; null if the file is gone.
+---@field size_diff? integer The change in size, in bytes; null if the file is gone.
 
 ---@class (exact) fileops.wire.ConflictsResult What has changed since a session read it.
 ---@field conflicts fileops.wire.Conflict[] In the order of first reading.
 
 ---@class (exact) fileops.wire.CorrectEditParams An edit whose text was not found in the file. The client's model may correct it.
----@field file_path string As the session gave it.
----@field session_id string Whose edit it is.
----@field edit_index integer 0-based, of a multi-edit's step.
+---@field file_path string Path as the session gave it.
+---@field session_id string The session whose edit it is.
+---@field edit_index integer 0-based index of a multi-edit's step.
 ---@field old_string string The text that was not found.
----@field new_string string The text in its place.
----@field reason string Why, as the model would read it.
----@field nearest? fileops.wire.Nearest Where it was most likely meant. Null if nothing is similar.
+---@field new_string string The replacement text.
+---@field reason string Why it failed, in the words for the model.
+---@field nearest? fileops.wire.Nearest Where the text was most likely meant; null if nothing is similar.
 
 ---@class (exact) fileops.wire.CorrectedStep The strings that the client's model proposed and that were used.
 ---@field edit_index integer 0-based index of the step.
@@ -278,10 +278,10 @@
 ---@field kind 'person'|'policy' Whether a person or a policy decided.
 ---@field rule? string The policy's rule.
 
----@class (exact) fileops.wire.DecidedFile What a person wants of one file of a change set: some of its changes, or a text; without both, all of it.
----@field file_path string As the review has it.
----@field change_ids? string[] Only these changes are accepted. Empty with the outcome `modify` only: the file is left as it is.
----@field text? string The whole result. With the outcome `modify` only.
+---@class (exact) fileops.wire.DecidedFile A decision about one file of a change set: some of its changes, or a text; without both, all of it.
+---@field file_path string The path, as in the review.
+---@field change_ids? string[] Accept only these changes. Empty only with the outcome `modify`: the file stays as it is.
+---@field text? string The whole text to write, only with the outcome `modify`.
 
 ---@class (exact) fileops.wire.DecidedReview A review to which the decision applied.
 ---@field review_id string The id of the review.
@@ -292,45 +292,45 @@
 ---@field arguments? table<string, any> The arguments received so far.
 
 ---@class (exact) fileops.wire.DescribeResult A call in a few words.
----@field title string One line.
----@field locations fileops.wire.Location[] The file of the call, if there is one.
+---@field title string The title, in one line.
+---@field locations fileops.wire.Location[] The call's file, if there is one.
 
----@class (exact) fileops.wire.DiagnosticPosition LSP's.
----@field line integer 0-based.
----@field character integer 0-based, in the negotiated encoding of positions.
+---@class (exact) fileops.wire.DiagnosticPosition A position of LSP.
+---@field line integer 0-based line.
+---@field character integer 0-based character, in the negotiated encoding of positions.
 
----@class (exact) fileops.wire.DiagnosticRange LSP's.
+---@class (exact) fileops.wire.DiagnosticRange A range of LSP.
 ---@field start fileops.wire.DiagnosticPosition Where it begins.
----@field end fileops.wire.DiagnosticPosition After its last character.
+---@field end fileops.wire.DiagnosticPosition The position after its last character.
 
----@class (exact) fileops.wire.DiagnosticsAnswer What the editor says of a document.
----@field state 'pending'|'settled'|'unavailable' `settled`: its problems are those of the text. `pending`: not yet. `unavailable`: no language server there.
----@field sha256? string Of the text that the problems are of, as in the question.
----@field diagnostics? fileops.wire.EditorDiagnosticItem[] Of the whole document.
+---@class (exact) fileops.wire.DiagnosticsAnswer What the editor knows about a document.
+---@field state 'pending'|'settled'|'unavailable' `settled`: the problems are those of the text. `pending`: not yet known. `unavailable`: no language server.
+---@field sha256? string SHA-256 of the text with these problems, as in the question.
+---@field diagnostics? fileops.wire.EditorDiagnosticItem[] All problems of the document.
 
----@class (exact) fileops.wire.DiagnosticsParams A question for the problems that the editor shows in a document.
----@field file_path string Canonical.
----@field uri string Of the document.
----@field sha256? string Of the text to answer for: as UTF-8, without BOM, line ends as LF. Null: of the present text.
----@field wait_s number Seconds that the editor may wait for its language servers.
+---@class (exact) fileops.wire.DiagnosticsParams Asks which problems the editor shows in a document.
+---@field file_path string Canonical path of the file.
+---@field uri string The document's URI.
+---@field sha256? string SHA-256 of the text to answer for, as UTF-8, without BOM, with LF line ends. Null: the current text.
+---@field wait_s number How many seconds the editor may wait for its language servers.
 
----@class (exact) fileops.wire.DiagnosticsReport What one or several edits of a session did to the problems of their files. Sent as it is.
----@field state 'pending'|'settled'|'unavailable' `settled`: compared. `pending`: a later result has it. `unavailable`: it will not be known.
----@field sources? string[] The editor, or the language servers, that are asked.
----@field edit_ids? string[] Of the edits, in their order.
+---@class (exact) fileops.wire.DiagnosticsReport How one or more edits of a session changed their files' problems. Sent as it is.
+---@field state 'pending'|'settled'|'unavailable' `settled`: compared. `pending`: a later result will have it. `unavailable`: it will not be known.
+---@field sources? string[] The editor or the language servers that were asked.
+---@field edit_ids? string[] Ids of the edits, in their order.
 ---@field file_paths? string[] The edited files, as the session gave them.
----@field reason? string Of `unavailable`: a clause.
----@field introduced? fileops.wire.ReportedProblem[] Of `settled`: the first 50, the worst first.
----@field resolved? fileops.wire.ReportedProblem[] Of `settled`: the first 50; places are of the text before the edit.
----@field n_introduced? integer Of `settled`: all.
----@field n_resolved? integer Of `settled`: all.
+---@field reason? string For `unavailable`: the reason, as a clause.
+---@field introduced? fileops.wire.ReportedProblem[] For `settled`: the first 50 introduced problems, worst first.
+---@field resolved? fileops.wire.ReportedProblem[] For `settled`: the first 50 resolved problems; their places are in the text before the edit.
+---@field n_introduced? integer For `settled`: how many problems were introduced.
+---@field n_resolved? integer For `settled`: how many problems were resolved.
 
 ---@class (exact) fileops.wire.DidBecomeStaleParams A file that the session has read has changed.
----@field file_path string As the session gave it.
+---@field file_path string Path as the session gave it.
 ---@field session_id string The session that has read it.
----@field reason 'deleted'|'modified'|'replaced' What happened to it.
----@field source string `external`, `buffer` or `session:ID`.
----@field timestamp number Seconds since the epoch.
+---@field reason 'deleted'|'modified'|'replaced' What happened to the file.
+---@field source string The author: `external`, `buffer` or `session:ID`.
+---@field timestamp number When it was noticed, in seconds since the epoch.
 
 ---@class (exact) fileops.wire.DidChangeReviewsParams A change of the reviews that a client shows.
 ---@field opened fileops.wire.Review[] New reviews, each replacing an earlier one with the same id.
@@ -340,55 +340,55 @@
 ---@field file_path? string Canonical path; null for many files, or all.
 
 ---@class (exact) fileops.wire.DidConflictParams An edit was refused because the file had changed since it was read.
----@field file_path string As the session gave it.
+---@field file_path string Path as the session gave it.
 ---@field session_id string The session.
----@field last_read number Seconds since the epoch.
----@field last_modified number As the session read it. Seconds since the epoch.
----@field current_modified? number Seconds since the epoch. Null if the file is gone.
----@field size_diff integer Bytes, now minus then.
+---@field last_read number When the session last read the file, in seconds since the epoch.
+---@field last_modified number The modification time that the session read, in seconds since the epoch.
+---@field current_modified? number The current modification time, in seconds since the epoch; null if the file is gone.
+---@field size_diff integer The change in size, in bytes.
 
----@class (exact) fileops.wire.DidDiagnose What edits did to the problems of their files, known after they were answered.
----@field file_path string The first of the edited files, as the session gave it.
+---@class (exact) fileops.wire.DidDiagnose How edits changed their files' problems, known after the edits were answered.
+---@field file_path string Path of the first edited file, as the session gave it.
 ---@field session_id string The session that made the edits.
----@field timestamp number Seconds since the epoch.
----@field diagnostics fileops.wire.DiagnosticsReport What they did.
+---@field timestamp number When it was known, in seconds since the epoch.
+---@field diagnostics fileops.wire.DiagnosticsReport The report.
 
 ---@class (exact) fileops.wire.DidEditParams A session has edited a file.
----@field file_path string As the session gave it.
+---@field file_path string Path as the session gave it.
 ---@field session_id string The session.
----@field timestamp number Seconds since the epoch.
----@field content_length integer Characters of the new content.
----@field edit_id string Of the edit in the history.
+---@field timestamp number When it was edited, in seconds since the epoch.
+---@field content_length integer How many characters the new content has.
+---@field edit_id string The edit's id in the history.
 ---@field source string Always `agent`.
 
 ---@class (exact) fileops.wire.DidReadParams A session has read a file.
----@field file_path string As the session gave it.
+---@field file_path string Path as the session gave it.
 ---@field session_id string The session.
----@field timestamp number Seconds since the epoch.
----@field size integer Bytes.
----@field modified number Of the file. Seconds since the epoch.
+---@field timestamp number When it was read, in seconds since the epoch.
+---@field size integer Size of the file in bytes.
+---@field modified number The file's modification time, in seconds since the epoch.
 
 ---@class (exact) fileops.wire.DidRecordParams Entries that were added, or whose author changed.
 ---@field entries fileops.wire.RecordEntry[] Oldest first.
 ---@field n_more? integer How many further entries are not listed.
 
----@class (exact) fileops.wire.DidRecoverParams A change set that was undone, because its daemon died while it was committed.
----@field set_id string Of the change set.
+---@class (exact) fileops.wire.DidRecoverParams A change set that was undone because its daemon died during the commit.
+---@field set_id string The set's id.
 ---@field files fileops.wire.RecoveredFile[] All files of the set.
 
 ---@class (exact) fileops.wire.DiffRow A row of a diff as it is shown.
----@field kind ' '|'+'|'-'|'hunk' What separates hunks, or a line: context, removed or added.
----@field old_line? integer 1-based. Null for an added line.
----@field new_line? integer 1-based. Null for a removed line.
----@field text string Without its line end.
+---@field kind ' '|'+'|'-'|'hunk' A separator of hunks, or a context, removed or added line.
+---@field old_line? integer 1-based line of the old text; null for an added line.
+---@field new_line? integer 1-based line of the new text; null for a removed line.
+---@field text string The text without its line end.
 ---@field no_newline boolean Whether the file ends in this line, without a line feed.
 
 ---@class (exact) fileops.wire.DiffView A diff as it is shown.
 ---@field title string The file, and what happens to it.
 ---@field operation 'create'|'delete'|'modify'|'rename' What happens to the file.
----@field added integer Lines.
----@field removed integer Lines.
----@field truncated boolean Whether the result did not contain the whole diff.
+---@field added integer How many lines were added.
+---@field removed integer How many lines were removed.
+---@field truncated boolean Whether the result lacked part of the diff.
 ---@field rows fileops.wire.DiffRow[] From top to bottom.
 
 ---@class (exact) fileops.wire.EditDetails Details of an edit, a multi-edit or a write. The outcome decides which keys are present.
@@ -451,12 +451,12 @@
 ---@field details fileops.wire.EditDetails Facts for programs. The tool and its outcome decide which keys are present.
 ---@field attachments? fileops.wire.Attachment[] Images; absent if there are none.
 
----@class (exact) fileops.wire.EditStats Of the applied edits. Shares are 0 if there are none.
+---@class (exact) fileops.wire.EditStats The applied edits. Shares are 0 if there are none.
 ---@field applied integer How many.
----@field modified_by_user integer How many the user changed before.
+---@field modified_by_user integer How many the user changed before they were applied.
 ---@field undone integer How many were undone.
----@field share_modified number 0 to 1.
----@field share_undone number 0 to 1.
+---@field share_modified number The share that the user changed, from 0 to 1.
+---@field share_undone number The share that was undone, from 0 to 1.
 
 ---@class (exact) fileops.wire.EditStep One of several replacements in a file, applied to the result of the previous steps.
 ---@field old_string string The text to replace.
@@ -465,14 +465,14 @@
 ---@field strategy? string See EditParams.
 
 ---@class (exact) fileops.wire.EditorDiagnosticItem LSP's `Diagnostic`, as far as it is used.
----@field range fileops.wire.DiagnosticRange Where.
----@field message string What.
----@field severity? 1|2|3|4 LSP's: 1 is an error.
----@field code? string|integer Its kind.
+---@field range fileops.wire.DiagnosticRange The place of the problem.
+---@field message string The text of the problem.
+---@field severity? 1|2|3|4 LSP's severity: 1 is an error.
+---@field code? string|integer The kind of problem.
 ---@field source? string The program that found it.
 
 ---@class (exact) fileops.wire.EncodingOptions The encoding of some files.
----@field glob string Which files.
+---@field glob string A glob of the files.
 ---@field encoding string A name that Python knows, such as `cp1252`.
 
 ---@class (exact) fileops.wire.EndCommandParams A command that ends.
@@ -494,17 +494,17 @@
 
 ---@alias fileops.wire.ErrorCode 'already_exists'|'apply_refused'|'approval_timeout'|'binary'|'command_failed'|'command_timeout'|'connection_lost'|'consent_unavailable'|'count_mismatch'|'disk_full'|'image_unreadable'|'invalid_patch'|'invalid_pattern'|'io_error'|'is_directory'|'modified_externally'|'multiple_matches'|'no_change'|'no_match'|'not_absolute'|'not_encodable'|'not_found'|'not_permitted'|'not_read'|'not_recorded'|'not_regular_file'|'notebook'|'outside_roots'|'permission_denied'|'plan_changed'|'processing_failed'|'rejected'|'set_conflict'|'set_unsupported'|'strategy_failed'|'too_large'|'too_many_chars'|'too_many_files'|'too_many_reviews'|'undecided'|'undo_conflict'|'unknown_target'|'validation_failed' Why a tool failed.
 
----@class (exact) fileops.wire.ErrorStats Calls that ended in an error of any kind; a cancelled call is none.
+---@class (exact) fileops.wire.ErrorStats Calls that ended in an error of any kind; a cancelled call does not count.
 ---@field n integer How many.
----@field share number Of all calls, 0 to 1; 0 without calls.
+---@field share number The share of all calls, from 0 to 1; 0 without calls.
 
 ---@class (exact) fileops.wire.FailedStepDetails Why a step cannot be made.
----@field edit_index integer 0-based.
----@field code string As of the error of a result.
----@field message string A sentence for the user.
+---@field edit_index integer 0-based index of the step.
+---@field code string An error code, as in a result's error.
+---@field message string The message for the user.
 ---@field after? integer The failed step without whose failure this one would succeed.
 ---@field match_lines integer[] 1-based lines in the file where an ambiguous text was found, the first 20.
----@field n_more integer Further places.
+---@field n_more integer How many further places.
 
 ---@class (exact) fileops.wire.FileChange A change of one file.
 ---@field kind 'create'|'delete'|'edit'|'rename' What happens to the file.
@@ -527,9 +527,9 @@
 ---@field validators string[] Installed validators.
 
 ---@class (exact) fileops.wire.FilesystemOptions A folder that is mapped from another host or store.
----@field prefix string Absolute. Paths below it are on that host.
----@field url string What the folder is mapped from, such as `ssh://host/path`.
----@field options? table<string, any> For the library that opens the URL.
+---@field prefix string Absolute path. Paths below it are on that host.
+---@field url string The URL of the mapped folder, such as `ssh://host/path`.
+---@field options? table<string, any> Options for the library that opens the URL.
 
 ---@class (exact) fileops.wire.ForgetRecordParams Exactly one of the keys names what is deleted from the record.
 ---@field file_path? string Absolute path of a file or folder.
@@ -570,45 +570,45 @@
 
 ---@class (exact) fileops.wire.Hunk A hunk of a unified diff, sent as it is. A side of zero lines starts at the line before it.
 ---@field id string Unique in the diff.
----@field old_start integer 1-based.
----@field old_lines integer Lines of the old side.
----@field new_start integer 1-based.
----@field new_lines integer Lines of the new side.
----@field lines fileops.wire.HunkLine[] With context.
+---@field old_start integer 1-based first line of the old side.
+---@field old_lines integer How many lines the old side has.
+---@field new_start integer 1-based first line of the new side.
+---@field new_lines integer How many lines the new side has.
+---@field lines fileops.wire.HunkLine[] The lines, with context.
 
 ---@class (exact) fileops.wire.HunkLine A line of a hunk.
 ---@field kind ' '|'+'|'-' Context, removed or added.
----@field text string Without its line feed, with its carriage return.
+---@field text string The text without its line feed, but with its carriage return.
 ---@field no_newline? boolean Whether the file ends in this line, without a line feed.
 
 ---@class (exact) fileops.wire.InitializationOptions `initializationOptions`: what a client chooses for its connection. docs/PROTOCOL.md has the defaults.
----@field freshness? 'content'|'mtime'|'relevant' When a file counts as changed since it was read: by its stamp, by its content, or if the change meets the edit.
+---@field freshness? 'content'|'mtime'|'relevant' When a file counts as changed since it was read: by its stamp, by its content, or if the change affects the edit.
 ---@field confine? 'all'|'edits'|'off' What is confined to the workspace folders and `roots`.
----@field roots? string[] Absolute folders, beside the workspace folders.
+---@field roots? string[] Absolute paths of folders beside the workspace folders.
 ---@field approval_mode? 'auto_edit'|'default'|'yolo' How often the user is asked about edits.
----@field approval_timeout_s? number Seconds that a question to the user waits.
+---@field approval_timeout_s? number How many seconds a question to the user waits.
 ---@field fill_empty_files? boolean Whether an edit with an empty `old_string` may fill an empty file.
 ---@field notebooks? 'refuse'|'text' Whether edits of notebooks are refused, or made in their text.
 ---@field images? 'attach'|'refuse' Whether reads of images attach them, or are refused.
 ---@field correction? boolean Whether the client's model is asked to correct a text that was not found.
----@field correction_timeout_s? number Seconds that such a question waits.
----@field processors? string[] Names of installed processors, in the order in which they change a text.
+---@field correction_timeout_s? number How many seconds such a question waits.
+---@field processors? string[] Names of installed processors, in the order in which they run.
 ---@field validators? string[] Names of installed validators, all of which must accept a text.
 ---@field notices? 'details'|'off'|'output' Whether results say what others changed, and where.
----@field hints? 'details'|'off'|'output' What is said beside a failed edit.
+---@field hints? 'details'|'off'|'output' What is added to a failed edit.
 ---@field diagnostics? 'details'|'off'|'output' Whether results say which problems an edit introduced and resolved, and where.
----@field diagnostics_wait_s? number Seconds that the answer to an edit waits for its problems.
+---@field diagnostics_wait_s? number How many seconds the answer to an edit waits for its problems.
 ---@field diagnostics_severity? 'error'|'hint'|'information'|'warning' The mildest problems that are reported.
----@field language_servers? fileops.wire.LanguageServerSetting[] Language servers that the daemon may start, 8 at most.
+---@field language_servers? fileops.wire.LanguageServerSetting[] Language servers that the daemon may start, at most 8.
 ---@field format? 'changed'|'off' Whether a language server formats the lines that an edit changes.
 ---@field limits? fileops.wire.LimitOptions Limits of reads.
 ---@field texts? fileops.wire.TextOptions Texts of outputs.
----@field approval_fallback? 'message'|'none' How a client is asked that does not handle `fileops/confirmEdit`.
----@field ask? 'each_edit'|'never'|'protected' In a shared daemon: what `fileops/ask` is in this editor's folders until a person sets it.
----@field review_grace_s? number In a shared daemon: seconds that a review waits for another view after the last one has left.
+---@field approval_fallback? 'message'|'none' How a client without `fileops/confirmEdit` is asked.
+---@field ask? 'each_edit'|'never'|'protected' In a shared daemon: the value of `fileops/ask` in this editor's folders until a person sets it.
+---@field review_grace_s? number In a shared daemon: how many seconds a review waits for another view after the last one has left.
 ---@field keep_committed? boolean In a shared daemon: whether what is committed, or staged as it is, counts as kept.
 ---@field history? 'memory'|'persistent' Whether applied edits are kept after the daemon's end. `null`: in a shared daemon that records changes.
----@field record? 'edits'|'off'|'on' In a shared daemon: what its record has; every change, edits through the daemon only, or nothing.
+---@field record? 'edits'|'off'|'on' In a shared daemon: what its record contains: every change, only edits through the daemon, or nothing.
 ---@field record_titles? boolean Whether turns in the record have the beginnings of prompts as titles.
 ---@field code_lens? boolean Whether agents' edits get code lenses.
 ---@field filesystems? fileops.wire.FilesystemOptions[] Folders that are mapped from other hosts.
@@ -630,19 +630,19 @@
 ---@field n_changes? integer How many of the `change_ids` were found; the others had been undone, kept or overwritten. Null without `change_ids`.
 
 ---@class (exact) fileops.wire.LanguageServerSetting A language server that the user lets the daemon start.
----@field name string What answers call it; unique.
----@field command string[] The program, an absolute path or a name that is looked up outside of the project, and its arguments.
----@field globs string[] Of the files that it checks.
----@field language_id? string LSP's, of these files; "" goes by the extension of each file.
----@field settings? table<string, any> What it is told when it asks for its configuration.
+---@field name string The name in answers; unique.
+---@field command string[] The program (an absolute path, or a name that is looked up outside the project) and its arguments.
+---@field globs string[] Globs of the files that it checks.
+---@field language_id? string LSP's language id of these files; "" means by each file's extension.
+---@field settings? table<string, any> The configuration that it receives when it asks.
 ---@field initialization_options? any Sent with `initialize`.
----@field settle_s? number Seconds for which a server that publishes must have been quiet.
+---@field settle_s? number For how many seconds a server that publishes must have been quiet.
 
----@class (exact) fileops.wire.Latency Milliseconds, without the time that the user or the client's model took to answer.
----@field n integer Calls.
+---@class (exact) fileops.wire.Latency Durations in milliseconds, without the time that the user or the client's model took to answer.
+---@field n integer How many calls.
 ---@field p50 number The median.
----@field p90 number Of ten calls, nine are as fast.
----@field p99 number Of a hundred calls, 99 are as fast.
+---@field p90 number Nine of ten calls were at least as fast.
+---@field p99 number 99 of 100 calls were at least as fast.
 ---@field max number The slowest.
 
 ---@class (exact) fileops.wire.LeftReview A review to which the decision did not apply.
@@ -650,22 +650,22 @@
 ---@field reason 'already_decided'|'reopened'|'review_changed'|'unknown_review' Why the decision did not count.
 
 ---@class (exact) fileops.wire.LimitOptions Limits of reads.
----@field max_lines? integer Lines of a read without a `limit`.
----@field max_line_chars? integer Characters of a line; the rest of it is cut off.
----@field max_file_kb? integer Size of a file that may be read as a whole.
----@field max_chars? integer Characters of one result.
+---@field max_lines? integer How many lines a read without a `limit` returns.
+---@field max_line_chars? integer How many characters of a line are shown; the rest is cut off.
+---@field max_file_kb? integer The largest file, in kB, that may be read as a whole.
+---@field max_chars? integer How many characters one result may have.
 
 ---@class (exact) fileops.wire.LineRange A range of lines: 1-based, both ends included.
 ---@field start_line integer The first line.
 ---@field end_line integer The last line.
 
----@class (exact) fileops.wire.LineStats Lines of the applied edits.
----@field added integer Lines.
----@field removed integer Lines.
+---@class (exact) fileops.wire.LineStats The lines of the applied edits.
+---@field added integer How many lines were added.
+---@field removed integer How many lines were removed.
 
----@class (exact) fileops.wire.Location A place that a call is about.
----@field path string Absolute.
----@field line? integer 1-based. Null if it is not known.
+---@class (exact) fileops.wire.Location A place that a call concerns.
+---@field path string Absolute path.
+---@field line? integer 1-based line; null if unknown.
 
 ---@class (exact) fileops.wire.LogParams Which entries to list.
 ---@field root? string Absolute path: only changes in this folder.
@@ -692,12 +692,12 @@
 ---@class (exact) fileops.wire.NEntriesResult How much was changed in the record.
 ---@field n_entries integer How many entries.
 
----@class (exact) fileops.wire.Nearest The place that a text that was not found most likely meant. A hint, never applied.
----@field start_line integer 1-based.
----@field end_line integer 1-based, included.
----@field similarity number 0 to 1.
----@field diff string Unified, from the caller's text to the text at that place.
----@field differs_in ('case'|'escapes'|'indentation'|'invalid_bytes'|'invisible'|'line_ends'|'line_numbers'|'quotes'|'tabs'|'trailing_blanks'|'words')[] Kinds of differences.
+---@class (exact) fileops.wire.Nearest The place that a text which was not found most likely meant. A hint, never applied.
+---@field start_line integer 1-based first line.
+---@field end_line integer 1-based last line, included.
+---@field similarity number Similarity, from 0 to 1.
+---@field diff string Unified diff, from the caller's text to the text at that place.
+---@field differs_in ('case'|'escapes'|'indentation'|'invalid_bytes'|'invisible'|'line_ends'|'line_numbers'|'quotes'|'tabs'|'trailing_blanks'|'words')[] The kinds of differences.
 
 ---@class (exact) fileops.wire.Notice What others changed in a file that the session has read.
 ---@field changed_by string The author: `external`, `buffer` or a session.
@@ -707,10 +707,10 @@
 ---@field truncated boolean Whether lines of the diff were left out.
 
 ---@class (exact) fileops.wire.PreviousDecision What a person had decided before the file changed. They have to decide again.
----@field text? string The whole text that they wanted. Null over 1 MB.
----@field change_ids? string[] The changes that they accepted. Null if they accepted all, or wrote a text.
+---@field text? string The whole text that they wanted; null over 1 MB.
+---@field change_ids? string[] The changes that they accepted; null if they accepted all, or wrote a text.
 ---@field reason 'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large'|'another_file'|'created'|'deleted' Why that could not be merged.
----@field ranges fileops.wire.LineRange[] Lines of the present file that others have changed since.
+---@field ranges fileops.wire.LineRange[] Lines of the current file that others have changed since.
 
 ---@class (exact) fileops.wire.ReadDetails Details of a read. The keys from `mime_type` to `n_frames` describe an image.
 ---@field bom? boolean Whether the file begins with a byte order mark.
@@ -823,23 +823,23 @@
 ---@field folders fileops.wire.RecordedFolder[] The recorded folders; empty in a private daemon.
 
 ---@class (exact) fileops.wire.RecordedFolder A folder whose changes are recorded, and how far the recording is.
----@field root string Canonical.
----@field state 'limited'|'off'|'on'|'starting' `limited`: not all of it is recorded, see `reason`.
----@field reason? string Of `limited`: what is not covered; of `off`: why.
----@field n_files integer Files that are recorded.
----@field n_copied integer Contents that have been copied.
----@field n_to_copy integer Contents that are still to be copied.
+---@field root string Canonical path.
+---@field state 'limited'|'off'|'on'|'starting' The state; `limited`: not everything is recorded, see `reason`.
+---@field reason? string For `limited`: what is not covered; for `off`: why.
+---@field n_files integer How many files are recorded.
+---@field n_copied integer How many contents have been copied.
+---@field n_to_copy integer How many contents are still to be copied.
 ---@field watched boolean Whether its changes are found by watch events.
----@field n_bytes integer Size of the whole record on disk.
+---@field n_bytes integer Size of the whole record on disk, in bytes.
 ---@field since? number When the recording began, in seconds since the epoch; what is older than 30 days is removed. Null: just now.
 
----@class (exact) fileops.wire.RecoveredFile A file of a set that was undone.
----@field file_path string Canonical.
+---@class (exact) fileops.wire.RecoveredFile A file of a change set that was undone.
+---@field file_path string Canonical path.
 ---@field outcome 'left'|'restored'|'unchanged' `restored`: as before the set. `unchanged`: the set had not reached it. `left`: another program changed it.
----@field kept_as? string The path of what it was before, if it was left.
+---@field kept_as? string Where the old content is kept, if the file was left.
 
----@class (exact) fileops.wire.RelevanceDetails Why a change of others does not let an edit through.
----@field reason 'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large' Why: docs/PROTOCOL.md, R-REL-2, has what must hold.
+---@class (exact) fileops.wire.RelevanceDetails Why a change by others keeps an edit from being applied.
+---@field reason 'count'|'elsewhere'|'format'|'near'|'no_base'|'no_match_now'|'no_match_then'|'too_large' The reason: docs/PROTOCOL.md, R-REL-2, has the conditions.
 ---@field ranges fileops.wire.LineRange[] The lines that others changed.
 
 ---@class (exact) fileops.wire.RenderParams Asks for a call and its result in the form that a client shows.
@@ -849,25 +849,25 @@
 ---@field is_partial? boolean Whether the arguments are incomplete.
 ---@field expanded? boolean Whether all lines are wanted.
 
----@class (exact) fileops.wire.RenderResult A call and its result as a client shows them.
+---@class (exact) fileops.wire.RenderResult A call and its result in the form that a client shows.
 ---@field call string The call's title.
----@field state 'error'|'pending'|'success' How the call ended, if it did.
----@field lines fileops.wire.ViewLine[] Of the result, for a call without a diff.
----@field diff? fileops.wire.DiffView Of an edit. Null without one.
----@field n_more integer Lines or rows that are not shown.
----@field more string The line that says so, or empty.
+---@field state 'error'|'pending'|'success' How the call ended, or that it has not.
+---@field lines fileops.wire.ViewLine[] Lines of the result, for a call without a diff.
+---@field diff? fileops.wire.DiffView The diff of an edit; null without one.
+---@field n_more integer How many lines or rows are not shown.
+---@field more string The line that says how many are not shown, or empty.
 ---@field summary string A line about the result as a whole, or empty.
 
----@class (exact) fileops.wire.ReportedProblem A problem as it is sent.
----@field file_path string Of an edited file as the session gave it, else canonical.
----@field start_line integer 1-based, as a read numbers lines.
----@field start_column integer 1-based, in characters.
----@field end_line integer 1-based.
----@field end_column integer 1-based, in characters, after the last one.
----@field severity 'error'|'hint'|'information'|'warning' How bad it is.
+---@class (exact) fileops.wire.ReportedProblem A problem in the form in which it is sent.
+---@field file_path string Path of an edited file as the session gave it; otherwise the canonical path.
+---@field start_line integer 1-based first line, as a read numbers lines.
+---@field start_column integer 1-based first column, in characters.
+---@field end_line integer 1-based last line.
+---@field end_column integer 1-based column after the last one, in characters.
+---@field severity 'error'|'hint'|'information'|'warning' The severity.
 ---@field code? string The kind of problem, as the source names it.
 ---@field source string The program that found it.
----@field message string Its text, at most 2,000 characters.
+---@field message string The text, of at most 2,000 characters.
 
 ---@class (exact) fileops.wire.Review A question about one edit or one change set. The review of a set has `files` and none of the keys from `operation` to `previous`; that of an edit has no `files`.
 ---@field review_id string Unique in the daemon.
@@ -916,13 +916,13 @@
 ---@class (exact) fileops.wire.ReviewsResult The reviews that wait.
 ---@field reviews fileops.wire.Review[] In the order in which they were asked.
 
----@class (exact) fileops.wire.RewindConflict Entries of one file of which something is left.
----@field file_path string Canonical.
----@field entries string[] Their ids.
----@field reason 'editor'|'not_kept'|'overlaps'|'recreated'|'refused'|'unknown_before'|'unsure' Why it is left.
----@field ranges fileops.wire.LineRange[] Of the present file.
+---@class (exact) fileops.wire.RewindConflict Entries of one file that are left, at least in part.
+---@field file_path string Canonical path.
+---@field entries string[] The ids of the entries.
+---@field reason 'editor'|'not_kept'|'overlaps'|'recreated'|'refused'|'unknown_before'|'unsure' Why something is left.
+---@field ranges fileops.wire.LineRange[] Lines of the current file.
 ---@field by (fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure)[] The authors of later changes.
----@field message? string Of what is refused: what is wrong with the file.
+---@field message? string For a refused file: what is wrong with it.
 
 ---@class (exact) fileops.wire.RewindDetails What a rewind did, or would do.
 ---@field also_changed_by? string Another author who changed the file.
@@ -1003,15 +1003,15 @@
 ---@field last_seen number The last use, in seconds since the epoch.
 
 ---@class (exact) fileops.wire.SessionFile What a session has done to one file.
----@field file_path string As the session gave it.
----@field state 'fresh'|'stale'|'untracked' `untracked` if it has not read the file.
----@field reason? string Null while it is fresh.
----@field n_reads integer Reads.
----@field n_edits integer Applied edits.
----@field n_conflicts integer Edits that were refused because the file had changed.
----@field read_at? number Seconds since the epoch. Null for never.
----@field edited_at? number Seconds since the epoch. Null for never.
----@field conflicted_at? number Seconds since the epoch. Null for never.
+---@field file_path string Path as the session gave it.
+---@field state 'fresh'|'stale'|'untracked' The state; `untracked` if the session has not read the file.
+---@field reason? string Why it is stale; null while it is fresh.
+---@field n_reads integer How many reads.
+---@field n_edits integer How many applied edits.
+---@field n_conflicts integer How many edits were refused because the file had changed.
+---@field read_at? number The last read, in seconds since the epoch; null if never.
+---@field edited_at? number The last edit, in seconds since the epoch; null if never.
+---@field conflicted_at? number The last refused edit, in seconds since the epoch; null if never.
 
 ---@class (exact) fileops.wire.SessionFilesParams Asks for the files of a session.
 ---@field session_id? string By default the connection's session `default`; for `fileops/stats`, all sessions.
@@ -1048,22 +1048,22 @@
 
 ---@class (exact) fileops.wire.ShownDetails Lines of the file that count as read with this answer.
 ---@field ranges fileops.wire.LineRange[] Which lines.
----@field text string Numbered as a read shows them.
+---@field text string The text, numbered as a read shows it.
 
 ---@class (exact) fileops.wire.Stats How many lines a change adds and removes.
 ---@field added integer How many lines were added.
 ---@field removed integer How many lines were removed.
 
 ---@class (exact) fileops.wire.StatsResult The statistics of a session, or of all together.
----@field session_id? string Null for all.
----@field since number Seconds since the epoch.
----@field calls table<string, integer> By method.
----@field outcomes table<string, integer> By error code; `ok` for the others.
+---@field session_id? string The session; null for all.
+---@field since number When counting began, in seconds since the epoch.
+---@field calls table<string, integer> How many calls, by method.
+---@field outcomes table<string, integer> How many calls, by error code; `ok` for the others.
 ---@field matches table<string, integer> How texts were found.
----@field lines fileops.wire.LineStats Of the applied edits.
+---@field lines fileops.wire.LineStats The lines of the applied edits.
 ---@field edits fileops.wire.EditStats Applied edits.
----@field latency_ms table<string, fileops.wire.Latency> By method.
----@field errors fileops.wire.ErrorStats Of all calls.
+---@field latency_ms table<string, fileops.wire.Latency> Durations by method.
+---@field errors fileops.wire.ErrorStats The errors among all calls.
 
 ---@class (exact) fileops.wire.StepDetails The outcome of one step of a multi-edit. Only an applied step has the last three keys.
 ---@field index? integer 0-based index of the step.
@@ -1081,18 +1081,18 @@
 ---@field start_line integer 1-based first line in the file.
 
 ---@class (exact) fileops.wire.SyntaxDetails The first syntax errors of a file that had none before the edit.
----@field language string Its name for people.
----@field errors fileops.wire.SyntaxErrorDetails[] 3 at most.
+---@field language string The language's name for people.
+---@field errors fileops.wire.SyntaxErrorDetails[] At most 3 errors.
 
 ---@class (exact) fileops.wire.SyntaxErrorDetails One syntax error.
----@field line integer 1-based.
----@field column integer 1-based, in characters.
----@field message string A clause.
+---@field line integer 1-based line.
+---@field column integer 1-based column, in characters.
+---@field message string The error, as a clause.
 
----@class (exact) fileops.wire.TextOptions Texts of the outputs that a client may replace.
----@field read_reminder? string The block after the lines of a read. Empty: nothing.
----@field read_advice? string What to do about a file or selection that is too large. Empty: nothing.
----@field notebook_advice? string What to use for a notebook. Empty: nothing.
+---@class (exact) fileops.wire.TextOptions Texts in outputs that a client may replace.
+---@field read_reminder? string The block after the lines of a read; empty for none.
+---@field read_advice? string What to do about a file or selection that is too large; empty for nothing.
+---@field notebook_advice? string What to use for a notebook; empty for nothing.
 
 ---@class (exact) fileops.wire.ToolDefinition A tool for a model.
 ---@field name string The name by which the model calls it.
@@ -1125,12 +1125,12 @@
 ---@field guidelines string[] Lines for the system prompt that belong to no single tool.
 
 ---@class (exact) fileops.wire.TrackedFile A file that a session has read.
----@field file_path string As the session gave it.
+---@field file_path string Path as the session gave it.
 ---@field state 'fresh'|'stale' Whether it is still what the session read.
----@field reason? string Null while it is fresh.
----@field read_at number Seconds since the epoch.
----@field mtime? number Seconds since the epoch.
----@field size_bytes? integer As it was read.
+---@field reason? string Why it is stale; null while it is fresh.
+---@field read_at number When it was read, in seconds since the epoch.
+---@field mtime? number Modification time, in seconds since the epoch.
+---@field size_bytes? integer Size in bytes, as it was read.
 
 ---@class (exact) fileops.wire.TrackedResult What a session has read.
 ---@field files fileops.wire.TrackedFile[] In the order of first reading.
@@ -1224,49 +1224,49 @@
 ---@field undone string[] The undone edits; empty if the user changed the proposal.
 
 ---@class (exact) fileops.wire.UndonePlace A place where a person has undone what an agent wrote. It is listed until the session's next turn.
----@field start_line integer 1-based, of the present content.
----@field end_line integer 1-based, included. Before `start_line` if no lines are there instead.
+---@field start_line integer 1-based first line in the current content.
+---@field end_line integer 1-based last line, included. Less than `start_line` if no lines are there now.
 ---@field removed_text string The agent's lines.
 ---@field entry_id string The entry that undid them. A rewind of it restores them.
----@field rewind_id? string The rewind that undid them; a rewind of it restores all that it undid. Null if it was an undo of an edit.
+---@field rewind_id? string The rewind that undid them; a rewind of it restores everything that it undid. Null if an edit was undone.
 ---@field session_id? string The agent's session.
 ---@field label string The session, for people.
 ---@field turn_id? string The turn in which the agent wrote them.
 ---@field time number When they were undone, in seconds since the epoch.
 
----@class (exact) fileops.wire.UnkeptChange A place that entries which are not kept yet have changed. Lines are 1-based, of the present content.
----@field change_id string It names this place as long as its text is there.
----@field start_line integer 1-based, of the present content.
----@field end_line integer 1-based, included. Before `start_line` if lines were only removed, in front of it.
----@field kind 'added'|'changed'|'file'|'removed' `file`: the whole file, of which the record has no text. It has no lines.
----@field added integer Lines that are there now.
----@field removed integer Lines that were there before.
+---@class (exact) fileops.wire.UnkeptChange A place that unkept entries have changed. Lines are 1-based, in the current content.
+---@field change_id string The id of this place, as long as its text is there.
+---@field start_line integer 1-based first line in the current content.
+---@field end_line integer 1-based last line, included. Less than `start_line` if lines were only removed, before it.
+---@field kind 'added'|'changed'|'file'|'removed' `file`: the whole file, whose text is not in the record. It has no lines.
+---@field added integer How many lines are there now.
+---@field removed integer How many lines were there before.
 ---@field removed_text string The lines before the change.
----@field undoable boolean False only of the kind `file`.
----@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure Of the newest entry.
----@field session_id? string The author's session. Null if the author is unsure.
+---@field undoable boolean False only for the kind `file`.
+---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure The author of the newest entry.
+---@field session_id? string The author's session; null if the author is unsure.
 ---@field label string The session, for people.
----@field turn_id? string Of the newest entry.
+---@field turn_id? string The turn of the newest entry.
 ---@field entry_ids string[] The entries that changed it.
----@field time number Of the newest entry, in seconds since the epoch.
+---@field time number The time of the newest entry, in seconds since the epoch.
 
----@class (exact) fileops.wire.UnkeptFile A file with changes that are not kept yet, or that were undone a moment ago.
----@field file_path string Canonical.
----@field digest string Of the content that the lines are of. Empty if there is no file.
----@field document_version? integer The version of the client's open document whose text the lines are of. Null if it has none with this text.
----@field operation 'create'|'delete'|'modify' What became of the file by the changes.
----@field moved_from? string The file's name before an agent renamed it. Null if none did.
----@field added integer Lines, of all changes.
----@field removed integer Lines, of all changes.
----@field changes fileops.wire.UnkeptChange[] Top to bottom.
----@field undone fileops.wire.UndonePlace[] Top to bottom.
+---@class (exact) fileops.wire.UnkeptFile A file with unkept changes, or with changes that were undone a moment ago.
+---@field file_path string Canonical path.
+---@field digest string Digest of the content with these lines; empty if there is no file.
+---@field document_version? integer Version of the client's open document with these lines; null if it has no document with this text.
+---@field operation 'create'|'delete'|'modify' What the changes did to the file.
+---@field moved_from? string The file's path before an agent renamed it; null if none did.
+---@field added integer How many lines all changes added.
+---@field removed integer How many lines all changes removed.
+---@field changes fileops.wire.UnkeptChange[] From top to bottom.
+---@field undone fileops.wire.UndonePlace[] From top to bottom.
 
 ---@class (exact) fileops.wire.UnkeptOfFile The changes of one turn in one file.
----@field file_path string Canonical.
+---@field file_path string Canonical path.
 ---@field n_changes integer How many changes.
----@field added integer Lines.
----@field removed integer Lines.
----@field change_ids string[] The changes, to keep or to undo them.
+---@field added integer How many lines were added.
+---@field removed integer How many lines were removed.
+---@field change_ids string[] Ids of the changes, to keep or undo them.
 
 ---@class (exact) fileops.wire.UnkeptParams Asks for the changes that nobody has accepted yet.
 ---@field file_path? string Absolute path: only this file.
@@ -1274,41 +1274,41 @@
 ---@field session_id? string Only changes by this session.
 ---@field turn_id? string Only changes in this turn.
 
----@class (exact) fileops.wire.UnkeptResult The changes that no person has accepted yet, by files and by authors.
----@field n_files integer Files with such changes.
+---@class (exact) fileops.wire.UnkeptResult The changes that nobody has accepted yet, by file and by author.
+---@field n_files integer How many files have such changes.
 ---@field n_changes integer How many changes.
----@field added integer Lines.
----@field removed integer Lines.
+---@field added integer How many lines were added.
+---@field removed integer How many lines were removed.
 ---@field files fileops.wire.UnkeptFile[] In the order of their paths.
 ---@field sessions fileops.wire.UnkeptSession[] The same changes by session, turn and file; the session with the newest change first.
 ---@field truncated? boolean Whether there are more files than are listed; the counts are of all.
 
 ---@class (exact) fileops.wire.UnkeptSession The changes of one session.
----@field session_id? string Null if the author is unsure.
----@field label string For people.
+---@field session_id? string The session; null if the author is unsure.
+---@field label string The name for people.
 ---@field n_changes integer How many changes.
----@field added integer Lines.
----@field removed integer Lines.
----@field change_ids string[] The changes, to keep or to undo them.
----@field turns fileops.wire.UnkeptTurn[] The newest first.
+---@field added integer How many lines were added.
+---@field removed integer How many lines were removed.
+---@field change_ids string[] Ids of the changes, to keep or undo them.
+---@field turns fileops.wire.UnkeptTurn[] Newest first.
 
 ---@class (exact) fileops.wire.UnkeptTurn The changes of one turn.
----@field turn_id? string Null if the author is unsure.
+---@field turn_id? string The turn; null if the author is unsure.
 ---@field title? string The beginning of the prompt; null if it is not kept.
----@field began? number Seconds since the epoch.
+---@field began? number When it began, in seconds since the epoch.
 ---@field n_changes integer How many changes.
----@field added integer Lines.
----@field removed integer Lines.
----@field change_ids string[] The changes, to keep or to undo them.
+---@field added integer How many lines were added.
+---@field removed integer How many lines were removed.
+---@field change_ids string[] Ids of the changes, to keep or undo them.
 ---@field files fileops.wire.UnkeptOfFile[] In the order of their paths.
 
 ---@class (exact) fileops.wire.ViewLine A line of a view.
----@field number? integer Of the line in the file. Null for a line of a message.
----@field text string Without its line end.
+---@field number? integer 1-based line in the file; null for a line of a message.
+---@field text string The text without its line end.
 
----@class (exact) fileops.wire.WatcherHealthParams Whether changes of files are noticed at once, or by sweeps.
----@field state 'degraded'|'ok' `degraded`: by sweeps, in some folders.
----@field reason string For people.
+---@class (exact) fileops.wire.WatcherHealthParams Whether changes of files are noticed at once, or only by sweeps.
+---@field state 'degraded'|'ok' `degraded`: only by sweeps, in some folders.
+---@field reason string The reason, for people.
 
 ---@class (exact) fileops.wire.WriteParams Writes a whole file.
 ---@field session_id? string By default the connection's session `default`; for `fileops/stats`, all sessions.
