@@ -255,6 +255,13 @@ class EntryWriter:
             self._saves = {path: saves for path, saves in self._saves.items() if saves[-1].time > old}
         return min(due, default=None)
 
+    def end(self, now: float) -> None:
+        """Decide all that waits, because nothing that editors report is heard any more."""
+        self.settle(now)
+        self._left += [unsettled.entry_id for unsettled in self._unsettled if not unsettled.has_author]
+        self._unsettled.clear()
+        self._settle_left()
+
     def _settle_left(self) -> None:
         """Settle what a daemon left that ended before it was certain: what editors would have reported is unknown."""
         entries = [entry for entry in map(self._store.entry, self._left) if entry is not None and not entry.settled]

@@ -286,7 +286,7 @@ class Recorder:
         self._read_events()
         self._observe_all()
         self._write_before_end()
-        self._guard(None, lambda: self._writer.settle(float("inf")))
+        self._guard(None, lambda: self._writer.end(self._now()))
         self._is_closing = True
 
     def _write_before_end(self) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fileops.model.digest import content_digest
 from fileops.model.record import OUTSIDE, ByCommand, ByPerson, Command, Entry, Known, LogQuery, unsure
 from fileops.model.sessions import SessionName
-from fileops.record.attribution import Save
+from fileops.record.attribution import SETTLE_S, Save
 from fileops.record.command_windows import CommandWindows
 from fileops.record.entries import LEFT_S, MOVED_S, SAME_WRITER_S, EntryWriter, Observed
 from fileops.record.store import RecordStore
@@ -139,6 +139,21 @@ def test_author_that_was_not_certain_when_a_daemon_was_killed_is_unsure() -> Non
     (entry,), _ = store.entries(LogQuery())
     store.close()
     assert (entry.settled, entry.kept, entry.by) == (True, False, unsure(BY_MAKE, OUTSIDE))
+
+
+def test_author_that_was_not_certain_when_the_daemon_ended_is_unsure() -> None:
+    """R-BY-2. Its end comes before the report of a save."""
+    store = RecordStore(None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    writer.write(observed("/p/closed", "x", "y", AT, MAKE))
+    writer.write(replace(observed("/p/early", "x", "y", AT, MAKE), is_open=True))
+    writer.write(replace(observed("/p/late", "x", "y", AT + SETTLE_S, MAKE), is_open=True))
+    writer.end(AT + SETTLE_S + 0.1)
+    authors = {entry.path: (entry.settled, entry.by) for entry in store.entries(LogQuery())[0]}
+    store.close()
+    assert authors == {
+        "/p/closed": (True, BY_MAKE), "/p/early": (True, BY_MAKE), "/p/late": (True, unsure(BY_MAKE, OUTSIDE)),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("is_read_before_more_is_typed", [True, False])
