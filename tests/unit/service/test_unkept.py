@@ -101,6 +101,16 @@ async def test_change_in_which_a_person_types_stays_listed_and_its_undo_names_th
     assert (await _listed(recording)).n_files == 0
 
 
+async def test_undo_of_a_change_names_the_lines_of_unsaved_typing_in_it(recording: Recording) -> None:
+    recording.write(A, ADDED, AGENT, "t-1")
+    recording.bench.editor.type(recording.bench.editor.open(A), "gamma delta", "gamma delta # mine")
+    (place,) = (await _file(recording, A)).changes
+    assert (place.start_line, place.end_line, place.undoable) == (3, 5, False)
+    result = await recording.rewind("change_ids", place.change_id)
+    assert isinstance(result.error, UndoConflict)
+    assert result.error.explanation == "others have changed line 4 since"
+
+
 async def test_change_of_which_a_person_deletes_lines_is_undone_whole(recording: Recording) -> None:
     recording.write(A, ADDED, AGENT, "t-1")
     recording.write(A, ADDED.replace(b"gamma delta\n", b""), PERSON)

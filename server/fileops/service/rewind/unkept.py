@@ -33,6 +33,7 @@ from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry, LogQuery, is_by_agent, session_of
 from fileops.model.rewind import (
     FileOperation,
+    FileStep,
     KeepOutcome,
     KeepRequest,
     PlaceKind,
@@ -64,6 +65,7 @@ from fileops.service.rewind.lineage import Lineages
 
 MAX_FILES = 1000  # in one list
 MAX_UNDONE = 20  # undos of one file that are looked at, the newest
+_UNRECORDED = ""  # in place of the id of an entry
 _WHOLE_FILE = "file"  # in place of a digest in the id of a change without lines
 
 VersionOf = Callable[[str, Snapshot], int | None]
@@ -396,11 +398,16 @@ class UnkeptPlaces(Struct, frozen=True):
         """The lines of a change that others wrote in since, and who they are."""
         history = list(lineage.values())
         history = history[next(n for n, entry in enumerate(history) if entry.entry_id == change.entry_ids[0]) :]
+        stored, steps = StoredContents(self.store), steps_of(history)
+        # What is not recorded yet, such as unsaved text, is a change of others as well.
+        steps.append(FileStep(_UNRECORDED, steps[-1].after, snapshot.digest))
+
+        def content_of(digest: bytes) -> bytes | None:
+            return snapshot.data if digest == snapshot.digest else stored(digest)
+
         others = [
             owned
-            for owned in owners_of_lines(
-                steps_of(history), snapshot.data, StoredContents(self.store), undone_of(history)
-            )
+            for owned in owners_of_lines(steps, snapshot.data, content_of, undone_of(history))
             if owned.entry_id not in change.entry_ids
             and owned.first_line <= change.end_line
             and owned.first_line + owned.n_lines > change.start_line
@@ -412,7 +419,8 @@ class UnkeptPlaces(Struct, frozen=True):
             )
             for owned in others
         )
-        authors = dict.fromkeys(lineage[owned.entry_id].by for owned in others if owned.entry_id is not None)
+        found = (lineage.get(owned.entry_id or _UNRECORDED) for owned in others)
+        authors = dict.fromkeys(entry.by for entry in found if entry is not None)
         return RewindConflict(
             file_path=path, entries=change.entry_ids, reason="overlaps", ranges=tuple(ranges), by=tuple(authors)
         )
