@@ -1,10 +1,10 @@
-"""The journal of applied edits and how to undo them, bounded by bytes; the oldest edits are dropped first.
+"""The journal of applied edits and how to undo them, limited in bytes; the oldest edits are dropped first.
 
-An edit is kept as reverse splices. The content after the newest edit of a file is kept whole. Those after earlier edits
+An edit is kept as reverse splices. The content after a file's newest edit is kept as a whole. Those after earlier edits
 follow from it splice by splice; they are kept themselves (compressed) only if another program wrote in between.
 
-With a store the first query loads the edits of earlier processes, and their contents are read when they are needed. So
-no start and no edit waits for the store; queries may, and belong to worker threads. Thread-safe.
+With a store, the first query loads the edits of earlier processes, and their contents are read when needed. So no start
+and no edit waits for the store; queries may, and belong to worker threads. Thread-safe.
 """
 
 import threading
@@ -28,7 +28,7 @@ from fileops.model.sessions import SessionName
 from fileops.ports import HistoryStore
 
 MAX_BYTES = 64 << 20
-MAX_CONTENT_BYTES = 8 << 20  # of a file whose content is kept; edits of larger ones undo only from where they left it
+MAX_CONTENT_BYTES = 8 << 20  # of files whose content is kept; larger ones undo only from where edits left them
 ENTRY_BYTES = 900  # of an entry besides its texts
 MAX_SUMMARY_CHARS = 80
 
@@ -93,8 +93,8 @@ class History:
             self._store.append(edit, content)
 
     def _load(self) -> None:
-        """Put the edits of earlier processes before those of this one, at the first query."""
-        with self._load_lock:  # not _lock, for which edits wait
+        """Load the edits of earlier processes before those of this one, at the first query."""
+        with self._load_lock:  # not _lock, which edits need
             if self._is_loaded or self._store is None:
                 return
             loaded = list(self._store.load())
@@ -119,7 +119,7 @@ class History:
         self._forget_surplus()
 
     def _add(self, edit: AppliedEdit, content: bytes | None) -> None:
-        """Add an edit, and the content after it, if that is known."""
+        """Add an edit, and the content after it, if known."""
         history = self._files.setdefault(edit.path, _FileHistory())
         last = next(reversed(history.edits.values()), None)
         if last is not None and history.latest is not None and last.after != edit.before:
@@ -168,8 +168,8 @@ class History:
             del self._files[edit.path]
 
     def forget(self, path: str | None) -> None:
-        """Drop the edits of a canonical file or folder, None: all. The store is to have dropped them before."""
-        with self._load_lock, self._lock:  # what is being loaded may have been read from the store before
+        """Drop the edits of a canonical file or folder; None: all. The store must already have dropped them."""
+        with self._load_lock, self._lock:  # what is being loaded may have been read before that
             for edit in tuple(self._edits.values()):
                 if path is None or is_inside(path, edit.path) or is_inside(path, edit.renamed_from or edit.path):
                     del self._edits[edit.edit_id]
@@ -187,7 +187,7 @@ class History:
             return self._edits.get(edit_id)
 
     def is_earlier(self, edit: AppliedEdit) -> bool:
-        """Whether the edit was made by an earlier process."""
+        """Return whether an earlier process made the edit."""
         self._load()
         with self._lock:
             return edit.edit_id in self._earlier
@@ -200,7 +200,7 @@ class History:
         set_id: str | None = None,
         limit: int | None = None,
     ) -> tuple[AppliedEdit, ...]:
-        """Newest first. path: canonical."""
+        """Return the edits, newest first. path: canonical."""
         self._load()
         with self._lock:
             history = self._files.get(path) if path is not None else None
@@ -215,7 +215,7 @@ class History:
         return tuple(found[::-1][:limit])
 
     def contents(self, path: str) -> "Contents":
-        """The contents after the edits of a file, as far as they are known now. path: canonical."""
+        """Return the contents after a file's edits, as far as they are known now. path: canonical."""
         self._load()
         with self._lock:
             history = self._files.get(path) or _FileHistory()
@@ -223,13 +223,13 @@ class History:
             return Contents(tuple(history.edits.values()), history.latest, dict(history.contents), stored)
 
     def content_after(self, edit_id: str) -> bytes | None:
-        """The content after the edit; None if it is not known (any more)."""
+        """Return the content after the edit; None if it is not known (any more)."""
         edit = self.edit(edit_id)
         return None if edit is None else self.contents(edit.path).after(edit_id)
 
 
 class Contents:
-    """The contents after the edits of one file. Queries from the newest to the oldest cost one walk together."""
+    """The contents after the edits of one file. Queries from the newest to the oldest cost one pass together."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class Contents:
         self._at, self._content = self._start
 
     def after(self, edit_id: str) -> bytes | None:
-        """The content after this edit; None if it is not known."""
+        """Return the content after this edit; None if unknown."""
         number = self._numbers.get(edit_id)
         if number is None:
             return None
@@ -297,7 +297,7 @@ def _reverse(kind: EditKind, before: Snapshot, after: Snapshot, splices: tuple[S
 
 
 def _summary(kind: EditKind, change: Change, undoes: tuple[str, ...]) -> str:
-    """One line for a list of edits."""
+    """Return one line for a list of edits."""
     if undoes:
         return f"undo of {len(undoes)} edit{'s' if len(undoes) > 1 else ''}"
     counts = f"+{change.n_added} -{change.n_removed}"

@@ -1,4 +1,4 @@
-"""One undo in a worker thread: read, plan, and, unless a user has to approve it, commit.
+"""One undo in a worker thread: read, plan, and commit unless a user has to approve it.
 
 An undo is an edit like any other: it is confined, approved, written by compare-and-swap, published and recorded, so
 that it can be undone itself. `carry_out.py` has the order of the steps.
@@ -48,8 +48,8 @@ PendingUndo = Pending[Restoration, None]
 class UndoOperation(Struct, frozen=True, kw_only=True):
     """Plans undos of one client.
 
-    may_undo: whether this client may undo an edit by its id. is_of_session: whether an edit is of the present session
-    of its name, and not of one of an earlier daemon. lineages: for one look at the record, None if there is none.
+    may_undo: whether this client may undo an edit by its id. is_of_session: whether an edit belongs to the current
+    session of its name, not to one of an earlier daemon. lineages: for one query of the record, None if there is none.
     person: the client's user, for the record.
     """
 
@@ -98,7 +98,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         return Work(files=tuple(files), known=None)
 
     def waiting(self, work: UndoWork, policy: Policy) -> tuple[int, ...]:
-        """One file after the other, or all of a set."""
+        """Return the next file to ask about, or all files of a set."""
         undecided = tuple(
             at
             for at, file in enumerate(work.files)
@@ -170,7 +170,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         )
 
     def _decisions(self, pending: PendingUndo, decision: Decision) -> dict[int, Decision | None]:
-        """What was decided about each file of a set that waited; None: it is left out. Raises: NotDone."""
+        """Return what was decided about each waiting file of a set; None: it is left out. Raises: NotDone."""
         if not isinstance(decision, SomeFiles):
             return dict.fromkeys(pending.waiting, decision)
         by_path = {decided.file_path: decided for decided in decision.files}
@@ -186,7 +186,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         """Raises: NotDone."""
         if decision is None:
             return replace(asked, is_decided=True, is_left_out=True)
-        # A text of the user's is written, also to a file that the undo would remove.
+        # The user's text is written, even to a file that the undo would remove.
         may_change = isinstance(decision, Modify) or (
             not asked.removes and (bool(asked.plan.splices) or asked.plan.creates)
         )
@@ -207,7 +207,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
     # --- which edits -------------------------------------------------------------------------------------------
 
     def _chosen(self) -> Sequence[AppliedEdit]:
-        """The edits to undo, newest first. Raises: UndoConflict."""
+        """Return the edits to undo, newest first. Raises: UndoConflict."""
         if self.request.edit_id is not None:
             edit = self.op.history.edit(self.request.edit_id)
             if edit is None or not self.op.may_undo(edit):
@@ -228,7 +228,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         return edits
 
     def _by_present_path(self, edits: Sequence[AppliedEdit]) -> dict[str, list[AppliedEdit]]:
-        """The edits of each file, newest first, by its present path. Those under all names of a file are together."""
+        """Return the edits of each file, newest first, by its current path, including those under earlier names."""
         lineages = None if self.op.lineages is None else self.op.lineages()
         groups: dict[str, list[AppliedEdit]] = {}
         for edit in edits:
@@ -237,7 +237,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         return groups
 
     def _edits_of_set(self, set_id: str) -> list[AppliedEdit]:
-        """Those of a change set that are in force. Raises: UndoConflict."""
+        """Return a change set's edits that are in force. Raises: UndoConflict."""
         edits = [edit for edit in self.op.history.edits(set_id=set_id) if self.op.may_undo(edit)]
         if not edits:
             raise UndoConflict(reason="unknown_edit", explanation="the history has no such change set")
@@ -249,7 +249,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
     # --- read and plan -----------------------------------------------------------------------------------------
 
     def plan_of(self, path: str, edits: Sequence[AppliedEdit], policy: Policy) -> Restoration:
-        """The undo of edits of one file, newest first. Raises: UndoConflict and the failures of reading.
+        """Return the undo of edits of one file, newest first. Raises: UndoConflict and the failures of reading.
 
         Args: path: where the file is now.
         """
@@ -280,10 +280,10 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
 
 
 def undo_in_file(history: History, edits: Sequence[AppliedEdit], present: bytes | None) -> Undone:
-    """What an undo of edits of one file, newest first, makes of its present content. Raises: UndoConflict."""
+    """Return what an undo of edits of one file, newest first, makes of its current content. Raises: UndoConflict."""
     known: list[AppliedEdit] = []
     after: dict[bytes, tuple[Contents, str]] = {}
-    for path in dict.fromkeys(edit.path for edit in edits):  # the edits under a later name are the newer ones
+    for path in dict.fromkeys(edit.path for edit in edits):  # edits under a later name are newer
         of_path, contents = history.edits(path=path), history.contents(path)
         known += of_path
         for edit in reversed(of_path):
@@ -298,7 +298,7 @@ def undo_in_file(history: History, edits: Sequence[AppliedEdit], present: bytes 
 
 
 def _old_path(path: str, edits: Sequence[AppliedEdit]) -> str | None:
-    """The path that the file had before the renames among its edits, newest first; None if that is the present one.
+    """Return the file's path before the renames among its edits, newest first; None if that is the current one.
 
     Raises: UndoConflict, if it was renamed in between or since.
     """
@@ -316,9 +316,9 @@ def _step_of(edit: AppliedEdit) -> FileStep:
 
 
 def _permissions_to_restore(edits: Sequence[AppliedEdit], snapshot: Snapshot) -> Permissions | None:
-    """The permission bits that the oldest of the edits found, if they changed them; None to leave them alone.
+    """Return the permission bits that the oldest edit found, if the edits changed them; None to leave them alone.
 
-    edits: newest first. Others may have changed the executable bit since: then it is as it was, and stays.
+    edits: newest first. If others have changed the executable bit since, it stays as it is.
     """
     mode = next((edit.mode for edit in reversed(edits) if edit.mode is not None), None)
     if mode is None or (snapshot.stamp is not None and is_executable(mode) == is_executable(snapshot.stamp.mode)):
@@ -341,7 +341,7 @@ def _question(request: UndoRequest, file: Restoration, policy: Policy, token: Ca
 def _set_question(
     request: UndoRequest, files: Sequence[Restoration], policy: Policy, token: CancelToken
 ) -> ApprovalRequest:
-    """One question about all files of a set."""
+    """Return one question about all files of a set."""
     questions: list[ApprovalRequest] = []
     for file in files:
         question = _question(request, file, policy, token)
@@ -361,7 +361,7 @@ def _needs_decision(file: Restoration, policy: Policy) -> bool:
 
 
 def _concerned(file: Restoration) -> tuple[Snapshot, ...]:
-    """What a policy has to look at: a file gets an old name back, which may be protected."""
+    """Return what a policy has to check: a file gets an old name back, which may be protected."""
     snapshot = file.plan.snapshot
     if file.new_path is None:
         return (snapshot,)

@@ -1,4 +1,4 @@
-"""Which of its changes wrote each word of a file, and which places some of the changes still make of it. Pure.
+"""Which change wrote each word of a file, and which places some of the changes still account for. Pure.
 
 The content is cut into pieces with an owner: the change that wrote the piece, or none. Each change replaces pieces, in
 the order of the changes. A piece without text marks a place where its owner deleted something.
@@ -21,7 +21,7 @@ from fileops.model.rewind import FileStep
 
 
 class OwnedLines(Struct, frozen=True):
-    """Lines of the present content whose newest change is `entry_id`, None if none of the changes wrote there."""
+    """Lines of the current content whose newest change is `entry_id`; None if none of the changes wrote there."""
 
     first_line: int
     n_lines: int
@@ -56,10 +56,10 @@ def owners_of_lines(
     content_of: ContentOf,
     undoes: Mapping[str, Collection[str]] | None = None,
 ) -> list[OwnedLines]:
-    """Return who changed each line last, top to bottom. A line belongs to the newest change of a word of it.
+    """Return who last changed each line, top to bottom. A line belongs to the newest change of a word in it.
 
-    steps: oldest first. content_of: see rewind_file. undoes: of steps that are undos, the steps that they undid: text
-    that one restores belongs to whom it belonged to before.
+    steps: oldest first. content_of: see rewind_file. undoes: for steps that are undos, the steps that they undid: text
+    that an undo restores belongs to its earlier owner.
     """
     pieces = _pieces(steps, present, StepTexts(content_of), undoes or {})
     result: list[OwnedLines] = []
@@ -92,7 +92,7 @@ def own_places(
         return [ChangedPlace(1, 0, 0, 0, rewound or b"", ids)]
     by_place = _splices_of_lines(rewound or b"", present, is_created=rewound is None)
     mine = [number for number, step in enumerate(steps) if step.step_id in chosen]
-    # The only chosen step has all places.
+    # A single chosen step owns all places.
     pieces = _pieces(steps, present, StepTexts(content_of), undoes or {}) if len(mine) > 1 else []
     starts = [0, *accumulate(piece.n_bytes for piece in pieces)]
     places: list[ChangedPlace] = []
@@ -123,7 +123,7 @@ def shared_places(
     before = texts.before(steps[0]) if steps else None
     if not steps or present is None or rewound is None or (before is None and steps[0].before is not None):
         return []
-    # What was undone is nobody's in these pieces, so text with an owner is what the rewind had to leave.
+    # What was undone belongs to nobody in these pieces, so text with an owner is what the rewind had to leave.
     mine = {number for number, step in enumerate(steps) if step.step_id in chosen}
     owners = [owners & mine for owners in _owners_by_line(_pieces(steps, rewound, texts, undoes or {}), rewound)]
     fmt = detect_format(present)
@@ -136,7 +136,7 @@ def shared_places(
         for number, lines in enumerate(runs):
             first, stop = line_after[lines[0]], line_after[lines[-1]] + 1
             ids = tuple(steps[n].step_id for n in sorted(set[int]().union(*(owners[line] for line in lines))))
-            replaced = removed if number == 0 else b""  # by all of them
+            replaced = removed if number == 0 else b""  # by all of them together
             found.append(ChangedPlace(first + 1, stop - first, starts[first], starts[stop], replaced, ids))
     return found
 
@@ -155,7 +155,7 @@ def _runs(lines: range, owners: Sequence[Collection[int]], line_after: Mapping[i
 
 
 def _unchanged_lines(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, int]:
-    """Return where each unchanged line of the old content is in the new one, from 0 on."""
+    """Return where each unchanged line of the old content is in the new one, 0-based."""
     unchanged: dict[int, int] = {}
     line = shift = 0
     for i, i_stop, _, j_stop in changed_ranges(old, new):
@@ -184,7 +184,7 @@ def without_returns(steps: Sequence[FileStep], chosen: Collection[str]) -> list[
 
 
 def without_places(present: bytes, places: Sequence[ChangedPlace]) -> bytes:
-    """The present content with the lines before the changes at these places."""
+    """Return the current content with the lines before the changes at these places."""
     content, at = list[bytes](), 0
     for place in sorted(places, key=lambda place: place.start):
         content += (present[at : place.start], place.removed)
@@ -222,7 +222,7 @@ def _splices_of_lines(before: bytes, present: bytes, *, is_created: bool) -> Ite
 
 
 def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:
-    """The lines, without the empty one after a final newline. The BOM belongs to none of them."""
+    """Return the lines, without the empty one after a final newline. The BOM belongs to none of them."""
     return split_lines(data[len(fmt.bom) :], TextFormat(encoding=fmt.encoding))
 
 
@@ -238,13 +238,13 @@ def _pieces(
     removed: dict[tuple[str, bytes], list[_Piece]] = {}
     for number, step in enumerate(steps):
         if step.after is None and number < len(steps) - 1:
-            continue  # it is there again later: what is the same then is not new
+            continue  # this content comes back later, so what is equal then is not new
         splices = texts.forward(step)
-        if splices is None:  # its content is gone: what it wrote is nobody's
+        if splices is None:  # its content is gone, so what it wrote belongs to nobody
             continue
         if step.before is None and at is not None:
             splices = _splices(content, texts.after(step) or b"")
-        elif step.before != at:  # something that is not recorded changed it
+        elif step.before != at:  # an unrecorded change came before
             before = texts.before(step) or b""
             pieces, content = _replaced(pieces, _splices(content, before), -1), before
         restored = {
@@ -274,7 +274,7 @@ def _replaced(
     owner: int,
     restored: Mapping[bytes, list[_Piece]] | None = None,
 ) -> list[_Piece]:
-    """Return the pieces of the content after the splices, whose new text is of `owner`."""
+    """Return the pieces of the content after the splices, whose new text belongs to `owner`."""
     result: list[_Piece] = []
     at = 0
     left = [_Piece(piece.n_bytes, piece.owner) for piece in reversed(pieces)]
@@ -306,7 +306,10 @@ def _replaced(
 
 
 def _between(pieces: Sequence[_Piece], start: int, end: int, *, at: int = 0) -> list[_Piece]:
-    """The parts of the pieces in a range, and the marks of deletions in it and at its ends. Args: at: of the first."""
+    """Return the parts of the pieces in a range, and the marks of deletions in it and at its ends.
+
+    Args: at: of the first.
+    """
     found: list[_Piece] = []
     for piece in pieces:
         stop = at + piece.n_bytes
@@ -320,7 +323,7 @@ def _between(pieces: Sequence[_Piece], start: int, end: int, *, at: int = 0) -> 
 
 
 def _newest_by_line(pieces: Sequence[_Piece], present: bytes) -> list[int]:
-    """Return the newest owner of a word of each line. A deletion counts for the line inside which it is."""
+    """Return the newest owner of a word of each line. A deletion counts for the line that contains it."""
     fmt = detect_format(present)
     spans = _lines_with_text(present, fmt)
     owners = [-1] * len(spans)
@@ -343,7 +346,7 @@ def _newest_by_line(pieces: Sequence[_Piece], present: bytes) -> list[int]:
 
 
 def _owners_by_line(pieces: Sequence[_Piece], present: bytes) -> list[set[int]]:
-    """Return the owners of the text of each line; blanks and newlines do not count."""
+    """Return the owners of the text of each line; whitespace and newlines do not count."""
     fmt = detect_format(present)
     lines = _lines(present, fmt)
     stops = list(accumulate(map(len, lines), initial=len(fmt.bom)))[1:]
@@ -360,7 +363,7 @@ def _owners_by_line(pieces: Sequence[_Piece], present: bytes) -> list[set[int]]:
 
 
 def _lines_with_text(data: bytes, fmt: TextFormat) -> list[int]:
-    """The starts of all lines; without the empty one after a final newline."""
+    """Return the starts of all lines, without the empty one after a final newline."""
     starts = [line.start for line in line_spans(data, fmt) if line.start < line.stop or line.start < len(data)]
     assert all(first < second for first, second in pairwise(starts))
     return starts

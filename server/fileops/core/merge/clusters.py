@@ -35,7 +35,7 @@ def clusters(ours: Sequence[Splice], theirs: Sequence[Splice]) -> Iterator[Clust
 
 
 def _meet(ours: Splice, theirs: Splice) -> bool:
-    """Return whether the splices overlap or both insert at one place. Neighbours do not meet."""
+    """Return whether the splices overlap or both insert at one place. Adjacent splices do not meet."""
     if ours.start == ours.end == theirs.start == theirs.end:
         return True
     return ours.start < theirs.end and theirs.start < ours.end

@@ -1,6 +1,6 @@
-"""Rebasing of splices to a content that has changed since: it undoes an old edit and keeps all later changes.
+"""Rebases splices to a content that has changed since: undoes an old edit and keeps all later changes.
 
-There are three contents: the one that the splices belong to (`base`), the current one (`present`), and the result of
+There are three contents: the one to which the splices belong (`base`), the current one (`present`), and the result of
 the splices on `base` (`target`). As in a three-way merge over words, a change on one side only is kept. A change that
 both sides made alike counts as made. Different changes of one place or one text are a conflict; nothing is guessed.
 """
@@ -57,7 +57,7 @@ def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> RebasedSpl
 
 
 def map_spans(spans: Sequence[Span], base: bytes, present: bytes) -> tuple[Span, ...]:
-    """Map places of `base` to `present`. Text typed before a place moves it, text typed inside widens it."""
+    """Map places in `base` to `present`. Text typed before a place moves it, text typed inside widens it."""
     if base == present:
         return tuple(spans)
     since = splices_between(base, present, detect_format(base))

@@ -1,8 +1,8 @@
-"""Decides whether what others changed in a file is relevant to an edit that was made for the content before.
+"""Decides whether others' changes of a file are relevant to an edit that was made for the content before.
 
-There are two contents: the one that the session knows (`base`) and the current one (`present`). The change of others is
-not relevant if the edit does the same to both, at the same place, and has no changed line near it. Then the edit may be
-applied as if it had been made for the present content. Nothing is guessed: in doubt the change is relevant.
+There are two contents: the one that the session knows (`base`) and the current one (`present`). The change by others is
+not relevant if the edit does the same to both, at the same place, and has no changed line near it. The edit may then be
+applied as if it had been made for the current content. Nothing is guessed: in doubt the change is relevant.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,9 +39,9 @@ class Replanned(Struct, frozen=True, kw_only=True):
 
 
 def replan(base: Base, present: Snapshot, plan: Callable[[Snapshot], Plan]) -> Replanned | Relevance:
-    """Plan an edit on the present content, or return why the change of others is relevant to it.
+    """Plan an edit on the current content, or return why the change by others is relevant to it.
 
-    plan: plans the edit on a snapshot. A FileOpsError is a reason; all else is raised.
+    plan: plans the edit on a snapshot. A FileOpsError becomes a reason; everything else is raised.
     """
     compared = _compared(base, present.data)
     if isinstance(compared, Relevance):
@@ -66,16 +66,16 @@ def replan(base: Base, present: Snapshot, plan: Callable[[Snapshot], Plan]) -> R
 def carry(
     base: Base, present: bytes, splices: Sequence[Splice], *, margin_lines: int = MARGIN_LINES
 ) -> Carried | Relevance:
-    """Carry splices over `base.content` to the present content, or return why the change of others is relevant.
+    """Carry splices over `base.content` to the current content, or return why the change by others is relevant.
 
-    margin_lines: how far from a changed line a change of others is near; with 0 only one of the same line is.
+    margin_lines: how far from a changed line a change by others counts as near; with 0 only on the same line.
     """
     compared = _compared(base, present)
     return compared if isinstance(compared, Relevance) else compared.carry(splices, margin_lines)
 
 
 def foreign_ranges(shown: bytes, present: bytes) -> tuple[LineRange, ...]:
-    """The lines of the present content that differ from what a session was shown, one range for each change."""
+    """Return the lines of the current content that differ from what a session was shown, one range for each change."""
     fmt = detect_format(present)
     lines = split_lines(present, fmt)
     changed = changed_ranges(split_lines(shown, fmt), lines)
@@ -137,7 +137,7 @@ class _Comparison:
         return Carried(splices=rebased.splices, ranges=self._ranges)
 
     def is_moved(self, then: Sequence[Splice], now: Sequence[Splice]) -> bool:
-        """Whether others removed lines that `then` changes, and `now` changes lines that others brought elsewhere."""
+        """Return whether others removed lines that `then` changes, and `now` changes lines that others moved."""
         removed = {
             index
             for start, stop, _, _ in _changed(self.old, then)
@@ -153,7 +153,7 @@ class _Comparison:
         return bool(removed and brought - removed)
 
     def _is_near(self, splices: Sequence[Splice], margin_lines: int) -> bool:
-        """Whether a line that others changed is within `margin_lines` lines of one that the splices change."""
+        """Return whether a line that others changed is within `margin_lines` lines of one that the splices change."""
         lines = split_lines(splicing.apply(self.old, splices), self._fmt)
         return any(
             first - margin_lines <= foreign_last and foreign_first <= last + margin_lines
@@ -163,7 +163,7 @@ class _Comparison:
 
 
 def _changed(data: bytes, splices: Sequence[Splice]) -> list[Range]:
-    """The lines that splices change, as `changed_ranges` gives them."""
+    """Return the lines that splices change, in the form of `changed_ranges`."""
     return [
         (region.old_at, region.old_at + len(region.old), region.new_at, region.new_at + len(region.new))
         for region in regions(data, detect_format(data), splices, None)
@@ -173,8 +173,8 @@ def _changed(data: bytes, splices: Sequence[Splice]) -> list[Range]:
 def _touched(old: Sequence[bytes], new: Sequence[bytes], ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
     """Yield the first and the last old line that each range may change.
 
-    An insertion changes the lines on both sides of it. Where the same lines could as well be inserted or deleted at
-    other places, all of these count, since it cannot be known which was meant.
+    An insertion changes the lines on both sides of it. If the same lines could as well be inserted or deleted at other
+    places, all of these count, since it is unknown which was meant.
     """
     stops = [(0, 0), *((a_end, b_end) for _, a_end, _, b_end in ranges)]
     starts = [*((a, b) for a, _, b, _ in ranges), (len(old), len(new))]
@@ -188,7 +188,7 @@ def _touched(old: Sequence[bytes], new: Sequence[bytes], ranges: Sequence[Range]
 
 
 def _reach(block: Sequence[bytes], after: Sequence[bytes]) -> int:
-    """How many of the lines after a block could be part of it: they repeat its last lines, one or more of them."""
+    """Return how many lines after a block could belong to it: they repeat one or more of its last lines."""
     of_block = set(block)
     n_most = next((index for index, line in enumerate(after) if line not in of_block), len(after))
     if len(block) * n_most > _MAX_PRODUCT:
@@ -198,7 +198,7 @@ def _reach(block: Sequence[bytes], after: Sequence[bytes]) -> int:
 
 
 def _n_equal(lines: Sequence[bytes], start: int, other: int) -> int:
-    """How many lines from `start` on equal those from `other` on."""
+    """Return how many lines from `start` on equal those from `other` on."""
     n = 0
     while start + n < len(lines) and lines[start + n] == lines[other + n]:
         n += 1
@@ -206,6 +206,6 @@ def _n_equal(lines: Sequence[bytes], start: int, other: int) -> int:
 
 
 def _line_range(start: int, stop: int, n_lines: int) -> LineRange:
-    """The 1-based range; for no lines, the line that is at their place."""
+    """Return the 1-based range; for no lines, the line at their place."""
     first = min(start + 1, max(n_lines, 1))
     return LineRange(start_line=first, end_line=max(stop, first))

@@ -1,8 +1,8 @@
-"""Rewind of one author's part of one file, which others changed in between. Pure.
+"""Rewinds one author's part of one file that others changed in between. Pure.
 
-The changes to undo are undone together (undo.py), which keeps every word
-of the changes between and after them. If that meets a conflict, their places are tried in ever smaller groups, the
-newest first: what works is undone, the rest is left alone and listed. Nothing is guessed.
+The changes are undone together (undo.py), which keeps every word of the changes between and after them. If that meets a
+conflict, their places are tried in ever smaller groups, newest first: what works is undone, the rest is left alone and
+listed. Nothing is guessed.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -20,17 +20,17 @@ from fileops.model.errors import UndoConflict
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
 
-# The work for one file is bounded; places that were not tried are left, as those in conflict are. In a file of forty
+# The work for one file is limited; places that were not tried are left, like those in conflict. In a file of forty
 # short lines that three authors rewrite 60 times, up to 30 places are in conflict. A try takes 1 to 10 ms there.
 MAX_TRIES = 128
-MAX_TRIED_BYTES = 32 << 20  # of contents that all tries together compare; about 2 s
+MAX_TRIED_BYTES = 32 << 20  # of contents that all tries compare together; about 2 s
 MIN_TRIES = 8
 MAX_PLACES = 12  # of one change that are tried on their own; if it has more, neighbours are tried together
 MAX_STEPS = 512  # from the oldest change on; with more of them, whole contents are compared and not each step
 
 
 class PlaceLeft(Struct, frozen=True):
-    """A place of a change that is left alone. ranges: of the present content, of what overlaps it.
+    """A place of a change that is left alone. ranges: in the current content, of what overlaps it.
 
     is_recreated: the change deleted the file, and another file is there now.
     """
@@ -43,8 +43,8 @@ class PlaceLeft(Struct, frozen=True):
 class Rewound(Struct, frozen=True, kw_only=True):
     """The result of a rewind. content: None if no file remains.
 
-    undone: the changes that are undone whole, newest first. left: places of the others, newest first. partly: those of
-    which other places are undone.
+    undone: the changes that are completely undone, newest first. left: places of the others, newest first. partly:
+    changes with other places that are undone.
     """
 
     content: bytes | None
@@ -88,9 +88,9 @@ def rewind_file(
 
 
 def _is_present(steps: Sequence[FileStep], undone: Collection[str], present: bytes | None) -> bool:
-    """Whether these steps alone have changed the file since the first of them began.
+    """Return whether only these steps have changed the file since the first of them began.
 
-    The content before them is the result then, without a comparison: lists of what is not kept need it of long files.
+    The content before them is then the result, without a comparison: lists of unkept changes need it for long files.
     """
     if not all(step.step_id in undone for step in steps):
         return False
@@ -100,7 +100,7 @@ def _is_present(steps: Sequence[FileStep], undone: Collection[str], present: byt
 
 
 def _without_detours(steps: Sequence[FileStep], cancelled: Collection[str]) -> list[FileStep]:
-    """Return the steps without the cancelled ones that lead straight back to the content before them."""
+    """Return the steps without cancelled ones that lead straight back to the content before them."""
     kept: list[FileStep] = []
     for step in steps:
         kept.append(step)
@@ -114,7 +114,7 @@ def _without_detours(steps: Sequence[FileStep], cancelled: Collection[str]) -> l
 
 
 class _Part(Struct, frozen=True):
-    """A step, or some places of one as a separate step."""
+    """A step, or some of its places as a separate step."""
 
     of_step: str
     step: FileStep
@@ -130,7 +130,7 @@ def _by_parts(trial: "_Trial", chosen: Collection[str], cancelled: Collection[st
     n_tries = min(MAX_TRIES, max(MIN_TRIES, MAX_TRIED_BYTES // (trial.n_bytes + 1)))
     taken = {part.step.step_id for part in trial.newest_first if part.of_step in cancelled}
     done = trial.without(taken)
-    if isinstance(done, UndoConflict):  # the cancelled steps count as changes of others, then
+    if isinstance(done, UndoConflict):  # the cancelled steps then count as changes by others
         taken, done = set[str](), trial.without(())
     left: list[PlaceLeft] = []
     groups = [[part for part in trial.newest_first if part.of_step in chosen]]
@@ -170,7 +170,7 @@ class _Trial:
 
     @property
     def n_bytes(self) -> int:
-        """What one try compares at most, if the contents are as long as the present one."""
+        """What one try compares at most, if the contents are as long as the current one."""
         return len(self.present or b"") * len(self._history)
 
     def without(self, step_ids: Collection[str]) -> Undone | UndoConflict:
@@ -222,7 +222,7 @@ def _has_line_between(data: bytes, start: int, stop: int, fmt: TextFormat) -> bo
 
 
 def _joined_by_moves(blocks: list[list[Splice]], before: bytes, fmt: TextFormat) -> list[list[Splice]]:
-    """Join blocks of which one deletes and another inserts the same text, once in all of them: the text was moved."""
+    """Join blocks if one deletes and another inserts the same text, once in all of them: the text was moved."""
     deleted, inserted = dict[bytes, list[int]](), dict[bytes, list[int]]()
     for number, block in enumerate(blocks):
         for splice in block:

@@ -69,7 +69,7 @@ def undo_of_ours(steps: Sequence[SidedStep], since: Callable[[], Splices], prese
 
 
 def _separated(steps: Sequence[SidedStep]) -> _Separated:
-    """Raises: _SharedPlaceError."""
+    """Return the two lists. Raises: _SharedPlaceError."""
     if len(steps) == 1:
         step = steps[0]
         return _Separated(step.reverse, ()) if step.is_ours else _Separated((), step.forward)

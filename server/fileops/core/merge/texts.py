@@ -1,4 +1,4 @@
-"""What the steps of a file are made of, looked up when it is needed: contents by digest, and splices. Pure."""
+"""The contents of a file's steps, by digest, and their splices; looked up when needed. Pure."""
 
 from collections.abc import Callable
 
@@ -13,9 +13,9 @@ ContentOf = Callable[[bytes], bytes | None]
 
 
 class StepTexts:
-    """Of one file. content_of: returns the content with a digest, None if it is not known.
+    """For one file. content_of: returns the content with a digest, None if unknown.
 
-    Of the contents only the last one is kept here: those of 400 edits of a file of 1 MB would be 400 MB.
+    Only the last content is kept here: those of 400 edits of a file of 1 MB would be 400 MB.
     """
 
     def __init__(self, content_of: ContentOf) -> None:
@@ -25,7 +25,7 @@ class StepTexts:
         self._parts: dict[bytes, tuple[bytes, tuple[Splice, ...]]] = {}
 
     def content(self, digest: bytes) -> bytes | None:
-        """Return the content with this digest; None if it is not known."""
+        """Return the content with this digest; None if unknown."""
         if self._last is not None and self._last[0] == digest:
             return self._last[1]
         base, splices = self._parts.get(digest, (digest, ()))
@@ -37,11 +37,11 @@ class StepTexts:
         return content
 
     def after(self, step: FileStep) -> bytes | None:
-        """Return the content after a step; None if that is not known, or there is no file."""
+        """Return the content after a step; None if unknown, or if there is no file."""
         return None if step.after is None else self.content(step.after)
 
     def before(self, step: FileStep) -> bytes | None:
-        """Return the content before a step; None if that is not known, or there is no file."""
+        """Return the content before a step; None if unknown, or if there is no file."""
         if step.before is None:
             return None
         after = b"" if step.after is None else self.content(step.after)
@@ -50,7 +50,7 @@ class StepTexts:
         return splicing.apply(after, step.reverse)
 
     def forward(self, step: FileStep) -> tuple[Splice, ...] | None:
-        """Return splices from the content before a step to that after it; None if a content is not known."""
+        """Return splices from the content before a step to that after it; None if a content is unknown."""
         after = b"" if step.after is None else self.content(step.after)
         reverse = self.reverse(step)
         if after is None or reverse is None:
@@ -58,7 +58,7 @@ class StepTexts:
         return (Splice(0, 0, after),) if step.before is None else splicing.invert(after, reverse)
 
     def reverse(self, step: FileStep) -> tuple[Splice, ...] | None:
-        """Return splices from the content after a step to that before it; None if a content is not known."""
+        """Return splices from the content after a step to that before it; None if a content is unknown."""
         if step.reverse is not None:
             return step.reverse
         if step.step_id not in self._reverses:
@@ -75,7 +75,7 @@ class StepTexts:
         return (Splice(0, 0, before),) if step.after is None else splices_between(after, before, detect_format(after))
 
     def add_part(self, base: bytes, splices: tuple[Splice, ...]) -> bytes:
-        """Let the content with the digest `base` and these splices be known. Returns its digest. Raises: KeyError."""
+        """Add the content with these splices over that with the digest `base`. Return its digest. Raises: KeyError."""
         content = self.content(base)
         if content is None:
             raise KeyError(base)

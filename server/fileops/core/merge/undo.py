@@ -1,9 +1,9 @@
-"""Undo of edits of one file. Pure: it is given contents and returns the content that the undo produces.
+"""Undoes edits of one file. Pure: it takes contents and returns the content after the undo.
 
 An edit is kept as its reverse: splices over the content that it produced. They are rebased over later changes, so that
-only the edit's own part is undone. Consecutive edits are undone as one, and in halves only if that meets a conflict.
-So many edits cost little more than one. Edits between which others edited other places are separated from them first
-(separation.py); those whose text another changed again are compared with the present content one by one.
+only the edit's own part is undone. Consecutive edits are undone as one, and in halves only if that meets a conflict. So
+many edits cost little more than one. Edits between which others edited other places are separated from them first
+(separation.py); those whose text another changed again are compared with the current content one by one.
 """
 
 from bisect import bisect_left
@@ -27,9 +27,9 @@ from fileops.model.errors import UndoConflict
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
 
-# A comparison of longer contents would take seconds and hundreds of megabytes: 1.4 GB for a file that grew to 20 MB.
+# Comparing longer contents would take seconds and hundreds of megabytes: 1.4 GB for a file that grew to 20 MB.
 MAX_COMPARED_BYTES = 8 << 20
-# More edits of others cost more than one comparison of contents, which takes as long as the steps of 100 edits.
+# More edits by others cost more than one comparison of contents, which takes as long as the steps of 100 edits.
 MAX_EDITS_FOR_ONE = 64
 
 
@@ -50,10 +50,10 @@ def undo_edits(
     texts: StepTexts,
     history: Sequence[FileStep] = (),
 ) -> Undone:
-    """Undo edits of one file, which are given newest first. `present` is None if there is no file.
+    """Undo edits of one file, given newest first. `present` is None if there is no file.
 
-    texts: of the file. history: all edits of the file, newest first, as far as they are known.
-    Raises: UndoConflict, with lines of `present`.
+    texts: of the file. history: all edits of the file, newest first, as far as they are known. Raises: UndoConflict,
+    with lines of `present`.
     """
     current, splices = present, tuple[Splice, ...]()
     for run in runs_of(edits, history or edits):
@@ -104,7 +104,7 @@ def _step_back(run: Run, current: bytes | None, texts: StepTexts) -> _Step:
             return _without_ours(run, steps, 0, run.ours, current, texts)
 
 
-# --- edits with those of others between them --------------------------------------------------------------------------
+# --- edits with others' edits between them ---------------------------------------------------------------------------
 
 
 def _is_worth_separating(n_ours: int, n_edits: int) -> bool:
@@ -216,7 +216,7 @@ def _is_comparable(base: bytes, current: bytes) -> bool:
 
 
 def _reverse(edit: FileStep, texts: StepTexts, current: bytes | None) -> tuple[Splice, ...]:
-    """Raises: _Conflict, if a content that has to be compared is not known."""
+    """Return the reverse. Raises: _Conflict, if a content that has to be compared is unknown."""
     reverse = texts.reverse(edit)
     if reverse is None:
         raise _unknown(current)
@@ -258,7 +258,7 @@ def _doubles(before: bytes, base: bytes, present: bytes, result: bytes) -> bool:
 
 
 def _brought(before: bytes, after: bytes, fmt: TextFormat) -> Counter[bytes]:
-    """Count the words, without blanks and signs, that were added."""
+    """Count the added words, without whitespace and signs."""
     added, removed = Counter[bytes](), Counter[bytes]()
     for splice in splices_between(before, after, fmt):
         added.update(word for word in words_of(splice.new, fmt) if is_of_word(word, 0, fmt))
@@ -267,7 +267,7 @@ def _brought(before: bytes, after: bytes, fmt: TextFormat) -> Counter[bytes]:
 
 
 def current_ranges(reverse: Sequence[Splice], base: bytes, present: bytes) -> tuple[Span, ...]:
-    """Return the ranges of an edit in the present content. Args: reverse: over `base`, the content after the edit."""
+    """Return the ranges of an edit in the current content. Args: reverse: over `base`, the content after the edit."""
     reverse = minimal(reverse, base, detect_format(base))
     return map_spans([Span(splice.start, splice.end) for splice in reverse], base, present)
 

@@ -1,4 +1,4 @@
-"""Who wrote the lines of a file, as the record explains its present content. Runs in worker threads."""
+"""Who wrote the lines of a file, as the record explains its current content. Runs in worker threads."""
 
 from fileops.core import text
 from fileops.core.merge.authorship import OwnedLines, owners_of_lines
@@ -14,7 +14,7 @@ from fileops.service.rewind.lineage import Lineages, follows_all
 
 
 def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLines]:
-    """Who changed each line of the present content last, top to bottom. Raises: the failures of reading."""
+    """Return who last changed each line of the current content, top to bottom. Raises: the failures of reading."""
     path = fs.resolve(file_path)
     try:
         snapshot = fs.read(path)
@@ -30,13 +30,13 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLine
     entries = lineages.of(path, has_arrivals=True)
     known = {entry.entry_id: entry for entry in entries}
     steps = [_after_rename(step, known[step.step_id], lineages) for step in steps_of(entries)]
-    steps = [step for step in steps if step.before != step.after]  # but for renames alone
+    steps = [step for step in steps if step.before != step.after]  # without pure renames
     owned = owners_of_lines(steps, snapshot.data, StoredContents(store), undone_of(entries))
     return [_blamed(lines, known) for lines in owned]
 
 
 def _after_rename(step: FileStep, entry: Entry, lineages: Lineages) -> FileStep:
-    """Return the second half of a rename as the change that it makes of the file under its name before."""
+    """Return the second half of a rename as the change that it makes to the file under its earlier name."""
     departure = lineages.departure_of(entry) if entry.kind == "create" and entry.moved_from is not None else None
     before = None if departure is None else departure.before
     return step if before is None else FileStep(step.step_id, before.digest, step.after)

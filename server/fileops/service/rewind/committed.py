@@ -1,6 +1,6 @@
-"""Which changes git has already: what is committed, or staged as it is, is decided. Runs in worker threads.
+"""Which changes git already has: what is committed, or staged as it is, is decided. Runs in worker threads.
 
-git is asked with every list, by one process for each work tree, so there is nothing that could be out of date.
+git is asked for every list, by one process for each work tree, so nothing can be out of date.
 """
 
 import os
@@ -14,11 +14,11 @@ from fileops.model.rewind import UnkeptChange
 from fileops.record import git
 from fileops.record.git_process import GitFailed
 
-_MAX_FILES = 1000  # of which the answer is remembered
+_MAX_FILES = 1000  # whose answers are cached
 
 
 class UnkeptPlace(Struct, frozen=True):
-    """A change as a list has it, and its place in the present content; None of a change without lines."""
+    """A change as in a list, and its place in the current content; None for a change without lines."""
 
     change: UnkeptChange
     place: ChangedPlace | None
@@ -32,14 +32,14 @@ class GitState(Struct, frozen=True):
 
 
 class CommittedFiles:
-    """Threads may share it: what it remembers is replaced as a whole, and used only if it still fits."""
+    """Threads may share it: its cache is replaced as a whole, and used only if it is still valid."""
 
     def __init__(self) -> None:
         self._repositories: dict[str, git.Repository] = {}
         self._answers: dict[str, tuple[tuple[object, ...], frozenset[str]]] = {}
 
     def states_of(self, paths: Iterable[str]) -> dict[str, GitState]:
-        """What git has for files, by canonical path. Those of which it cannot say anything are left out."""
+        """Return what git has for files, by canonical path. Files about which it knows nothing are left out."""
         by_root: dict[str, list[str]] = {}
         for path in paths:
             if (root := git.top_of(os.path.dirname(path))) is not None:
@@ -58,7 +58,7 @@ class CommittedFiles:
         return states
 
     def among(self, places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitState) -> frozenset[str]:
-        """The ids of the changes that HEAD or the index has too."""
+        """Return the ids of the changes that HEAD or the index also has."""
         digest = snapshot.digest if snapshot.exists else None
         made_of = (digest, state, tuple(found.change.change_id for found in places))
         known = self._answers.get(snapshot.path)
@@ -77,7 +77,7 @@ def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitStat
         return _committed_deletion(places, state) if None in blobs else ()
     sizes = dict(blob for blob in blobs if blob is not None)
     if git.blob_id(state.repository, snapshot.data) in sizes:
-        # Of an executable bit git is not asked.
+        # git is not asked about an executable bit.
         return [found.change.change_id for found in places if found.place is not None or not found.change.undoable]
     contents = git.read_blobs(state.repository, sizes).values()
     return [
@@ -88,7 +88,7 @@ def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitStat
 
 
 def _committed_deletion(places: Sequence[UnkeptPlace], state: GitState) -> Iterable[str]:
-    """A file that git never had is missing there too, and its deletion is not decided: git has to have its text."""
+    """Return whether git has the deletion. A file that git never had is missing there too, without being decided."""
     texts = {git.blob_id(state.repository, found.place.removed): found for found in places if found.place is not None}
     sizes = {oid: len(found.place.removed) for oid, found in texts.items() if found.place is not None}
     return [texts[oid].change.change_id for oid in git.read_blobs(state.repository, sizes)]

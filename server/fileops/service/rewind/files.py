@@ -1,4 +1,4 @@
-"""The rewind of one file, from what the record keeps of it and its present content. Runs in worker threads."""
+"""The rewind of one file, from the record and the file's current content. Runs in worker threads."""
 
 from collections.abc import Collection, Sequence
 
@@ -11,14 +11,14 @@ from fileops.model.rewind import FileStep, LeftReason, RewindConflict
 from fileops.record.store import RecordStore
 from fileops.service.rewind.lineage import Lineages, follows_others
 
-MAX_CONTENT_BYTES = 8 << 20  # of one file, which are kept to make others from them
+MAX_CONTENT_BYTES = 8 << 20  # of one file, kept to derive others from them
 
 
 class FileRewind(Struct, frozen=True, kw_only=True):
     """The plan for one file.
 
-    content: None if no file remains. undone: entries that are undone whole, newest first; partly: those of which some
-    places are. authors: of each entry, or of each single change, that is undone.
+    content: None if no file remains. undone: entries that are completely undone, newest first; partly: those that are
+    undone only in some places. authors: of each entry, or of each single change, that is undone.
     """
 
     path: str
@@ -30,7 +30,7 @@ class FileRewind(Struct, frozen=True, kw_only=True):
 
 
 def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], present: bytes | None) -> FileRewind:
-    """Plan the rewind of the chosen entries of the file that is at a path now, which are given newest first."""
+    """Plan the rewind of the chosen entries, given newest first, of the file that is now at a path."""
     conflicts = unknown_of(path, chosen)
     usable = {entry.entry_id: entry for entry in chosen if is_usable(entry)}
     lineage = Lineages(store, follows_others(chosen)).of(path)
@@ -68,20 +68,20 @@ def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], prese
 
 
 def is_usable(entry: Entry) -> bool:
-    """Whether a rewind can undo the entry."""
+    """Return whether a rewind can undo the entry."""
     return entry.content == "kept" and entry.gap != "baseline"
 
 
 def has_text(entry: Entry) -> bool:
-    """Whether the record has the text of the change that the entry is."""
+    """Return whether the record has the text of the entry's change."""
     return is_usable(entry) and entry.kind != "mode"
 
 
 def executable_bit_without(history: Sequence[Entry], undone: Collection[str]) -> bool | None:
-    """Whether the file is executable as if some of its entries had never been; None if they did not change that.
+    """Return whether the file would be executable without some of its entries; None if they did not change that.
 
-    history: all entries of the file, oldest first. What others made of the bit after the oldest of the undone entries
-    counts, also if it is the same as what these made of it.
+    history: all entries of the file, oldest first. What others made of the bit after the oldest undone entry counts,
+    even if it is the same as what the undone entries made of it.
     """
     history = history[next((n for n, entry in enumerate(history) if entry.entry_id in undone), len(history)) :]
     first = history[0].before if history else None
@@ -99,9 +99,9 @@ def executable_bit_without(history: Sequence[Entry], undone: Collection[str]) ->
 
 
 def _undone_and_undos(history: Sequence[Entry]) -> set[str]:
-    """The entries that are undone, and those that undid them and nothing before this history.
+    """Return the undone entries, and those that undid them and nothing before this history.
 
-    A rewind that was redone is no undo any more: it is undone itself.
+    A rewind that was redone is no longer an undo: it is undone itself.
     """
     undone_by = {entry.entry_id: entry.undone_by for entry in history}
     undos = [entry for entry in history if entry.undoes]
@@ -110,12 +110,12 @@ def _undone_and_undos(history: Sequence[Entry]) -> set[str]:
 
 
 def _is_same(entry: Entry) -> bool:
-    """Whether the entry only says what was undone: the content is as it was."""
+    """Return whether the entry only records an undo: the content is unchanged."""
     return entry.before is not None and entry.after is not None and entry.before.digest == entry.after.digest
 
 
 def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
-    """The entries that cannot be undone, because a content is not known."""
+    """Return the entries that cannot be undone because a content is unknown."""
     unknown: dict[LeftReason, list[str]] = {}
     for entry in chosen:
         if not is_usable(entry):
@@ -125,7 +125,7 @@ def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
 
 
 def steps_of(history: Sequence[Entry]) -> list[FileStep]:
-    """The changes of the file whose contents are kept, oldest first."""
+    """Return the changes of the file whose contents are kept, oldest first."""
     return [
         FileStep(entry.entry_id, _digest_of(entry.before), _digest_of(entry.after))
         for entry in history
@@ -138,7 +138,7 @@ def _digest_of(version: FileVersion | None) -> bytes | None:
 
 
 class StoredContents:
-    """The contents of a record by their digests, for one look at one file. The last ones are kept, within a bound."""
+    """The contents of a record by their digests, for one query of one file. The last ones are kept, within a limit."""
 
     def __init__(self, store: RecordStore) -> None:
         self._store = store
@@ -151,9 +151,9 @@ class StoredContents:
 
 
 def cancelled_of(history: Sequence[Entry]) -> set[str]:
-    """The undos that were redone, and their redos: together they change nothing.
+    """Return the undos that were redone, and their redos: together they change nothing.
 
-    An undo and the entries that it undid do not count as that, because it may have undone parts of others, too.
+    An undo and the entries that it undid do not count, because it may also have undone parts of others.
     """
     ids = {entry.entry_id for entry in history}
     return {
@@ -165,7 +165,7 @@ def cancelled_of(history: Sequence[Entry]) -> set[str]:
 
 
 def undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:
-    """The entries that each undo may have undone: all before it, if it does not name them, because it is partial."""
+    """Return the entries that each undo may have undone: all before it, if it names none because it is partial."""
     undone: dict[str, Collection[str]] = {}
     for number, entry in enumerate(entries):
         if entry.is_undo:
@@ -174,7 +174,7 @@ def undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:
 
 
 def _later_authors(history: Sequence[Entry], left: Collection[str], chosen: Collection[str]) -> tuple[By, ...]:
-    """The authors of later changes of the file, newest first, each once."""
+    """Return the authors of later changes of the file, newest first, each once."""
     authors: list[By] = []
     first = next((n for n, entry in enumerate(history) if entry.entry_id in left), len(history))
     for entry in reversed(history[first:]):
@@ -184,7 +184,7 @@ def _later_authors(history: Sequence[Entry], left: Collection[str], chosen: Coll
 
 
 def _joined(ranges: Sequence[LineRange]) -> tuple[LineRange, ...]:
-    """The ranges top to bottom; those that share or are next to a line are one."""
+    """Return the ranges from top to bottom; those that share or touch a line become one."""
     joined: list[LineRange] = []
     for line_range in sorted(ranges, key=lambda line_range: line_range.start_line):
         if joined and line_range.start_line <= joined[-1].end_line + 1:

@@ -1,4 +1,4 @@
-"""What the ids of the record mean: entries, commands, turns and rewinds."""
+"""What the ids of the record stand for: entries, commands, turns and rewinds."""
 
 from typing import TYPE_CHECKING
 
@@ -9,13 +9,13 @@ from fileops.model.sessions import SessionName
 from fileops.record.diffs import diff_of
 
 if TYPE_CHECKING:
-    from fileops.record.store import RecordStore  # needs SQLite, which a client without a record does without
+    from fileops.record.store import RecordStore  # needs SQLite, which a client without a record need not load
 
-MAX_ENTRIES = 1000  # of one item
+MAX_ENTRIES = 1000  # per item
 
 
 def item_of(store: "RecordStore", beginning: str) -> RecordItem:
-    """The item whose id begins so. Raises: UnknownTarget, unless there is exactly one."""
+    """Return the item with this id prefix. Raises: UnknownTarget, unless there is exactly one."""
     from fileops.record.store import UnknownId
 
     try:
@@ -48,12 +48,12 @@ def item_of(store: "RecordStore", beginning: str) -> RecordItem:
 
 
 def is_by(entry: Entry, session_id: SessionName | None) -> bool:
-    """Whether a session may have written the entry; every session if none is named."""
+    """Return whether a session may have written the entry; True for every entry if none is named."""
     if session_id is None or session_of(entry.by) == session_id:
         return True
     return isinstance(entry.by, ByUnsure) and any(session_of(by) == session_id for by in entry.by.candidates)
 
 
 def _diff(store: "RecordStore", entries: list[Entry]) -> str:
-    """The diffs of the entries, oldest first, as they follow each other."""
+    """Return the diffs of the entries, oldest first."""
     return "".join(diff_of(entry, store.contents(entry)) for entry in reversed(entries))

@@ -1,7 +1,7 @@
 """A file of the record under all its names. Runs in worker threads.
 
-Entries belong to a path. A rename is a deletion and a creation that name each other: the entries before it, of the name
-that it took away, and the entries after it, of the new name, are those of one file.
+Entries belong to a path. A rename is a deletion and a creation that name each other: the entries before it, under the
+removed name, and the entries after it, under the new name, belong to one file.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,13 +10,13 @@ from fileops.model.history import AppliedEdit
 from fileops.model.record import Entry, LogQuery
 from fileops.record.store import RecordStore
 
-MAX_RENAMES = 20  # of one file that are followed
+MAX_RENAMES = 20  # followed per file
 
 
 class Lineages:
-    """Reads each path once, so it is for one look at the record.
+    """Reads each path once, so it serves one query of the record.
 
-    follows: whether a rename, one half of which is given, only changed the name of the file.
+    follows: whether a rename, given by one of its halves, only changed the name of the file.
     """
 
     def __init__(self, store: RecordStore, follows: Callable[[Entry], bool]) -> None:
@@ -24,9 +24,9 @@ class Lineages:
         self._entries: dict[str, list[Entry]] = {}
 
     def of(self, path: str, *, has_arrivals: bool = False) -> list[Entry]:
-        """The entries of the file that is at a path now, oldest first, also those of the names that it had before.
+        """Return the entries of the file that is now at a path, oldest first, including those under earlier names.
 
-        Args: has_arrivals: with the second halves of the renames between these names.
+        Args: has_arrivals: include the second halves of the renames between these names.
         """
         found: list[Entry] = []
         entries = self.entries_at(path)
@@ -42,13 +42,13 @@ class Lineages:
         return entries + found
 
     def departure_of(self, created: Entry) -> Entry | None:
-        """The first half of a rename, by its second half; None if the record does not have it."""
+        """Return the first half of a rename, given its second half; None if the record does not have it."""
         entries = self.entries_at(created.moved_from or "")
         left = _last(entries, lambda entry: entry.kind == "delete" and entry.moved_to == created.path)
         return None if left is None else entries[left]
 
     def present_path(self, entry: Entry) -> str:
-        """Where the file of an entry is now."""
+        """Return where the file of an entry is now."""
         path, entries = entry.path, self.entries_at(entry.path)
         after = next(n for n, known in enumerate(entries) if known.entry_id == entry.entry_id)
         for _ in range(MAX_RENAMES):
@@ -57,13 +57,13 @@ class Lineages:
                 break
             arrived = self.entries_at(move.moved_to)
             created = _last(arrived, lambda entry, of=move.path: entry.kind == "create" and entry.moved_from == of)
-            if created is None:  # it was removed again within a moment, as the backup of an editor is
+            if created is None:  # it was removed again at once, like an editor's backup
                 break
             path, entries, after = move.moved_to, arrived, created
         return path
 
     def present_path_of_edit(self, edit: AppliedEdit) -> str:
-        """Where the file of an edit is now; the path of the edit if the record does not know of it."""
+        """Return where the file of an edit is now; the path of the edit if the record does not know it."""
         if edit.kind == "delete" or not any(map(self._leaves, self.entries_at(edit.path))):
             return edit.path
         entries = (entry for entry in self.entries_at(edit.path) if entry.edit_id == edit.edit_id)
@@ -73,7 +73,7 @@ class Lineages:
         path = self.present_path(entry)
         lineage = self.of(path, has_arrivals=True)
         known = next((n for n, known in enumerate(lineage) if known.entry_id == entry.entry_id), None)
-        # Else it was removed, and another file was made at its name or at a later one.
+        # Otherwise it was removed, and another file was created at its name or at a later one.
         is_same_file = known is not None and not any(map(_is_new_file, lineage[known + 1 :]))
         return path if is_same_file else edit.path
 
@@ -84,7 +84,7 @@ class Lineages:
         return entry.kind == "delete" and entry.moved_to is not None and self._follows(entry)
 
     def entries_at(self, path: str) -> list[Entry]:
-        """All entries of a path, oldest first."""
+        """Return all entries of a path, oldest first."""
         if path not in self._entries:
             entries, _ = self._store.entries(LogQuery(path=path), is_file=True)
             self._entries[path] = entries[::-1]
@@ -92,13 +92,13 @@ class Lineages:
 
 
 def follows_others(chosen: Iterable[Entry]) -> Callable[[Entry], bool]:
-    """What a rewind follows: each rename that is in force, but for those that it undoes itself."""
+    """Follow, for a rewind, each rename that is in force, except those that it undoes itself."""
     ids = {entry.entry_id for entry in chosen}
     return lambda entry: entry.undone_by is None and entry.entry_id not in ids
 
 
 def follows_all(entry: Entry) -> bool:
-    """What an undo follows: each rename that is in force."""
+    """Follow, for an undo, each rename that is in force."""
     return entry.undone_by is None
 
 

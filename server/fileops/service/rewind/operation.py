@@ -74,7 +74,7 @@ MAX_FILES = 1000
 
 
 class PlannedFile(Struct, frozen=True, kw_only=True):
-    """One file of a rewind. chosen: the entries of the target in this file, newest first."""
+    """One file of a rewind. chosen: the target's entries in this file, newest first."""
 
     chosen: tuple[Entry, ...]
     rewind: FileRewind
@@ -82,13 +82,13 @@ class PlannedFile(Struct, frozen=True, kw_only=True):
 
     @property
     def done(self) -> tuple[object, ...]:
-        """What would be done: this does not change if others change the file elsewhere."""
+        """What would be done: this does not change if others change other parts of the file."""
         undone = [entry.entry_id for entry in self.rewind.undone]
         return undone, self.change.plan.change.hunks, self.change.permissions
 
 
 class PlannedRewind(Struct, frozen=True, kw_only=True):
-    """All files of a rewind. conflicts: also of files that are not changed. plan: the id of what would be done."""
+    """All files of a rewind. conflicts: also of files that do not change. plan: the id of what would be done."""
 
     files: tuple[PlannedFile, ...]
     conflicts: tuple[RewindConflict, ...]
@@ -114,8 +114,8 @@ PendingRewind = Pending[Restoration, PlannedRewind]
 class RewindOperation(Struct, frozen=True, kw_only=True):
     """Plans rewinds of one client.
 
-    may_rewind: whether this client may undo an entry. person: its user, as the record calls them. settle: waits until
-    what was written so far is recorded. deciding: see Workspace.
+    may_rewind: whether this client may undo an entry. person: its user's name in the record. settle: waits until
+    everything written so far is recorded. deciding: see Workspace.
     """
 
     fs: FileSystem
@@ -131,7 +131,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     person: ByPerson
 
     def of(self, request: RewindRequest, by: By) -> CarryOut[Restoration, PlannedRewind, RewindResult]:
-        """Args: by: who is recorded as the author of the rewind."""
+        """Args: by: the recorded author of the rewind."""
         rewind_id = f"w-{os.urandom(6).hex()}"
         return CarryOut(
             planner=RewindPlanner(op=self, request=request, by=by, rewind_id=rewind_id),
@@ -167,7 +167,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 continue
             try:
                 plans[path] = self.planned_file(request, path, chosen, policy)
-            except FileOpsError as error:  # it is left; the other files are undone nevertheless
+            except FileOpsError as error:  # it is left; the other files are undone all the same
                 conflicts.append(_left_by(error, path, chosen))
         if request.target.kind != "change_ids":
             self._plan_renames(groups, plans)
@@ -197,7 +197,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         else:
             rewind = rewind_of_file(self.store, path, chosen, snapshot.data if snapshot.exists else None)
         change = self._with_permissions(self._change(snapshot, rewind.content, rewind.undone), rewind, chosen)
-        # An undo that is undone in part stays in force, and so is what it undid.
+        # An undo that is undone in part stays in force, and so does what it undid.
         restored = tuple(dict.fromkeys(entry_id for entry in rewind.partly for entry_id in entry.undoes))
         change = replace(change, restored_ids=restored)
         return PlannedFile(chosen=tuple(chosen), rewind=rewind, change=change)
@@ -223,7 +223,10 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 self._leave_rename(rename, plans)
 
     def _renames_back(self, rename: Rename, plans: dict[str, PlannedFile]) -> bool:
-        """Plan that the file gets its first name again, with what others wrote since. False if that cannot be."""
+        """Plan to give the file its first name back, with what others wrote since.
+
+        Return False if that is impossible.
+        """
         old, new = (plans[path].change.plan.snapshot for path in (rename.old_path, rename.new_path))
         if old.exists or not new.exists or not rename.is_alone or new.stamp is None:
             return False
@@ -256,7 +259,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         return True
 
     def _has_left(self, entry: Entry) -> bool:
-        """Whether the text before is no longer at this name: the file was removed, or is another one since."""
+        """Return whether the text before is no longer at this name: the file was removed, or replaced since."""
         if entry.kind == "delete":
             return True
         if entry.kind != "modify" or not entry.removed:
@@ -274,12 +277,12 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         """
         pairs = [(*removed, path) for removed, path in product(removals, tuple(plans))]
         while any(self._leaves_changed_rename(*pair, plans) for pair in pairs):
-            pass  # what has to stay now may make the copy under another name the last one
+            pass  # now the copy under another name may be the last one
 
     def _leaves_changed_rename(
         self, old_path: str, removal: Entry, new_path: str, plans: dict[str, PlannedFile]
     ) -> bool:
-        """Leave one of two files, if that is necessary: see above. Returns whether it was."""
+        """Leave one of two files if necessary, see above. Return whether it was."""
         new = plans[new_path]
         is_restored = old_path in plans and removal in plans[old_path].rewind.undone
         is_creation_left = _has(new.chosen, "create") and not _is_undone(new, "create")
@@ -329,7 +332,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
 
     def _with_permissions(self, change: Restoration, rewind: FileRewind, chosen: Sequence[Entry]) -> Restoration:
-        """The change with the executable bit that the file gets back; all permission bits, if it was deleted."""
+        """Return the change with the executable bit that the file gets back; with all bits, if it was deleted."""
         if rewind.content is None:
             return change
         snapshot, undone = change.plan.snapshot, {entry.entry_id for entry in rewind.undone}
@@ -340,7 +343,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         else:
             is_so = is_executable(snapshot.stamp.mode)
             newest = history[-1].after if history else None
-            # What the record does not know yet is a change by others, after all that is undone.
+            # What the record does not know yet is a change by others, after everything that is undone.
             is_known = newest is not None and newest.is_executable == is_so
             changes = becomes is not None and is_known and is_so != becomes
             permissions = Permissions(becomes_executable=bool(becomes)) if changes else None
@@ -350,7 +353,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         return replace(change, plan=plan, permissions=permissions)
 
     def _of_deleted(self, history: Sequence[Entry], becomes: bool | None) -> Permissions | None:
-        """The permission bits of a file that is made again: never wider ones than it had."""
+        """Return the permission bits of a recreated file, which are never wider than they were."""
         deletion = next((entry for entry in reversed(history) if entry.kind == "delete"), None)
         mode = None if deletion is None else deletion.mode
         if mode is None and deletion is not None and deletion.edit_id is not None:
@@ -422,7 +425,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
         return replace(work, is_decided=True)
 
     def again(self, work: RewindWork, policy: Policy, token: CancelToken) -> RewindWork:
-        """All is planned again, because a file has changed since; what was previewed must not change."""
+        """Plan everything again, because a file has changed since; the result must match the preview."""
         planned = self.op.planned(self.request, policy)
         before, now = ({file.rewind.path: file.done for file in each.files} for each in (work.known, planned))
         changed = next((path for path in before | now if before.get(path) != now.get(path)), None)
@@ -473,7 +476,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
 
 
 def _why_nothing(conflicts: Sequence[RewindConflict]) -> str:
-    """Why a rewind was not made, as a clause."""
+    """Return why a rewind was not made, as a clause."""
     if all(conflict.reason in {"refused", "not_kept"} for conflict in conflicts):
         return "the files cannot be changed, or their contents are not kept"
     if len(conflicts) == 1 and conflicts[0].ranges:
@@ -482,7 +485,7 @@ def _why_nothing(conflicts: Sequence[RewindConflict]) -> str:
 
 
 def _left_by(error: FileOpsError, path: str, chosen: Sequence[Entry]) -> RewindConflict:
-    """What is left of a file that cannot be read, or not be changed."""
+    """Return what is left of a file that cannot be read or changed."""
     ids = tuple(entry.entry_id for entry in chosen)
     if isinstance(error, DocumentUnknown):
         return RewindConflict(file_path=path, entries=ids, reason="editor")
@@ -490,10 +493,10 @@ def _left_by(error: FileOpsError, path: str, chosen: Sequence[Entry]) -> RewindC
 
 
 def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) -> str:
-    """A digest of what would be done: of the contents before and after, and of what would be undone and left."""
+    """Return a digest of what would be done: of the contents before and after, and of what is undone and left."""
     done = [
         (
-            os.fsencode(file.rewind.path),  # it need not be UTF-8
+            os.fsencode(file.rewind.path),  # need not be UTF-8
             file.change.plan.snapshot.digest if file.change.plan.snapshot.exists else None,
             file.rewind.content,
             file.change.permissions,
@@ -508,7 +511,10 @@ def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) 
 def _question(
     planned: PlannedRewind, changed: Sequence[Restoration], session: SessionName, policy: Policy, token: CancelToken
 ) -> ApprovalRequest:
-    """One question about all files. It has the texts of a file only if there is one, and is decided as a whole."""
+    """Return one question about all files.
+
+    It has the texts of a file only if there is one, and is decided as a whole.
+    """
     texts = rewind_question_texts([change.file_path for change in changed], len(planned.undone), session or "A person")
     first = changed[0]
     question = question_about(
@@ -535,7 +541,7 @@ def _joined(changes: Sequence[Change]) -> Change:
         operation="modify",
         unified="".join(change.unified for change in changes),
         exact=all(change.exact for change in changes),
-        truncated=True,  # the hunks are in the diff only
+        truncated=True,  # only the diff has the hunks
         hunks=(),
         n_added=sum(change.n_added for change in changes),
         n_removed=sum(change.n_removed for change in changes),

@@ -29,13 +29,13 @@ class Rename(Struct, frozen=True, kw_only=True):
 
     @property
     def is_alone(self) -> bool:
-        """Whether the name is all that it changed, and the first name is still that of its folder's file."""
+        """Return whether it changed only the name, and the first name still belongs to its folder's file."""
         is_same_file = all(map(is_usable, self.halves)) and self.left.before == self.arrived.after
         return is_same_file and self.left.path == self.old_path != self.new_path
 
 
 def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> list[Rename]:
-    """The renames of which both halves are among these entries, which are grouped by the present path of their file."""
+    """Return the renames with both halves among these entries, which are grouped by the current path of their file."""
     arrivals = {
         (_other_name(store, entry), entry.path): (path, entry)
         for path, entries in groups.items()
@@ -52,7 +52,7 @@ def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> lis
 
 
 def _other_name(store: RecordStore, entry: Entry) -> str | None:
-    """The other name of a rename, of which an entry is one half. To undo a rename is to rename, too."""
+    """Return the other name of a rename, one half of which is an entry. Undoing a rename is also a rename."""
     name = entry.moved_to if entry.kind == "delete" else entry.moved_from
     undone = (store.entry(entry_id) for entry_id in entry.undoes)
     halves = (half for half in undone if half is not None and half.path == entry.path and half.kind != entry.kind)
@@ -60,7 +60,7 @@ def _other_name(store: RecordStore, entry: Entry) -> str | None:
 
 
 def may_be_one_file(before: bytes, after: bytes) -> bool:
-    """Whether one content may be the other one, changed: half of its lines are there."""
+    """Return whether one content may be a changed version of the other: half of its lines are there."""
     lines = Counter(line for line in before.split(b"\n") if line.strip())
     shared = lines & Counter(after.split(b"\n"))
     return lines.total() > 0 and shared.total() * 2 >= lines.total()

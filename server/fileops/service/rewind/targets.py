@@ -1,4 +1,4 @@
-"""Which entries of the record a rewind is about. Runs in worker threads."""
+"""Which entries of the record a rewind concerns. Runs in worker threads."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -14,14 +14,14 @@ MayRewind = Callable[[Entry], bool]
 
 
 def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind) -> list[Entry]:
-    """The entries in force that the request names, newest first. Raises: UnknownTarget."""
+    """Return the entries in force that the request names, newest first. Raises: UnknownTarget."""
     found = list(_named(store, request.target))
     if request.includes_unsure:
         found += unsure_entries(store, request.target)
     known = {entry.entry_id: entry for entry in found if may_rewind(entry)}
     if not known:
         raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries")
-    # An undo is undone by its own id only: what an agent undid itself is no part of its turn.
+    # An undo is undone only by its own id: what an agent undid itself is not a part of its turn.
     own_kinds = {"entry_id", "entry_ids", "rewind_id"}
     in_force = [
         entry
@@ -43,7 +43,7 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
 
 
 def _with_whole_renames(store: RecordStore, chosen: Sequence[Entry], may_rewind: MayRewind) -> Iterator[Entry]:
-    """Yield these entries, and the other halves of their renames: a half alone would double the text, or remove it."""
+    """Yield these entries, and the other halves of their renames: one half alone would double or remove the text."""
     ids = {entry.entry_id for entry in chosen}
     for entry in chosen:
         yield entry
@@ -81,7 +81,7 @@ def _is_in(folders: Sequence[str], *paths: str) -> bool:
 
 
 def _named(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
-    """The entries whose author is the target, undone ones too, newest first."""
+    """Return the entries by the target, including undone ones, newest first."""
     (wanted, *_) = target.ids
     match target.kind:
         case "entry_id":
@@ -112,7 +112,7 @@ def _entries(store: RecordStore, query: LogQuery) -> list[Entry]:
 
 
 def _turns(store: RecordStore, target: RewindTarget) -> list[Turn]:
-    """The turn, or it and all later ones of its session or of all sessions, newest first."""
+    """Return the turn, or it and all later ones of its session or of all sessions, newest first."""
     turn = store.turn(target.ids[0])
     if turn is None:
         return []
@@ -122,13 +122,13 @@ def _turns(store: RecordStore, target: RewindTarget) -> list[Turn]:
         return [counted.turn for counted in store.turns() if counted.turn.began >= turn.began]
     later = [counted.turn for counted in store.turns(session_ids=(turn.session_id,))]
     ids = [later_turn.turn_id for later_turn in later]
-    if turn.turn_id not in ids:  # of an earlier daemon, in which the name of the session meant another one
+    if turn.turn_id not in ids:  # an earlier daemon's, where the name meant another session
         return [turn]
     return later[: ids.index(turn.turn_id) + 1]
 
 
 def unsure_entries(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
-    """The entries of which the target is one of several possible authors."""
+    """Return the entries with the target among several possible authors."""
     turns = {turn.turn_id: turn for turn in _turns(store, target)} if target.kind in _TURNS else {}
 
     def may_be(entry: Entry, candidate: By) -> bool:
