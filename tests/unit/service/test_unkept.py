@@ -88,7 +88,7 @@ async def test_change_in_which_a_person_types_stays_listed_and_its_undo_names_th
     assert not place.undoable
     result = await recording.rewind("change_ids", place.change_id)
     assert isinstance(result.error, UndoConflict)
-    assert result.error.explanation == f"others have changed line {overlap} since"
+    assert result.error.explanation == f"line {overlap} was changed since"
     assert [(conflict.reason, conflict.by) for conflict in result.conflicts] == [("overlaps", (PERSON,))]
     assert [(at.start_line, at.end_line) for at in result.conflicts[0].ranges] == [(overlap, overlap)]
     assert recording.bench.on_disk(path) == typed
@@ -108,7 +108,7 @@ async def test_undo_of_a_change_names_the_lines_of_unsaved_typing_in_it(recordin
     assert (place.start_line, place.end_line, place.undoable) == (3, 5, False)
     result = await recording.rewind("change_ids", place.change_id)
     assert isinstance(result.error, UndoConflict)
-    assert result.error.explanation == "others have changed line 4 since"
+    assert result.error.explanation == "line 4 was changed since"
 
 
 async def test_change_of_which_a_person_deletes_lines_is_undone_whole(recording: Recording) -> None:

@@ -480,7 +480,8 @@ def _why_nothing(conflicts: Sequence[RewindConflict]) -> str:
     if all(conflict.reason in {"refused", "not_kept"} for conflict in conflicts):
         return "the files cannot be changed, or their contents are not kept"
     if len(conflicts) == 1 and conflicts[0].ranges:
-        return f"others have changed {lines_named(conflicts[0].ranges)} since"
+        named = lines_named(conflicts[0].ranges)
+        return f"{named} {'was' if named.startswith('line ') else 'were'} changed since"
     return "others have changed its text"
 
 
