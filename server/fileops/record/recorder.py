@@ -752,21 +752,18 @@ class Recorder:
         stream, edge = self._stream, self.windows.edge
         folder = self._ask_disk(root, lambda: Folder(root, facts, stream, edge))
         folder.on_nested = lambda nested: self._record_nested(folder, nested)
-        is_resumed = len(earlier) > 0
+        is_resumed = len(earlier) > 0 or self.store.recorded_since(root) is not None
         if before is not None:  # it has become a repository: what it did not have was ignored, and is not new
             self._read_events()
             self._observe_all()
             earlier, is_resumed = dict(before.files), False
             self._drop(root)
         self._folders[root] = folder
-        if before is None:
-            began = self._wall()
-            self._queue(root, lambda: self.store.begin_folder(root, began))
         self._steps[root] = self._starting(folder, earlier, is_resumed=is_resumed)
         log.info("changes in %s are recorded from now on; --record=edits or off turns this off", root)
 
     def _starting(self, folder: Folder, earlier: dict[str, Known], *, is_resumed: bool) -> Iterator[None]:
-        started = self._now()
+        started, began = self._now(), self._wall()
         changed: list[str] = []
         for fresh in self._each(folder.root, folder.start(earlier, changed.append, is_resumed=is_resumed)):
             if fresh:
@@ -774,6 +771,8 @@ class Recorder:
             yield
         for path in changed:
             self._touch(path, found="scan", gap="away")
+        # Not before: after a start that was not ended, files that are not known need not be new.
+        self._queue(folder.root, lambda: self.store.begin_folder(folder.root, began))
         self._set_watched(folder.root, is_watched=True)
         self._tell_recorded_again(folder.root)
         log.debug("%s: %d files are known after %.1f s", folder.root, len(folder.files), self._now() - started)

@@ -21,6 +21,7 @@ from fileops.watch.factory import FolderStreams
 from support.commits import commit_of
 from support.core_models import missing_snapshot, snapshot_of
 from support.patience import wait_until
+from support.recorded_folder import recorded_folder
 
 OPEN_STREAM = FolderStreams().events
 
@@ -84,3 +85,17 @@ def test_folder_without_clients_is_recorded_until_its_time_is_over(
     recorder.record(str(folder), "third")
     wait_until(lambda: [entry.gap for entry in recorder.store.entries(LogQuery())[0]] == ["away"])
     recorder.close()
+
+
+async def test_file_that_was_made_in_an_empty_folder_while_nobody_recorded_it_is_new(tmp_path: Path) -> None:
+    """The record knows no file of the folder then, and yet it was recorded before."""
+    path = tmp_path / "p" / "a.txt"
+    path.parent.mkdir()
+    path.write_text("old\n")
+    async with recorded_folder(path.parent):
+        path.unlink()
+    path.write_text("new\n")
+    async with recorded_folder(path.parent) as it:
+        wait_until(lambda: len(it.recorder.store.entries(LogQuery())[0]) == 2)
+        removed, made = await it.entries()
+    assert [(entry.kind, entry.gap) for entry in (removed, made)] == [("delete", None), ("create", "away")]
