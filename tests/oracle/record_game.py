@@ -609,12 +609,21 @@ class RecordGame:
             )
 
     async def _judge_views(self) -> None:
+        """Raises: Wrong, if two lists disagree. They are asked for one after another, and an author may settle between."""
+        for is_last in (False, False, True):
+            await self._settle_record()
+            try:
+                return await self._compare_views()
+            except Wrong:
+                if is_last:
+                    raise
+
+    async def _compare_views(self) -> None:
         """What is not kept, `blame` and the log name the same changes of the present files.
 
         A line is one word here, so a line that is listed is of one of its place's entries, and the other way round.
         Not so where a word came back: whose it is then, depends on whether one follows the file or the text.
         """
-        await self._settle_record()
         entries = {entry["entry_id"]: entry for entry in await self._entries()}
         unkept = await self._editor.call("fileops/unkept", {})
         listed = {file["file_path"]: file for file in unkept["files"]}
