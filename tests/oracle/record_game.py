@@ -613,7 +613,8 @@ class RecordGame:
         for is_last in (False, False, True):
             await self._settle_record()
             try:
-                return await self._compare_views()
+                await self._compare_views()
+                break
             except Wrong:
                 if is_last:
                     raise
