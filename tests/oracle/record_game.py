@@ -609,7 +609,7 @@ class RecordGame:
             )
 
     async def _judge_views(self) -> None:
-        """Raises: Wrong, if two lists disagree. They are asked for one after another, and an author may settle between."""
+        """Raises: Wrong, if two lists disagree. They are asked for in turn, and an author may settle between."""
         for _ in range(2):
             await self._settle_record()
             with suppress(Wrong):
