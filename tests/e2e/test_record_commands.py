@@ -146,18 +146,15 @@ async def test_log_has_one_line_for_a_branch_switch(shared: Place, folder: Path)
     def commit(text: str) -> None:
         for name in names:
             (folder / name).write_text(text)
-        git("add", "-A")
-        git("commit", "-qm", text)
-
-    def git(*arguments: str) -> None:
-        subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *arguments], cwd=folder, check=True)
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", text)
 
     commit("one\n")
-    git("checkout", "-qb", "other")
+    git(folder, "checkout", "-qb", "other")
     commit("other\n")
     async with FileOpsClient.attach(root=folder, role="editor") as editor:
         await until_started(editor)
-        git("checkout", "-q", "-")
+        git(folder, "checkout", "-q", "-")
         await entries_of(editor, len(names))
     (line,) = without_ids(lines_of(await run(shared, folder, "log")))
     assert line.startswith("git checkout: moving from other to ")
@@ -407,6 +404,37 @@ async def test_names_that_are_not_utf_8_are_listed_and_undone_with_the_others(sh
                 assert not more or json.loads(done.stdout)
         assert (await editor.rewind(command_id=command_id, approved=True)).n_undone == 2
     assert (project / named).read_text() == "one\n"
+
+
+async def test_file_in_a_named_encoding_is_recorded_as_text(shared: Place, folder: Path) -> None:
+    """Its edit is one entry, a command's change another, and both are undone without a change of other bytes."""
+    path, old = folder / "with blank.txt", "na\xefve\r\ncaf\xe9 two\r\n"
+    path.write_bytes(old.encode("latin-1"))
+    git(folder, "add", "-A")
+    async with FileOpsClient.attach(
+        root=folder,
+        host="codex",
+        initialization_options={"encodings": [{"glob": "*.txt", "encoding": "latin-1"}]},
+    ) as agent:
+        await until_started(agent)
+        await agent.read(path)
+        assert (await agent.edit(path, "two", "zw\xf6lf")).ok
+        command_id = await agent.begin_command("sed")
+        path.write_bytes(path.read_bytes().replace(b"na\xef", b"n\xe4"))
+        await agent.end_command(command_id)
+    entries = (await answer(shared, folder, "log"))["entries"]
+    assert [entry["by"]["kind"] for entry in entries] == ["command", "session"]
+    changed = {"-na\xefve", "+n\xe4ve", "-caf\xe9 two", "+caf\xe9 zw\xf6lf"}
+    assert changed <= set(lines_of(await run(shared, folder, "diff")))
+    assert "-na\xefve" in lines_of(await run(shared, folder, "log", command_id))
+    git(folder, "commit", "-qam", "by the agent")
+    assert b"every change of an agent is kept" in (await run(shared, folder, "changes")).stdout
+    done = await run(shared, folder, "undo", "--agent", "codex", "--yes")
+    assert (done.returncode, path.read_bytes()) == (0, old.encode("latin-1"))
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *arguments], cwd=folder, check=True)
 
 
 async def until_started(editor: FileOpsClient) -> None:

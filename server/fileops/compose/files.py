@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fileops.model.sessions import SessionName
     from fileops.model.settings import EncodingRule, FreshnessRule, MappedFolder
     from fileops.ports import EventSink, FileSystem, RuleFiles
+    from fileops.record.content import TextOf
     from fileops.record.recorder import Recorder
     from fileops.telemetry.calls import Sink
 
@@ -113,6 +114,11 @@ def encoded_files(files: "FileSystem", rules: "Sequence[EncodingRule]") -> "File
         return files
 
     return EncodedFileSystem(files, rules)
+
+
+def text_of(files: "FileSystem") -> "TextOf":
+    """How the content of a file becomes text, where the filesystem is one of `encoded_files`."""
+    return files.text_of if isinstance(files, EncodedFileSystem) else lambda _path, data: data
 
 
 def mapped_filesystems(filesystems: "Sequence[MappedFolder]", disk: "FileSystem") -> "RouterFileSystem":

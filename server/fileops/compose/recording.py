@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.model.record import ByPerson, Entry
     from fileops.ports import EventStream, HistoryStore
+    from fileops.record.content import TextOf
     from fileops.record.recorder import Recorder, TypedDocument
     from fileops.record.store import RecordStore
     from fileops.service.fileops import FileOps
@@ -29,10 +30,12 @@ def start_recorder(
     unkept: "UnkeptFeed",
     *,
     open_stream: "Callable[[Callable[[], None]], EventStream] | None",
+    text_of: "TextOf",
 ) -> "Recorder":
     """Start the record, and notify editors of new entries.
 
-    Args: person_of: the user of an editor, by its connection's name. open_stream: see Recorder.
+    Args: person_of: the user of an editor, by its connection's name. open_stream: see Recorder. text_of: see
+    record.content.read_file.
     """
     from fileops.record.command_windows import CommandWindows
     from fileops.record.recorder import Recorder
@@ -59,6 +62,7 @@ def start_recorder(
     )  # fmt: skip
     recorder.on_turn = unkept.note_turn
     recorder.on_index = unkept.note_index
+    recorder.text_of = text_of
     recorder.start()
     files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
     files.on_closed = lambda editor, path: recorder.closed(path, person_of(editor))

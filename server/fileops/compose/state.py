@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fileops.fs.remote.router import RouterFileSystem
     from fileops.model.settings import Ask, FreshnessRule, Settings
     from fileops.ports import EventSink, FileSystem
+    from fileops.record.content import TextOf
     from fileops.record.recorder import Recorder
     from fileops.service.hub.modes import SessionModes
     from fileops.service.workspace import Workspace
@@ -284,7 +285,7 @@ class SharedParts:
         self._record = settings.record or "on"
         self._keeps_titles = settings.record_titles is not False
         self.streams = FolderStreams()
-        self.recorder = self._start_recorder(state, warn)
+        self.recorder = self._start_recorder(state, files.text_of(saved), warn)
         self._history = settings.history or ("memory" if self.recorder is None else "persistent")
         self.workspace: Workspace = files.build_workspace(
             self.files,
@@ -317,14 +318,16 @@ class SharedParts:
 
         self.files.on_change = note_text
 
-    def _start_recorder(self, state: DaemonState, warn: "Callable[[str], None]") -> "Recorder | None":
+    def _start_recorder(
+        self, state: DaemonState, text_of: "TextOf", warn: "Callable[[str], None]"
+    ) -> "Recorder | None":
         """Return None if nothing is recorded: a private daemon only has the history of edits."""
         if state.hub is None or self._record == "off" or not state.is_on_disk:
             return None
         try:
             hub, open_stream = state.hub, self.streams.events if self._record == "on" else None
             return recording.start_recorder(
-                self.files, hub.person_of, hub.recorded, hub.unkept, open_stream=open_stream
+                self.files, hub.person_of, hub.recorded, hub.unkept, open_stream=open_stream, text_of=text_of
             )
         except Exception as fault:  # the boundary of an optional part; everything else works without it
             log.exception("nothing is recorded")

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from fileops.core.roots import Roots
 from fileops.model.record import ContentKind
 
 MAX_BYTES = 2 << 20
+TextOf = Callable[[str, bytes], bytes]  # the text of a file as UTF-8, of its canonical path and bytes
 # Beside the protected paths: files that have secrets by their name (R-RECP-2).
 _SECRETS = re.compile(r"(?:.*\.(?:pem|key)|id_.*|\.netrc|\.npmrc|\.pypirc|credentials.*)", re.IGNORECASE | re.DOTALL)
 
@@ -44,8 +46,11 @@ def is_secret(path: str, root: str) -> bool:
     return _SECRETS.fullmatch(name) is not None or is_protected(path, Roots.of((root,)) if root else None)
 
 
-def read_file(path: str, root: str) -> ReadFile | None:
-    """Read a file; None if there is no regular file and no link. Follows no link at its end. Raises: Unreadable."""
+def read_file(path: str, root: str, text_of: TextOf = lambda _path, data: data) -> ReadFile | None:
+    """Read a file; None if there is no regular file and no link. Follows no link at its end. Raises: Unreadable.
+
+    Args: text_of: gives the content that is kept, of a file in an encoding that clients have named.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
@@ -58,7 +63,7 @@ def read_file(path: str, root: str) -> ReadFile | None:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             return None
-        kind, data = _content_of(fd, path, root, status.st_size)
+        kind, data = _content_of(fd, path, root, status.st_size, text_of)
         status = os.fstat(fd)
     except OSError as error:
         raise Unreadable(path) from error
@@ -103,7 +108,7 @@ def kept_ns(time_ns: int) -> int:
     return min(max(time_ns, -_MAX_NS), _MAX_NS)
 
 
-def _content_of(fd: int, path: str, root: str, n_bytes: int) -> tuple[ContentKind, bytes | None]:
+def _content_of(fd: int, path: str, root: str, n_bytes: int, text_of: TextOf) -> tuple[ContentKind, bytes | None]:
     if is_secret(path, root):
         return "protected", None
     if n_bytes > MAX_BYTES:
@@ -113,6 +118,7 @@ def _content_of(fd: int, path: str, root: str, n_bytes: int) -> tuple[ContentKin
         data += piece
     if len(data) > MAX_BYTES:
         return "too_large", None
+    data = text_of(path, data)
     return kind_of_content(data), data if kind_of_content(data) == "kept" else None
 
 

@@ -23,7 +23,7 @@ from fileops.model.internal_errors import WatchError
 from fileops.model.record import Found, Known
 from fileops.ports import EventStream
 from fileops.record import git, git_process
-from fileops.record.content import ReadFile, Unreadable, is_secret, kept_ns, listed_in, read_file
+from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept_ns, listed_in, read_file
 from fileops.record.ignored import IgnoreRules
 
 MAX_COPIED_FILES = 20_000
@@ -97,6 +97,7 @@ class RecordedFolder:
         self.n_copied_bytes = 0
         self.limits: set[str] = set()  # what is not covered: see RecordStatus
         self.on_nested: Callable[[str], None] = lambda _folder: None  # called with each repository in it that is seen
+        self.text_of: TextOf = lambda _path, data: data  # see read_file
         self._tracked = set[str]() if facts is None else set(facts.tracked)
         self._listed = frozenset[str]() if facts is None else facts.listed
         self._converted = frozenset[str]() if facts is None else facts.converted
@@ -326,7 +327,7 @@ class RecordedFolder:
                 self.limits.add("bytes")
                 continue
             try:
-                found = read_file(path, self.root)
+                found = read_file(path, self.root, self.text_of)
             except Unreadable:
                 self._not_copied.append(path)
                 continue

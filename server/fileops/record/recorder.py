@@ -64,7 +64,7 @@ from fileops.ports import EventStream
 from fileops.record import git
 from fileops.record.attribution import Save
 from fileops.record.command_windows import CommandWindows, OpenCommands
-from fileops.record.content import ReadFile, Unreadable, is_secret, kept_ns, kind_of_content, read_file
+from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept_ns, kind_of_content, read_file
 from fileops.record.disk_thread import DiskHangs, DiskThread
 from fileops.record.entries import EntryWriter, Observed
 from fileops.record.folder import GitFacts, ask_git, in_steps
@@ -205,6 +205,7 @@ class Recorder:
         self.on_index: Callable[[str], None] = lambda _root: None  # called with a work tree whose index was written
         # Called with a file that something else than this daemon has written, in the recorder's thread.
         self.on_observed: Callable[[str, ChangeKind], None] = lambda _path, _kind: None
+        self.text_of: TextOf = lambda _path, data: data  # see content.read_file; set before `start`
         self._documents, self._warn, self._now, self._wall = documents, warn, now, wall
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
@@ -752,6 +753,7 @@ class Recorder:
         stream, edge = self._stream, self.windows.edge
         folder = self._ask_disk(root, lambda: Folder(root, facts, stream, edge))
         folder.on_nested = lambda nested: self._record_nested(folder, nested)
+        folder.text_of = self.text_of
         is_resumed = len(earlier) > 0 or self.store.recorded_since(root) is not None
         if before is not None:  # it has become a repository: what it did not have was ignored, and is not new
             self._read_events()
@@ -1153,7 +1155,7 @@ class Recorder:
     def _look(self, folder: Folder, path: str, touch: _Touch) -> None:
         """Look at a file. One that cannot be read is neither gone nor changed: it is looked at again."""
         try:
-            found = self._ask_disk(folder.root, lambda: read_file(path, folder.root))
+            found = self._ask_disk(folder.root, lambda: read_file(path, folder.root, self.text_of))
         except Unreadable:
             if not self._unread:
                 self._unread_pause_s = _UNREAD_PAUSES_S[0]
@@ -1374,7 +1376,9 @@ class Recorder:
         if before is None or before.oid is None:
             return change
         data = blobs.get(before.oid)
-        if data is None or len(data) != before.size_bytes or kind_of_content(data) != "kept":
+        is_same = data is not None and len(data) == before.size_bytes
+        data = self.text_of(change.path, data) if data is not None and is_same else None
+        if data is None or kind_of_content(data) != "kept":
             return replace(change, before=replace(before, oid=None))  # R-REC-5: it is not the content of the file
         known = replace(before, oid=None, digest=content_digest(data))
         if change.after is not None and _is_unchanged(known, change.after):

@@ -106,13 +106,16 @@ class EncodedFileSystem:
     def _first_encoding(self, path: str) -> str | None:
         return next((encoding for pattern, encoding in self._rules if pattern.fullmatch(path)), None)
 
+    def text_of(self, path: str, data: bytes) -> bytes:
+        """Return the whole content of a file, of which the path is canonical, as this filesystem shows it."""
+        encoding = self._encoding_of(path)
+        return data if encoding is None or not _is_text(data[:SNIFF_BYTES], encoding) else _as_utf8(data, encoding)
+
     def _shown(self, snapshot: Snapshot) -> Snapshot:
         encoding = self._encoding_of(snapshot.path)
         if encoding is None or (snapshot.exists and not _is_text(snapshot.data[:SNIFF_BYTES], encoding)):
             return snapshot
-        if legacy_text.is_plain_utf8(encoding):
-            return replace(snapshot, encoding=encoding)
-        return replace(snapshot, encoding=encoding, data=legacy_text.to_utf8(snapshot.data, encoding))
+        return replace(snapshot, encoding=encoding, data=_as_utf8(snapshot.data, encoding))
 
     def _in_file(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with the file's bytes. Raises: Stale, if they no longer match its text."""
@@ -216,6 +219,10 @@ class _ShownSetHooks(Struct, frozen=True):
 
     def after(self, committed: tuple[Committed, ...]) -> None:
         self.hooks.after(tuple(map(self.shown, committed)))
+
+
+def _as_utf8(data: bytes, encoding: str) -> bytes:
+    return data if legacy_text.is_plain_utf8(encoding) else legacy_text.to_utf8(data, encoding)
 
 
 def _is_text(head: bytes, encoding: str) -> bool:

@@ -234,8 +234,9 @@ class ClientRewinds:
     def _committed_files(self) -> "CommittedFiles | None":
         from fileops.service.rewind.committed import CommittedFiles
 
-        if self._settings.keep_committed and self._committed is None:
-            self._committed = CommittedFiles()
+        recorder = self._workspace.recorder
+        if self._settings.keep_committed and self._committed is None and recorder is not None:
+            self._committed = CommittedFiles(recorder.text_of)
         return self._committed
 
     # --- helpers -----------------------------------------------------------------------------------------------

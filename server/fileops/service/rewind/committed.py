@@ -12,6 +12,7 @@ from fileops.core.merge.authorship import ChangedPlace, has_change
 from fileops.model.files import Snapshot
 from fileops.model.rewind import UnkeptChange
 from fileops.record import git
+from fileops.record.content import TextOf
 from fileops.record.git_process import GitFailed
 
 _MAX_FILES = 1000  # whose answers are cached
@@ -34,7 +35,9 @@ class GitState(Struct, frozen=True):
 class CommittedFiles:
     """Threads may share it: its cache is replaced as a whole, and used only if it is still valid."""
 
-    def __init__(self) -> None:
+    def __init__(self, text_of: TextOf) -> None:
+        """Args: text_of: see record.content.read_file."""
+        self._text_of = text_of
         self._repositories: dict[str, git.Repository] = {}
         self._answers: dict[str, tuple[tuple[object, ...], frozenset[str]]] = {}
 
@@ -64,14 +67,14 @@ class CommittedFiles:
         known = self._answers.get(snapshot.path)
         if known is not None and known[0] == made_of:
             return known[1]
-        answer = frozenset(_committed(places, snapshot, state))
+        answer = frozenset(_committed(places, snapshot, state, self._text_of))
         if len(self._answers) >= _MAX_FILES:
             self._answers.clear()
         self._answers[snapshot.path] = made_of, answer
         return answer
 
 
-def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitState) -> Iterable[str]:
+def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitState, text_of: TextOf) -> Iterable[str]:
     blobs = {state.blobs.head, state.blobs.index}
     if not snapshot.exists:
         return _committed_deletion(places, state) if None in blobs else ()
@@ -79,7 +82,7 @@ def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitStat
     if git.blob_id(state.repository, snapshot.data) in sizes:
         # git is not asked about an executable bit.
         return [found.change.change_id for found in places if found.place is not None or not found.change.undoable]
-    contents = git.read_blobs(state.repository, sizes).values()
+    contents = [text_of(snapshot.path, content) for content in git.read_blobs(state.repository, sizes).values()]
     return [
         found.change.change_id
         for found in places
