@@ -232,7 +232,7 @@ def test_text_that_would_make_a_binary_file_is_refused_before_it_is_written(tmp_
         assert [answer["error"]["code"] for answer in answers] == ["not_encodable"] * 6
         lines = [3 if index == 1 else 2 for index in range(6)]
         for answer, line in zip(answers, lines, strict=True):
-            assert f"A NUL character in line {line}, column 2 would make a binary file" in answer["error"]["message"]
+            assert f"A NUL character in line {line}, column 2 would make the file binary." in answer["error"]["message"]
         assert answers[1]["details"]["edit_index"] == 1
         assert path.read_text() == "one\ntwo\n"
         assert not missing.parent.exists()
