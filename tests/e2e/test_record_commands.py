@@ -335,6 +335,18 @@ async def test_undo_of_all_says_if_there_are_more_files_than_it_was_about(shared
     assert (again.returncode, lines_of(again)[0]) == (0, "3 changes in 3 files were undone.")
 
 
+async def test_undo_in_paths_has_status_3_for_what_is_left_in_them_only(shared: Place, folder: Path) -> None:
+    session = await edited(folder)
+    (folder / "a.txt").write_text(OLD.replace("two", "by hand"))
+    one, both = ("--path", "new.txt"), ("--path", "a.txt", "--path", "new.txt")
+    done = await run(shared, folder, "undo", "--session", session, *one, "--yes")
+    assert (done.returncode, (folder / "new.txt").exists()) == (0, False)
+    assert (await run(shared, folder, "redo", "--yes")).returncode == 0
+    done = await run(shared, folder, "undo", "--session", session, *both, "--yes")
+    assert (done.returncode, (folder / "new.txt").exists()) == (3, False)
+    assert "a.txt, line 2: 1 change left, because others changed the same text since" in done.stdout.decode()
+
+
 async def test_undo_with_a_conflict_leaves_it_and_has_status_3(shared: Place, folder: Path) -> None:
     session = await edited(folder)
     (folder / "a.txt").write_text(OLD.replace("two", "by hand"))

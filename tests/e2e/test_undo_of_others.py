@@ -208,6 +208,25 @@ async def test_links_that_a_command_changed_are_listed_and_lose_nothing(project:
     assert (project / "made").is_symlink()
 
 
+async def test_files_that_became_binary_or_large_are_listed_and_stop_no_undo_of_others(project: Path) -> None:
+    for name in ("binary.txt", "large.txt", "folder"):
+        (project / name).write_text("by the person\n")
+    async with players(project) as game:
+        async with game.command():
+            (project / "binary.txt").write_bytes(b"\0 by the agent")
+            (project / "large.txt").write_text("by the agent\n" * 300_000)
+            (project / "folder").unlink()
+            (project / "folder").mkdir()
+            os.mkfifo(project / "a.fifo")
+            (project / "a.txt").write_text("by the agent\n")
+        result = await game.undone()
+        left = {Path(conflict["file_path"]).name: conflict["reason"] for conflict in result["details"]["conflicts"]}
+    assert (project / "a.txt").read_text() == "first\nsecond\nthird\n"
+    assert set(left) >= {"binary.txt", "large.txt", "folder"}, left
+    assert (project / "binary.txt").read_bytes() == b"\0 by the agent"
+    assert (project / "folder").is_dir()
+
+
 @pytest.mark.parametrize("place", ["/", "above"])
 async def test_command_of_an_agent_that_names_a_folder_of_several_projects_is_no_author(
     project: Path, place: str
