@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "schema": {"model", "core.presentation", "rpc.errors", "wire", "api", "lsp"},
     "attach": {"model.sessions", "core.presentation.record_texts"},
     "daemon": {"rpc", "attach", "concurrency.delivery"},
-    "terminal": {"attach", "core.presentation.phrases", "platform.programs", "platform.regular_files"},
+    "terminal": {"attach", "core.presentation.phrases", "core.text", "platform.programs", "platform.regular_files"},
     "arguments": set(),
     "demo": {"fileops"},
 }  # fmt: skip

@@ -387,6 +387,20 @@ async def test_blame_names_the_author_of_each_line(shared: Place, folder: Path) 
     assert [part["by"] and part["by"]["label"] for part in blamed["lines"]] == [None, "Codex", None]
 
 
+async def test_diff_and_blame_show_latin_1_as_letters(shared: Place, folder: Path) -> None:
+    path = folder / "with blank.txt"
+    path.write_bytes("na\xefve\r\ncaf\xe9 two\r\n".encode("latin-1"))
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await until_started(agent)
+        await agent.read(path)
+        assert (await agent.edit(path, "two", "2")).ok
+    turn = lines_of(await run(shared, folder, "log"))[0].split()[0]
+    for command in (("diff",), ("log", turn)):
+        assert {" na\xefve", "-caf\xe9 two", "+caf\xe9 2"} <= set(lines_of(await run(shared, folder, *command)))
+    blamed = lines_of(await run(shared, folder, "blame", path.name))
+    assert [line.partition(") ")[2] for line in blamed] == ["na\xefve", "caf\xe9 2"]
+
+
 async def test_names_that_are_not_utf_8_are_listed_and_undone_with_the_others(shared: Place, folder: Path) -> None:
     project = folder / os.fsdecode(b"caf\xe9")  # in Latin-1, as old disks have it
     project.mkdir()

@@ -18,6 +18,7 @@ import msgspec
 
 from fileops.attach.address import AttachRefused
 from fileops.core.presentation.phrases import counted
+from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
 from fileops.terminal.head_moves import moves_of
 from fileops.terminal.lines import visible
@@ -63,6 +64,7 @@ _WHY_OFF = {  # by the reason of the status
 STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder whose recording begins
 STARTS_EVERY_S = 0.1
 REWIND_S = 120.0
+MAX_SHOWN_BYTES = 16 << 20  # of a file whose lines are shown
 SHOWN_GROUPS = 50  # of the log, if no number is given
 MAX_GROUPED = 5000  # entries
 
@@ -358,13 +360,26 @@ async def _blame(client: FileOpsClient, options: argparse.Namespace) -> int:
     text = reading.details.get("text")
     if text is None:
         raise NotDone(reading.error.message if reading.error is not None else "The file cannot be read.")
-    texts = text.split("\n")
+    texts = _with_letters(path, text).split("\n")
     texts += [""] * (sum(part.n_lines for part in parts) - len(texts))  # it has changed since
     lines = [
         {**msgspec.to_builtins(part), "text": "\n".join(texts[part.first_line - 1 :][: part.n_lines])} for part in parts
     ]
     shown = blame_lines(parts, [text.removesuffix("\r") for text in texts])
     return _print(options, {"path": path, "lines": lines}, shown)
+
+
+def _with_letters(path: str, text: str) -> str:
+    """The text with the letters that a diff shows for bytes that are not UTF-8, if the file has this text."""
+    from fileops.core.text import decode_for_display
+
+    if "\ufffd" not in text:
+        return text
+    try:
+        data = read_regular(path, MAX_SHOWN_BYTES)
+    except (OSError, NotReadable):
+        return text
+    return decode_for_display(data) if data.decode("utf-8", "replace") == text else text
 
 
 # --- undoing and keeping --------------------------------------------------------------------------------------------
@@ -546,7 +561,7 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
     if not n_changes:
         sentence = "There was nothing to keep: no change of an agent is new here."
     lines = [plain(sentence)]
-    if kept.keep_id is not None:
+    if kept.keep_id is not None and n_changes:
         lines.append([(f"To take it back: fileops-server keep --undo {kept.keep_id}", "faint")])
     answer = {"keep_id": kept.keep_id, "n_entries": kept.n_entries, "n_changes": n_changes}
     return _print(options, answer, lines)
