@@ -277,8 +277,11 @@ class RecordStore:
             self._db.execute("ATTACH ? AS disk", (disk.path,))
             try:
                 with self.transaction(waits=False):
+                    inserted = self._rows(_INSERTED)
                     for statement in _return_statements():
                         self._db.execute(statement)
+                    for entry_id, later in inserted:
+                        self._db.execute(_MOVE_BEFORE, {"entry_id": entry_id, "later": later})
             except BaseException:
                 self._db.execute("DETACH disk")
                 raise
@@ -788,11 +791,31 @@ def _connected(path: str) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
 
 
+# New entries in memory that were inserted before one of the same file that the attached `disk` has, and that one.
+_INSERTED = """
+SELECT entry_id, later FROM (
+    SELECT here.entry_id, here.seq, (
+        SELECT known.entry_id FROM main.entry AS known JOIN disk.entry AS there USING (entry_id)
+        WHERE known.path = here.path AND known.seq > here.seq ORDER BY known.seq LIMIT 1
+    ) AS later
+    FROM main.entry AS here
+    WHERE here.entry_id IN (SELECT key FROM changed WHERE name = 'entry')
+    AND here.entry_id NOT IN (SELECT entry_id FROM disk.entry)
+) WHERE later IS NOT NULL ORDER BY seq
+"""
+_MOVE_BEFORE = """
+UPDATE disk.entry SET seq = (
+    SELECT (there.seq + ifnull((SELECT max(seq) FROM disk.entry WHERE seq < there.seq), there.seq - 1)) / 2
+    FROM disk.entry AS there WHERE there.entry_id = :later
+) WHERE entry_id = :entry_id
+"""
+
+
 def _return_statements() -> Iterator[str]:
     """What brings the changed rows of a database in memory into the one that is attached as `disk`.
 
     Contents are added as they are, all of them: one may be a difference from another. An entry that is new there is
-    the newest, because other daemons may have added some in the meantime.
+    the newest, because other daemons may have added some in the meantime; but see _INSERTED.
     """
     yield "INSERT OR IGNORE INTO disk.blob SELECT * FROM main.blob"
     for table, keys in TABLE_KEYS.items():

@@ -352,3 +352,19 @@ def test_record_that_cannot_be_written_continues_in_memory_with_what_it_has(stor
     added(store, 2, b"text", b"more")
     assert (ids(store), store.is_in_memory) == (["e-0002", "e-0001"], True)
     assert store.contents(entry_of(1, None, b"text")) == Contents(None, b"text")
+
+
+def test_entry_inserted_before_another_one_in_memory_is_before_it_in_the_file(store: RecordStore) -> None:
+    """A change is divided once its author is certain, which may be after the file was locked."""
+    added(store, 1, None, b"1")
+    store.append(entry_of(5, None, b"x", path="/p/other.py"), Contents(None, b"x"))
+    added(store, 4, b"3", b"4")
+    store.move_to_memory()
+    for number in (2, 3):
+        before, after = f"{number - 1}".encode(), f"{number}".encode()
+        store.append(entry_of(number, before, after), Contents(before, after), earlier_than="e-0004")
+    added(store, 6, b"4", b"6")
+    store.return_to_disk()
+    of_file, _ = store.entries(LogQuery(path="/p/a.py"), is_file=True)
+    assert [entry.entry_id for entry in reversed(of_file)] == ["e-0001", "e-0002", "e-0003", "e-0004", "e-0006"]
+    assert len(store.entries(LogQuery())[0]) == 6
