@@ -281,9 +281,9 @@ def failure_message(error: FileOpsError) -> str:
             loss = " without losing later changes" if ranges else ""
             return f"The edit cannot be undone{loss}{_after_colon(explanation)}."
         case errors.UnknownTarget(explanation=explanation):
-            return f"There is nothing to rewind: {explanation}."
+            return f"There is nothing to undo: {explanation}."
         case errors.PlanChanged():
-            return "The rewind would not do what its preview showed, because files have changed. Look at it again."
+            return "The undo would not do what its preview showed, because files have changed. Look at it again."
         case errors.TooManyFiles(n_files=n_files, max_files=max_files):
             limit = f"{n_files} files would be changed, but at most {max_files} at once."
             return f"{limit} Continue in parts: name a folder, a turn or a command."

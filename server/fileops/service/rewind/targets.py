@@ -68,7 +68,7 @@ _NAMES = {
     "since_turn": "turn",
     "all_since_turn": "turn",
     "session_id": "session",
-    "rewind_id": "rewind",
+    "rewind_id": "undo",
     "change_ids": "change",
 }
 
