@@ -20,41 +20,41 @@ Serve the tools Read, Edit and MultiEdit over the Model Context Protocol on stdi
 
 ABOUT_MCP_CONFIG = """\
 Print what a host's configuration needs. With --write, merge it into the host's files: nothing in them is removed,
-comments remain, and the change is shown first. It is written after a confirmation on the terminal, or with --yes.
-Language servers that are installed are offered next, unless you have named some: an agent then reads what its edit
+comments stay, and you see the change first. It is written when you confirm it on the terminal, or with --yes. Next you
+are offered the language servers that are installed, unless you have named some: with them an agent learns what its edit
 broke.
-With --remove, take out again what --write has added. The files are your own, unless --project is given: then they are
-those that all who work on the project share, and nothing changes for those who do not have the program."""
+With --remove, take out what --write added. The files are your own, unless you give --project: then they are the ones
+that everybody on the project shares, and nothing changes for people who do not have the program."""
 
 MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
 
 HOOK_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode")
 
-# Of `mcp`, by the name that the option gives them.
+# The tools that `mcp --tools` can add, by the name that the option uses for each.
 FURTHER_TOOLS = {"+write": "Write", "+undo": "Undo", "+changes": "ApplyChanges", "+patch": "ApplyPatch"}
 
 # What `mcp` does without its options; the daemon is sent only what differs.
 
 
 class Choice(NamedTuple):
-    """An option of `mcp` with a few values, of which the first is the default.
+    """An option of `mcp` with a fixed set of values. The first is the default.
 
-    Its type is in McpOptions, or in Settings if it is one of every client.
+    Its type is in McpOptions, or in Settings if every client can set it.
     """
 
     name: str
     values: tuple[str, ...]
     help: str
-    metavar: str | None = None  # where the values are too long for a line of the usage
-    sent: Mapping[str, object] = {}  # the value in Settings, where it is another one
+    metavar: str | None = None  # if the values are too long for a line of the usage
+    sent: Mapping[str, object] = {}  # the value in Settings, if it differs
 
 
 MCP_CHOICES = (
     Choice(
         "approve",
         ("person", "ask", "host", "never"),
-        "who consents to an edit: the person, if the edit needs it (default); the person, for each edit; the "
-        "host, which asks before it calls; or none of them",
+        "who approves an edit: the person, if the edit needs it (default); the person, for every edit; the host, "
+        "which asks before it calls; or nobody",
     ),
     Choice(
         "protected",
@@ -65,11 +65,11 @@ MCP_CHOICES = (
     Choice(
         "freshness",
         ("mtime", "content", "relevant"),
-        "what refuses the edit of a file that changed since it was read: another time or size (default), another "
-        "content, or a change near the edit",
+        "when to refuse an edit because its file changed since it was read: if its time or size differs (default), "
+        "if its content differs, or if a change is near the edit",
     ),
-    Choice("confine", ("edits", "all"), "what is refused outside the roots: edits (default), or edits and reads"),
-    Choice("notices", ("on", "off"), "report to the agent what changed in files that it has read (default: on)"),
+    Choice("confine", ("edits", "all"), "what to refuse outside the roots: edits (default), or edits and reads"),
+    Choice("notices", ("on", "off"), "tell the agent what changed in the files that it has read (default: on)"),
     Choice(
         "record_titles",
         ("on", "off"),
@@ -80,76 +80,76 @@ MCP_CHOICES = (
     Choice(
         "hints",
         ("on", "off"),
-        "say beside a failed edit what to send instead, and show the lines around an unread place (default: on)",
+        "say after a failed edit what to send instead, and show the lines around an unread place (default: on)",
     ),
     Choice("show_diff", ("on", "off"), "show the first lines of the diff of each applied edit (default: on)"),
     Choice(
         "diagnostics",
         ("on", "off"),
-        "say after an edit which problems it introduced, where an editor or a language server knows it (default: on)",
+        "say after an edit which problems it introduced, if an editor or a language server knows (default: on)",
     ),
     Choice(
         "diagnostics_severity",
         ("warning", "error", "information", "hint"),
-        "the mildest problems that are reported: error, warning (default), information or hint",
+        "the mildest problems to report: error, warning (default), information or hint",
         "LEVEL",
     ),
     Choice(
         "format",
         ("off", "changed"),
-        "let the first language server that can format the lines that an edit changes, and no others: off (default) "
+        "format the lines that an edit changes, and no others, with the first language server that can: off (default) "
         "or changed",
     ),
 )
 
 ABOUT_REVIEW = """\
-Show the edits of agents that wait for a decision in this folder, and decide. While the full screen runs, edits that
-a person is to be asked about wait for it. `--list`, `accept` and `reject` only look and decide: no edit waits for
-them."""
+Show the edits of agents that wait for a decision in this folder, and decide. While the full screen is open, edits that
+need a person's approval wait for it. `--list`, `accept` and `reject` only look and decide: no edit waits for them."""
 
 ABOUT_LOG = """\
-The daemon records every change of the text files of a folder, with its author: an agent by its tools, a program that an
-agent ran, you at an editor, or another program. The newest are first: a line for each turn of an agent, each undo and
-each branch switch of git, with its files below."""
+The daemon records every change to the text files of a folder, with its author: an agent through its tools, a program
+that an agent ran, you in an editor, or another program. The newest come first: a line for each turn of an agent, each
+undo and each branch switch of git, with its files below."""
 
 ABOUT_IDS = """\
-Ids are those that `fileops-server log` prints, or their unique beginnings."""
+An ID is one that `fileops-server log` prints, or enough of its beginning to be unique."""
 
 ABOUT_STATUS = """\
-Status 0 if the daemon answers, 1 if it does not. With --stop 0 if none runs afterwards, or it ends with its clients."""
+The exit status is 0 if the daemon answers, else 1. With --stop it is 0 if no daemon runs afterwards, or if it will end
+when its last client leaves."""
 
 ABOUT_DIFF = """\
 The differences are those of the named author alone: what others wrote in the same files is not shown."""
 
 ABOUT_UNDO = """\
-What would be done is shown first, and asked about. Text that others have changed since is left alone and listed. A
-PATH and --all mean what you have not kept; the others mean all that was recorded. An undo is recorded too, and `redo`
-takes it back. Status 3: done, but something was left."""
+You see what would be done, and are asked, before anything changes. Text that others have changed since is left alone
+and listed. A PATH and --all mean what you have not kept; the other options mean everything that was recorded. An undo
+is recorded too, and `redo` takes it back. Exit status 3: done, but something was left."""
 
 ABOUT_REDO = """\
-What would be done is shown first, and asked about. What was written since stays, as with an undo. A redo can be undone
-by its own id."""
+You see what would be done, and are asked, before anything changes. What was written since stays, as with an undo. A
+redo can be undone by its own id."""
 
 ABOUT_CHANGES = """\
 What waits is not written yet: accept or reject it. What is not kept is in the files: keep or undo it."""
 
 ABOUT_KEEP = """\
-Changes by agents count as new until a person keeps them. Keeping them changes no file, and can be taken back."""
+Changes by agents count as new until a person keeps them. A keep changes no file, and you can take it back."""
 
-FOR_PROGRAMS = ("attach", "daemon")  # programs and scripts start them, so the list for people leaves them out
+FOR_PROGRAMS = ("attach", "daemon")  # started by programs and scripts, so the list for people leaves them out
 
 ABOUT_PROGRAMS = """\
-Programs start two more: `attach` takes part in the shared daemon over stdin and stdout, and `daemon` runs it. Each has
-its own --help."""
+Two more commands are for programs: `attach` connects stdin and stdout to the shared daemon, and `daemon` runs it. Each
+has its own --help."""
 
-# Commands of earlier versions, and what is written in their place.
+# Commands of earlier versions, and what to write instead.
 FORMER_COMMANDS = {"show": "log ID", "rewind": "undo", "stop": "status --stop"}
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 class _Paragraphs(argparse.HelpFormatter):
-    """Fits each paragraph of a description to the terminal; one with indented lines stays as it is written."""
+    """Fits each paragraph of a description to the terminal. A paragraph with indented lines stays as it is."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         paragraphs = text.split("\n\n")
@@ -160,7 +160,7 @@ class _Paragraphs(argparse.HelpFormatter):
 
 
 class _ArgumentParser(argparse.ArgumentParser):
-    """Names the command that was most likely meant in place of an unknown one, as argparse does from Python 3.14 on."""
+    """Suggests the command that was most likely meant if one is unknown, as argparse does from Python 3.14 on."""
 
     def error(self, message: str) -> NoReturn:
         given = re.match(r"argument COMMAND: invalid choice: '(.+?)' ", message)
@@ -169,18 +169,18 @@ class _ArgumentParser(argparse.ArgumentParser):
         super().error(f"there is no command {given[1]}. Did you mean {meant}?" if given and meant else message)
 
     def commands(self) -> list[str]:
-        """The names of all commands, those that are not listed, too."""
+        """Returns the names of all commands, including those that the help does not list."""
         choices = next((action.choices for action in self._actions if action.dest == "command" and action.choices), ())
         return list(map(str, choices))
 
 
 def commands_for_people() -> list[str]:
-    """What a person has to learn: all commands but those that programs start."""
+    """Returns the commands that a person has to learn: all except those that programs start."""
     return [name for name in _parser().commands() if name not in FOR_PROGRAMS]
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
+    """Build the parser of the command line."""
     return _parser()
 
 
@@ -190,7 +190,7 @@ def _parser() -> _ArgumentParser:
     main.add_argument("--log-file", metavar="FILE", help="write the log to FILE instead of stderr")
     main.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="default: warning")
     main.add_argument(
-        "--shared", action="store_true", help="for editors: take part in the daemon that all agents and editors share"
+        "--shared", action="store_true", help="for editors: use the daemon that all agents and editors share"
     )
     _add_plugin_options(main, [])
     _add_socket_option(main, None)
@@ -202,7 +202,7 @@ def _parser() -> _ArgumentParser:
     demo = commands.add_parser(
         "demo",
         help="show what the daemon does",
-        description="Start the daemon, read, edit, be refused, read again. Your own files are not changed.",
+        description="Start the daemon, read, edit, be refused, read again. Your own files stay as they are.",
     )
     demo.add_argument(
         "directory",
@@ -225,7 +225,7 @@ def _parser() -> _ArgumentParser:
         help="print the protocol as JSON Schema",
         description="Print the schema of every message, in both directions: JSON Schema 2020-12.",
     )
-    schema.add_argument("--openrpc", action="store_true", help="an OpenRPC document instead")
+    schema.add_argument("--openrpc", action="store_true", help="print an OpenRPC document instead")
     return main
 
 
@@ -259,14 +259,14 @@ def _add_host_option(parser: argparse.ArgumentParser, default: str | None = argp
 
 def _add_stdio_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--stdio", action="store_true", help="changes nothing: stdin and stdout are used in any case; editors pass it"
+        "--stdio", action="store_true", help="has no effect: stdin and stdout are always used; some editors pass it"
     )
 
 
 def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") -> None:
     attach = add_command(
         "attach",
-        description="Serve LSP frames on stdin and stdout by the shared daemon. It is started if none runs.",
+        description="Connect stdin and stdout to the shared daemon, in LSP frames. If none runs, one is started.",
     )
     attach.add_argument("--role", choices=("editor", "agent"), default="agent", help="default: agent")
     _add_socket_option(attach)
@@ -274,7 +274,7 @@ def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     _add_stdio_option(attach)
     daemon = add_command(
         "daemon",
-        description="Serve all agents and editors of this user that attach. Usually the first of them starts it.",
+        description="Serve all agents and editors of this user that attach. Usually the first one to attach starts it.",
     )
     daemon.add_argument("--detach", action="store_true", help="start one if none runs, and return when it answers")
     daemon.add_argument(
@@ -285,7 +285,7 @@ def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     _add_socket_option(daemon)
     status = add_command(
         "status",
-        help="print who takes part in the shared daemon, and which edits wait; end it",
+        help="print who is connected to the shared daemon and which edits wait; or end it",
         description=ABOUT_STATUS,
     )
     status.add_argument("--json", action="store_true", help="for programs")
@@ -309,10 +309,12 @@ def _add_review_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     commands = review.add_subparsers(dest="review_command", metavar="COMMAND", prog="fileops-server review")
     for name in ("accept", "reject"):
         command = commands.add_parser(name, help=f"{name} edits", description=f"{name.capitalize()} edits that wait.")
-        command.add_argument("ids", metavar="ID", nargs="*", help="as --list prints them, or their unique beginnings")
-        command.add_argument("--all", action="store_true", help="all that waits in this folder")
+        command.add_argument(
+            "ids", metavar="ID", nargs="*", help="as --list prints it, or enough of its beginning to be unique"
+        )
+        command.add_argument("--all", action="store_true", help="everything that waits in this folder")
         if name == "reject":
-            command.add_argument("--reason", metavar="TEXT", help="what the agent is to know")
+            command.add_argument("--reason", metavar="TEXT", help="a sentence for the agent")
         _add_socket_option(command)
 
 
@@ -320,7 +322,7 @@ TIMES = "12:00, 10m, 2h, 1d, or seconds since the epoch"
 
 
 def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") -> None:
-    """The commands about what was changed by whom; the first line of each is for people who know none of it."""
+    """Add the commands about who changed what. The first line of each is for people who are new to all this."""
 
     def add(name: str, about: str, more: str) -> argparse.ArgumentParser:
         command = add_command(
@@ -363,12 +365,12 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         "id",
         metavar="ID|PATH",
         nargs="?",
-        help="a change, command, turn or undo; or what is not kept in this file or folder",
+        help="a change, command, turn or undo; or what you have not kept in this file or folder",
     )
-    target.add_argument("--all", action="store_true", help="all that is not kept here")
-    target.add_argument("--turn", metavar="ID", help="all of this turn")
-    target.add_argument("--session", "--agent", metavar="NAME", help="all of this agent's session")
-    target.add_argument("--command", metavar="ID", dest="of_command", help="all that this command wrote")
+    target.add_argument("--all", action="store_true", help="everything here that you have not kept")
+    target.add_argument("--turn", metavar="ID", help="everything from this turn")
+    target.add_argument("--session", "--agent", metavar="NAME", help="everything from this agent's session")
+    target.add_argument("--command", metavar="ID", dest="of_command", help="everything that this command wrote")
     undo.add_argument(
         "--since",
         metavar="TIME|ID",
@@ -383,10 +385,10 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         dest="paths",
         help="only in this file or folder (repeatable)",
     )
-    undo.add_argument("--include-unsure", action="store_true", help="also changes that may be of another author")
-    undo.add_argument("--fail-on-conflict", action="store_true", help="undo nothing if something would be left")
-    undo.add_argument("--plan", metavar="ID", help="only if it does what the preview with this plan showed")
-    undo.add_argument("--reason", metavar="TEXT", help="why, in one line, for the agent whose changes they are")
+    undo.add_argument("--include-unsure", action="store_true", help="also changes that may be by another author")
+    undo.add_argument("--fail-on-conflict", action="store_true", help="undo nothing if anything would be left")
+    undo.add_argument("--plan", metavar="ID", help="only if it does what the preview with this plan id showed")
+    undo.add_argument("--reason", metavar="TEXT", help="the reason, in one line, for the agent whose changes they are")
     redo = add("redo", "take an undo back", ABOUT_REDO)
     redo.add_argument("id", metavar="ID", nargs="?", help="as `undo` and `log` print it (default: your last undo here)")
     for command in (undo, redo):
@@ -396,11 +398,11 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     blame.add_argument("path", metavar="FILE")
     changes = add("changes", "list what waits for you, and what agents changed and you have not kept", ABOUT_CHANGES)
     changes.add_argument("path", metavar="PATH", nargs="?", help="only in this file or folder")
-    keep = add("keep", "keep changes of agents, so that they do not count as new any more", ABOUT_KEEP)
+    keep = add("keep", "keep changes of agents, so that they no longer count as new", ABOUT_KEEP)
     keep.add_argument("path", metavar="PATH", nargs="?", help="those in this file or folder")
     keep.add_argument("--turn", metavar="ID", help="those of this turn")
     keep.add_argument("--session", "--agent", metavar="NAME", help="those of this agent's session")
-    keep.add_argument("--all", action="store_true", help="all there are here; they are shown first, and asked about")
+    keep.add_argument("--all", action="store_true", help="everything here; it is shown first, and you are asked")
     keep.add_argument("--yes", action="store_true", help="with --all: do not ask")
     keep.add_argument("--undo", metavar="ID", help="take a keep back, by the id that it printed")
 
@@ -439,7 +441,7 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         "--max-read-bytes",
         metavar="N",
         type=int,
-        help="refuse reads whose text is longer, because the host would cut it (default: 40000; none for Claude Code)",
+        help="refuse reads with a longer text, because the host would cut it (default: 40000; none for Claude Code)",
     )
     mcp.add_argument(
         "--encoding",
@@ -447,7 +449,7 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         dest="encodings",
-        help="the encoding of the files that match the glob, such as '*.txt=gbk' (a codec of Python; may be given "
+        help="the encoding of the files that match the glob, such as '*.txt=gbk' (a Python codec; may be given "
         "several times); without it, files are UTF-8 or begin with a byte order mark",
     )
     mcp.add_argument(
@@ -455,23 +457,23 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         metavar="GLOB",
         action="append",
         default=[],
-        help="files that the agent must not read or edit here, beside those that .agentsignore files name; a folder "
-        "means all below it (may be given several times). Shell commands of the host are not restricted",
+        help="files that the agent must not read or edit here, in addition to those in .agentsignore files; a folder "
+        "means everything below it (may be given several times). Shell commands of the host are not restricted",
     )
     mcp.add_argument(
         "--diagnostics-wait-s",
         metavar="N",
         type=float,
-        help="how many seconds the answer to an edit waits for its problems, 0 to 30 (default: 2)",
+        help="how many seconds the answer to an edit may wait for its problems, 0 to 30 (default: 2)",
     )
     mcp.add_argument(
         "--language-servers",
         metavar="FILE",
         help="a JSON file that lists the language servers to start; it must not be in a root (default: "
-        "fileops/language-servers.json in $XDG_CONFIG_HOME or ~/.config, if it is there)",
+        "fileops/language-servers.json in $XDG_CONFIG_HOME or ~/.config, if it exists)",
     )
     mcp.add_argument(
-        "--private", action="store_true", help="serve from this process alone, and not by the daemon that all share"
+        "--private", action="store_true", help="serve from this process alone, not through the shared daemon"
     )
     _add_socket_option(mcp)
     _add_host_option(mcp)
@@ -503,11 +505,9 @@ def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
     )
     act = config.add_mutually_exclusive_group()
     act.add_argument("--write", action="store_true", help="merge it into the host's files, after showing a diff")
-    act.add_argument(
-        "--remove", action="store_true", help="take out again what --write has added, after showing a diff"
-    )
+    act.add_argument("--remove", action="store_true", help="take out what --write added, after showing a diff")
     config.add_argument(
-        "--project", action="store_true", help="claude, opencode: in the files that the project shares, for a team"
+        "--project", action="store_true", help="claude, opencode: write the files that the project shares, for a team"
     )
     config.add_argument("--yes", action="store_true", help="do not ask before a change; needed without a terminal")
     config.add_argument(

@@ -28,12 +28,12 @@ To leave: Ctrl-D."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status."""
+    """Run a command. Returns the exit status."""
     if sys.stderr is None:
         sys.stderr = _discarding(STDERR)
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:2] == ["mcp", "hook"] and len(arguments) == len(("mcp", "hook", "HOST")):
-        from fileops.attach import hook  # a host waits for it: to make the parser takes longer than the hook
+        from fileops.attach import hook  # a host waits for it, and making the parser takes longer than the hook
 
         if arguments[2] in hook.EDITS:
             return hook.main(arguments[2])
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None:
-    """The command if it serves no client, so that its stdout is for people and scripts."""
+    """Returns the command, if it serves no client and its stdout is for people and scripts."""
     match options.command:
         case "demo":
             from fileops.demo.story import run_demo
@@ -91,9 +91,9 @@ def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None
 
 @contextmanager
 def _checked_output() -> Generator[None]:
-    """Let stdout take every name, and end quietly if it has no reader any more, as with `| head`."""
+    """Let stdout take every file name, and end quietly if nobody reads it any more, as with `| head`."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # The name of a file need not be UTF-8.
+        # File names need not be UTF-8.
         sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportUnknownMemberType]
     try:
         try:
@@ -106,12 +106,12 @@ def _checked_output() -> Generator[None]:
             raise
         if error.errno != errno.EPIPE:
             sys.stderr.write(f"fileops-server: stdout could not be written: {error.strerror}.\n")
-        sys.stdout = _discarding(STDOUT)  # Python flushes it once more at its end
+        sys.stdout = _discarding(STDOUT)  # Python flushes it once more when it ends
         sys.exit(OUTPUT_LOST)
 
 
 def _discarding(fd: int) -> io.TextIOWrapper:
-    """Make a standard descriptor, which may be closed, one that discards everything."""
+    """Make a standard descriptor, which may be closed, discard everything."""
     null = os.open(os.devnull, os.O_WRONLY)
     if null != fd:
         os.dup2(null, fd)
@@ -167,7 +167,7 @@ def _run_daemon(options: "argparse.Namespace") -> int:
     from fileops.daemon.process import DaemonOptions
 
     _log_to(options.log_file, options.log_level, is_bounded=options.detached)
-    gc.disable()  # thousands of classes are made by the imports, and none of them is garbage
+    gc.disable()  # the imports make thousands of classes, none of which is garbage
     from fileops.compose.daemon import serve_daemon
 
     return serve_daemon(
@@ -225,7 +225,7 @@ def _privately(reason: Exception, options: "argparse.Namespace") -> str:
 
 
 def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
-    """The options of `mcp` that differ from their defaults, checked, as JSON carries them. See `McpOptions`."""
+    """Check the options of `mcp`. Returns those that differ from their defaults, as JSON has them. See `McpOptions`."""
     from fileops.arguments import FURTHER_TOOLS, MCP_CHOICES
 
     roots = options.roots = [os.path.abspath(root) for root in options.roots]
@@ -261,7 +261,7 @@ def _mcp_options(options: "argparse.Namespace") -> dict[str, object]:
 
 
 def _language_servers(path: str | None, roots: list[str]) -> "Sequence[object]":
-    """What the user lets the daemon start, as JSON carries it: from the file given, else from the user's own."""
+    """Returns what the user lets the daemon start, as JSON has it: from the given file, else from the user's own."""
     from fileops.wire.language_servers import file_of_the_user, read_language_servers
 
     own = file_of_the_user()
@@ -303,7 +303,7 @@ def _refuse_mcp(sentence: str) -> NoReturn:
 
 
 def _log_to(log_file: str | None, level: str, *, is_bounded: bool = False) -> None:
-    """Args: is_bounded: the file belongs to a daemon that runs for long."""
+    """Args: is_bounded: the file belongs to a daemon that runs for a long time."""
     import logging
 
     handler: logging.Handler
@@ -323,4 +323,4 @@ def _log_to(log_file: str | None, level: str, *, is_bounded: bool = False) -> No
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(level.upper())
-    logging.getLogger("pygls").setLevel(max(root.level, logging.WARNING))  # else it logs params with texts and secrets
+    logging.getLogger("pygls").setLevel(max(root.level, logging.WARNING))  # else it logs params, with texts and secrets

@@ -1,11 +1,11 @@
-"""The places of the present files that agents changed and no person has kept yet. Runs in worker threads.
+"""Finds the places in the present files that agents changed and no person has kept yet. Runs in worker threads.
 
-A place is found by a rewind that is only thought: what the present content has and the content after a rewind of all
-entries that are not kept has not. So it is exactly what an undo of these entries would change, and what others wrote
-beside or over them is no part of it.
+Places are found by computing a rewind that is never applied: it takes back all entries that are not kept, and a place
+is where the present content differs from the result. So a place is exactly what an undo of these entries would change;
+what others wrote beside it or over it is not part of it.
 
-Entries belong to a path. A file that a person renamed is followed: its *lineage* is the entries of all its names.
-A file that an agent renamed is a deletion and a creation, which are not kept either.
+Entries belong to a path. If a person renames a file, it is still followed: its *lineage* is the entries of all its
+names. If an agent renames a file, that counts as a deletion and a creation, and neither is kept yet.
 """
 
 import uuid
@@ -71,15 +71,15 @@ _WHOLE_FILE = "file"  # in place of a digest in the id of a change without lines
 VersionOf = Callable[[str, Snapshot], int | None]
 
 
-# What the places of a file were computed from, and the places; by path.
+# For each path: what the places were computed from, and the places.
 PlacesCache = dict[str, tuple[tuple[object, ...], list[UnkeptPlace]]]
 
 
 class UnkeptPlaces(Struct, frozen=True):
-    """See the module. version_of: the version of the client's open document, if it has the text of a snapshot.
+    """See the module. version_of: the version of the client's open document, if its text is that of the snapshot.
 
-    cache: of this record. Threads may share it: an entry is replaced as a whole, and used only if it still fits.
-    committed: leaves out of lists what git has too; None if that does not count as kept.
+    cache: belongs to this record. Threads may share it: an entry is always replaced as a whole, and is used only if it
+    still fits. committed: leaves out of lists what git has too; None if a commit does not count as a keep.
     """
 
     store: RecordStore
@@ -98,7 +98,10 @@ class UnkeptPlaces(Struct, frozen=True):
         session_id: SessionName | None = None,
         turn_id: str | None = None,
     ) -> UnkeptResult:
-        """What is not kept yet. Args: path: canonical, a file. folders: without it, only what is in one of these."""
+        """Returns what is not kept yet.
+
+        Args: path: canonical, a file. folders: if there is no path, only what is in one of these.
+        """
         paths = self._paths(folders) if path is None else [path]
         in_git = {} if self.committed is None else self.committed.states_of(paths)
         found = [file for each in paths if (file := self._file(each, session_id, turn_id, in_git)) is not None]
@@ -115,7 +118,7 @@ class UnkeptPlaces(Struct, frozen=True):
         )
 
     def _paths(self, folders: tuple[str, ...] | None) -> list[str]:
-        """The present paths of the files with entries that are not kept, or that were undone, sorted."""
+        """Returns the present paths, sorted, of the files with entries that are not kept or that were undone."""
         unkept, _ = self.store.entries(LogQuery(kept=False, in_force=True))
         newest = {entry.path: entry for entry in reversed(unkept)}
         paths = set(map(Lineages(self.store, _is_rename).present_path, newest.values()))
@@ -151,7 +154,10 @@ class UnkeptPlaces(Struct, frozen=True):
         )
 
     def _sessions(self, files: Sequence[UnkeptFile]) -> Iterator[UnkeptSession]:
-        """The changes of the files as a tree. An author who is unsure has a branch for each of their names."""
+        """Groups the changes of the files in a tree.
+
+        If it is unsure who the author is, each name gets its own branch.
+        """
         found = [(change, file.file_path) for file in files for change in file.changes]
         newest_first = sorted(found, key=lambda pair: pair[0].time, reverse=True)
         branches: dict[tuple[str, str | None], dict[str | None, list[tuple[UnkeptChange, str]]]] = {}
@@ -190,7 +196,7 @@ class UnkeptPlaces(Struct, frozen=True):
     # --- places of one file ------------------------------------------------------------------------------------
 
     def places(self, path: str, snapshot: Snapshot) -> list[UnkeptPlace]:
-        """The places of one file that are not kept yet, top to bottom."""
+        """Returns the places in one file that are not kept yet, top to bottom."""
         return self._places_in(self.lineage(path), snapshot)
 
     def _places_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> list[UnkeptPlace]:
@@ -209,7 +215,7 @@ class UnkeptPlaces(Struct, frozen=True):
         found += (_unkept_place(place, chosen, snapshot, n_same) for place in own)
         if shared:
             mixed = [_unkept_place(place, chosen, snapshot, n_same, is_shared=True) for place in shared]
-            # A letter typed in a kept change makes it another one, which was decided as well.
+            # A letter typed into a kept change gives it a new id, but the change was decided all the same.
             listed = {each.change.change_id for each in (*found, *mixed)}
             decided = {entry_of_change(change_id) for change_id in kept - listed}
             found += (each for each in mixed if decided.isdisjoint(each.change.entry_ids))
@@ -223,7 +229,7 @@ class UnkeptPlaces(Struct, frozen=True):
     def _changed_by(
         self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
     ) -> tuple[list[ChangedPlace], list[ChangedPlace]]:
-        """The places of the present content that the chosen entries made; and those that others wrote in since."""
+        """Returns the places that the chosen entries made, and those of them that others have written in since."""
         first = next((n for n, entry in enumerate(lineage) if entry.entry_id in chosen), None)
         if first is None:
             return [], []
@@ -239,7 +245,7 @@ class UnkeptPlaces(Struct, frozen=True):
         return own, shared_places(steps, chosen, present, rewound.content, contents, undoes) if rewound.left else []
 
     def _undone_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
-        """What people undid in one file, and no later turn of its session has passed."""
+        """Yields what people undid in one file since the newest turn of the session that wrote it."""
         by_id = {entry.entry_id: entry for entry in lineage}
         undos = [entry for entry in lineage if self._is_shown_undo(entry)]
         chosen = {entry.entry_id for entry in undos[-MAX_UNDONE:]}
@@ -274,18 +280,21 @@ class UnkeptPlaces(Struct, frozen=True):
         return not newest or newest[0].turn.began <= entry.time
 
     def _undone_agent(self, undo: Entry) -> Entry | None:
-        """The newest entry of an agent that an undo is of. One that was undone in part is not named by the undo."""
+        """Returns the newest entry of an agent that this undo took back.
+
+        The undo does not name an entry that it took back only in part; then this is the newest one before the undo.
+        """
         written = [entry for entry in map(self.store.entry, undo.undoes) if entry is not None]
         if not undo.undoes:
             written, _ = self.store.entries(LogQuery(path=undo.path, before=undo.entry_id), is_file=True)
         return max((entry for entry in written if is_by_agent(entry.by)), key=lambda entry: entry.time, default=None)
 
     def lineage(self, path: str) -> list[Entry]:
-        """The entries of the file that is at a path now, oldest first. See Lineages."""
+        """Returns the entries of the file that is at this path now, oldest first. See Lineages."""
         return Lineages(self.store, _is_rename).of(path)
 
     def paths_of(self, change_ids: Iterable[str]) -> dict[str, list[str]]:
-        """The changes by the present paths of their files. A change that is not known is left out."""
+        """Groups the changes by the present paths of their files. Unknown changes are left out."""
         lineages, groups = Lineages(self.store, _is_rename), dict[str, list[str]]()
         for change_id in change_ids:
             entry = self.store.entry(entry_of_change(change_id))
@@ -316,7 +325,7 @@ class UnkeptPlaces(Struct, frozen=True):
         return KeepOutcome(keep_id=keep_id if n_entries else None, n_entries=n_entries, paths=frozenset(paths))
 
     def undo_keep(self, keep_id: str) -> KeepOutcome:
-        """Undo a keep, of what is still kept by it. Raises: UnknownTarget."""
+        """Undo a keep, as far as it is still in force. Raises: UnknownTarget."""
         try:
             entries, n_entries, n_changes = self.store.undo_keep(keep_id)
         except UnknownId as fault:
@@ -326,7 +335,7 @@ class UnkeptPlaces(Struct, frozen=True):
         return KeepOutcome(keep_id=None, n_entries=n_entries, n_changes=n_changes, paths=paths)
 
     def _keep_places(self, keep_id: str, change_ids: Collection[str]) -> KeepOutcome:
-        """Accept single changes. One that was undone or kept before is left out, and is not accepted."""
+        """Accept single changes. Those that were undone or kept before are left out, and not counted."""
         n_entries = n_changes = 0
         groups = self.paths_of(change_ids)
         for path, named in groups.items():
@@ -357,7 +366,7 @@ class UnkeptPlaces(Struct, frozen=True):
     def rewind_of(
         self, path: str, snapshot: Snapshot, change_ids: Collection[str], may_rewind: Callable[[Entry], bool]
     ) -> FileRewind:
-        """Plan the rewind of single changes of a file. Those that are not there any more are left out."""
+        """Plan the rewind of single changes in a file. Changes that are no longer there are left out."""
         lineage = {entry.entry_id: entry for entry in self.lineage(path)}
         places = self._places_in(list(lineage.values()), snapshot)
         chosen = [
@@ -395,11 +404,11 @@ class UnkeptPlaces(Struct, frozen=True):
     def _overlap(
         self, path: str, change: UnkeptChange, lineage: Mapping[str, Entry], snapshot: Snapshot
     ) -> RewindConflict:
-        """The lines of a change that others wrote in since, and who they are."""
+        """Returns the lines of a change that others have written in since, and who they are."""
         history = list(lineage.values())
         history = history[next(n for n, entry in enumerate(history) if entry.entry_id == change.entry_ids[0]) :]
         stored, steps = StoredContents(self.store), steps_of(history)
-        # What is not recorded yet, such as unsaved text, is a change of others as well.
+        # What is not recorded yet, such as unsaved text, counts as a change by others too.
         steps.append(FileStep(_UNRECORDED, steps[-1].after, snapshot.digest))
 
         def content_of(digest: bytes) -> bytes | None:
@@ -434,7 +443,7 @@ class UnkeptPlaces(Struct, frozen=True):
 
 
 def entry_of_change(change_id: str) -> str:
-    """The id of the newest entry of a change."""
+    """Returns the id of the newest entry of a change."""
     return change_id.partition(".")[0]
 
 
@@ -443,12 +452,15 @@ def _is_in(path: str, folders: tuple[str, ...] | None) -> bool:
 
 
 def _is_rename(entry: Entry) -> bool:
-    """Whether a half of a rename is of one that a person made, which only changes the name of what is not kept."""
+    """Whether a person made the rename that this entry is half of.
+
+    It then only gives a new name to what is not kept.
+    """
     return entry.undone_by is None and not is_by_agent(entry.by)
 
 
 def _label(entry: Entry) -> str:
-    """The author's session, for people: without the program that it ran."""
+    """The name of the author's session, as people see it: without the program that it ran."""
     return entry.by.label if session_of(entry.by) is None else entry.by.label.partition(" · ")[0]
 
 
@@ -468,7 +480,10 @@ def _unkept_place(
     *,
     is_shared: bool = False,
 ) -> UnkeptPlace:
-    """The change of one place. Its id depends on the texts before and after it, and not on the lines above it."""
+    """Describes one place as a change.
+
+    Its id depends on the text before and after the change, not on the lines above it.
+    """
     entries = [chosen[entry_id] for entry_id in place.entry_ids]
     newest = entries[-1]
     written = snapshot.data[place.start : place.end]
@@ -495,7 +510,7 @@ def _unkept_place(
 
 
 def _change_of_file(entries: Sequence[Entry]) -> UnkeptChange:
-    """The change of a whole file of which the record has no text, or which is only of its executable bit."""
+    """Describes the change of a whole file, if the record has no text of it or only the executable bit changed."""
     newest = entries[-1]
     return UnkeptChange(
         change_id=f"{newest.entry_id}.{_WHOLE_FILE}",
@@ -523,7 +538,7 @@ def _operation(changes: Sequence[UnkeptChange], lineage: Sequence[Entry], snapsh
 
 
 def _moved_from(lineage: Sequence[Entry]) -> str | None:
-    """The name that an agent has changed, while that is not kept."""
+    """Returns the file's earlier name, if an agent renamed it and that is not kept yet."""
     moves = (entry for entry in lineage if entry.moved_from is not None and not entry.kept and entry.undone_by is None)
     return next((entry.moved_from for entry in moves), None)
 
