@@ -46,14 +46,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fs.encoded": {*DISK_MAY_IMPORT, "core.legacy_text", "core.globs"},
     "watch": {"model", "ports"},
     "tracking": {"model", "ports", "core"},
-    "history": {"model", "ports", "core"},
     "languages": {"model", "core", "platform"},
     "record": {"model", "ports", "core", "platform"},
     "wire": {
         "model", "core.presentation", "core.matching", "core.globs", "core.legacy_text", "core.roots", "rpc.decode",
     },
     "service": {
-        "model", "ports", "core", "concurrency", "tracking", "history", "record", "telemetry", "platform.memory",
+        "model", "ports", "core", "concurrency", "tracking", "record", "telemetry", "platform.memory",
     },
     "api": {"model", "core.presentation", "wire", "service", "rpc.decode"},
     "lsp": {

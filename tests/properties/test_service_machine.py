@@ -18,13 +18,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from fileops.core import text
 from fileops.core.plan import execute, valid
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.history.journal import History
 from fileops.model.edits import Edit
 from fileops.model.files import Text
 from fileops.model.requests import EditRequest, ReadRequest
 from fileops.model.results import EditResult
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Settings
+from fileops.record.history import History
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.fileops import FileOps
 from fileops.service.workspace import Workspace

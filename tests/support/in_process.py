@@ -10,7 +10,6 @@ from fileops.core.ignore import FILE_NAME
 from fileops.fs.memory import MemoryFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
 from fileops.fs.rule_files import StatRuleFiles
-from fileops.history.journal import History
 from fileops.model.approval import Always, ApprovalRequest, Decision, Once
 from fileops.model.edits import Edit
 from fileops.model.requests import EditRequest, ReadRequest, UndoRequest
@@ -19,6 +18,7 @@ from fileops.model.review import Decider, SessionInfo
 from fileops.model.sessions import DEFAULT_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.ports import Approver, EventSink, FileSystem
+from fileops.record.history import History
 from fileops.record.recorder import Recorder
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.unreadable import RuleBook
@@ -121,7 +121,7 @@ class Workbench:
         self.editor = FakeEditor(self.disk, self.disk.put)
         self.events = EventRecorder()
         self.person = Person()
-        self.history = history or History()
+        self.history = history or History(recorder)
         buffers = self.editor.buffers
         self.freshness = Freshness(buffers, self.events, SystemClock(), is_open=buffers.is_open, sweep_s=3600)
         buffers.on_change = self.freshness.hint

@@ -22,7 +22,6 @@ from fileops.watch.factory import FolderStreams
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.fs.remote.router import RouterFileSystem
-    from fileops.history.journal import History
     from fileops.languages.service import LanguageServers
     from fileops.model.diagnostics import DiagnosticsReport
     from fileops.model.files import Stamp
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from fileops.model.settings import EncodingRule, FreshnessRule, MappedFolder
     from fileops.ports import EventSink, FileSystem, RuleFiles
     from fileops.record.content import TextOf
+    from fileops.record.history import History
     from fileops.record.recorder import Recorder
     from fileops.telemetry.calls import Sink
 

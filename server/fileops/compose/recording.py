@@ -14,7 +14,7 @@ from fileops.model.sessions import has_host_id
 if TYPE_CHECKING:
     from fileops.fs.overlay.filesystem import OverlayFileSystem
     from fileops.model.record import ByPerson, Entry
-    from fileops.ports import EventStream, HistoryStore
+    from fileops.ports import EventStream
     from fileops.record.content import TextOf
     from fileops.record.recorder import Recorder, TypedDocument
     from fileops.record.store import RecordStore
@@ -109,38 +109,8 @@ class _Documents:
         ]
 
 
-def open_history(recorder: "Recorder | None", warn: Callable[[str], None]) -> "HistoryStore":
-    """Return the edit history that outlives the daemon: in the record.
-
-    Nothing is opened here. Args: warn: see above.
-    """
-    from fileops.record.history import RecordedHistory
-
-    if recorder is not None:
-        return RecordedHistory(lambda: recorder.store, recorder.keep_edit, warn=warn)
-    return RecordedHistory(_Lazily(lambda: open_record(warn, is_tried_again=True)), warn=warn)
-
-
-class _Lazily:
-    """Opens a record when it is used first, on any thread; if that fails, the next use tries again."""
-
-    def __init__(self, open_it: "Callable[[], RecordStore]") -> None:
-        self._open_it = open_it
-        self._lock = threading.Lock()
-        self._store: RecordStore | None = None
-
-    def __call__(self) -> "RecordStore":
-        with self._lock:
-            if self._store is None:
-                self._store = self._open_it()
-            return self._store
-
-
-def open_record(warn: Callable[[str], None], *, is_tried_again: bool = False) -> "RecordStore":
-    """Open the record. Blocks for the disk.
-
-    If that fails now, the record is kept in memory; with is_tried_again, it raises OSError or sqlite3.Error instead.
-    """
+def open_record(warn: Callable[[str], None]) -> "RecordStore":
+    """Open the record. Blocks for the disk. If that cannot be done now, the record is in memory."""
     import sqlite3
 
     from fileops.record.store import NewerRecord, RecordStore, default_folder, put_aside
@@ -156,7 +126,5 @@ def open_record(warn: Callable[[str], None], *, is_tried_again: bool = False) ->
             warn(f"The record of changes is damaged: {error}. It is now {aside}, and a new one begins.")
             return RecordStore(folder)
     except (OSError, sqlite3.Error, NewerRecord) as error:
-        if is_tried_again and not isinstance(error, NewerRecord):
-            raise
         warn(f"The record of changes in {folder} cannot be used: {error}. Changes are recorded in memory for now.")
         return RecordStore(None if isinstance(error, NewerRecord) else folder, is_usable=False)

@@ -13,9 +13,9 @@ from fileops.compose import ask_file, files, recording
 from fileops.concurrency import shares
 from fileops.fs.local.filesystem import LocalFileSystem
 from fileops.fs.overlay.filesystem import OverlayFileSystem
-from fileops.history.journal import History
 from fileops.model.record import ByPerson
 from fileops.model.sessions import SessionName
+from fileops.record.history import History
 from fileops.rpc.decode import InvalidParams
 from fileops.service.client.unreadable import EditorGlobs
 from fileops.service.hub.approvals import AskedEditors
@@ -290,7 +290,7 @@ class SharedParts:
         self.workspace: Workspace = files.build_workspace(
             self.files,
             events,
-            History(recording.open_history(self.recorder, warn) if self._history == "persistent" else None),
+            self._new_history(warn),
             freshness_mode=freshness,
             remote=self.remote,
             is_on_disk=state.is_on_disk,
@@ -333,6 +333,12 @@ class SharedParts:
             log.exception("nothing is recorded")
             warn(f"Changes are not recorded: {fault}. Everything else works.")
             return None
+
+    def _new_history(self, warn: "Callable[[str], None]") -> History:
+        is_persistent = self._history == "persistent"
+        if self.recorder is not None or not is_persistent:
+            return History(self.recorder, is_persistent=is_persistent)
+        return History(open_store=lambda: recording.open_record(warn), warn=warn)
 
     def close_sinks(self) -> None:
         for sink in self._telemetry:

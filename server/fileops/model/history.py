@@ -18,7 +18,8 @@ class AppliedEdit(Struct, frozen=True, kw_only=True):
 
     file_path: as the session gave it; path: canonical. timestamp: seconds since the epoch. reverse: splices over the
     content after the edit (after a deletion: over b""). before, after: digests, None if no file existed. undoes: the
-    edits that this one undid. undone_by: the edit that undid this one. n_foreign_hunks: changes of others since the
+    edits that this one undid; is_undo: also of one that undid other entries only. undone_by: the edit that undid this
+    one, as the record has it; None in a row. n_foreign_hunks: changes of others since the
     session's read over which the edit was rebased; changed_by: who made them, None if there were none. set_id: of the
     change set that it is a part of. renamed_from: the canonical path that the file had before; `path` is the new one.
     mode: permission bits that a file had before it was deleted, or before the edit changed them.
@@ -44,3 +45,4 @@ class AppliedEdit(Struct, frozen=True, kw_only=True):
     set_id: str | None = None
     renamed_from: str | None = None
     mode: int | None = None
+    is_undo: bool = False

@@ -188,9 +188,9 @@ class Known(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class KeptEdit(Struct, frozen=True, kw_only=True):
-    """An edit through the daemon as the history keeps it, beside its entry. body: see record.edit_rows.
+    """An edit through the daemon as the record keeps it, beside its entry.
 
-    time: seconds since the epoch. path: canonical.
+    time: seconds since the epoch. path: canonical. body: see record.edit_rows; empty if no disk may have it.
     """
 
     edit_id: str

@@ -2,7 +2,7 @@
 
 from fileops.ports.clients import Approver, CommandApprover, Corrector, DocumentSink, Editor, EventSink
 from fileops.ports.files import CommitHooks, ContentStream, DirectoryWatch, EventStream, FileSystem, RuleFiles, SetHooks
-from fileops.ports.history import EditRecorder, HistoryStore
+from fileops.ports.history import EditRecorder
 from fileops.ports.system import Clock, Executor, ExecutorChoice, ImageDetector, RunningProcess
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "Executor",
     "ExecutorChoice",
     "FileSystem",
-    "HistoryStore",
     "ImageDetector",
     "RuleFiles",
     "RunningProcess",

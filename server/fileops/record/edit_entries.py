@@ -1,7 +1,6 @@
 """An edit of the history as entries of the record, for edits that no recorder observed."""
 
 import uuid
-from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -43,19 +42,19 @@ def recorded(edit: AppliedEdit, after: bytes | None) -> list[Recorded]:
     )
     if edit.renamed_from is None:
         return [(entry, Contents(before, after))]
-    left = replace(entry, entry_id=_new_id(), path=edit.renamed_from, kind="delete", after=None, moved_to=edit.path)
-    arrived = replace(entry, kind="create", before=None, moved_from=edit.renamed_from)
+    left = replace(entry, entry_id=_new_id(), path=edit.renamed_from, kind="delete", after=None)
+    arrived = replace(entry, kind="create", before=None)
+    if not edit.is_undo:  # see Commit.by_path
+        left, arrived = replace(left, moved_to=edit.path), replace(arrived, moved_from=edit.renamed_from)
     return [(left, Contents(before, None)), (arrived, Contents(None, after))]
 
 
-def link_undos(store: RecordStore, edits: Iterable[AppliedEdit]) -> None:
-    """Say in the entries of these edits, oldest first, what they undid, and in those that they undid that they did."""
-    for edit in edits:
-        undone = [found.entry_id for edit_id in edit.undoes if (found := store.entry_of_edit(edit_id)) is not None]
-        entry = store.entry_of_edit(edit.edit_id) if undone else None
-        if entry is not None:
-            store.replace(replace(entry, undoes=tuple(undone)))
-            store.undo(undone, entry.entry_id)
+def link_undos(store: RecordStore, edit: AppliedEdit) -> None:
+    """Say in the entries of an edit what it undid, and in those that it undid that it did."""
+    undone = [entry.entry_id for edit_id in edit.undoes for entry in store.entries_of_edit(edit_id)]
+    for entry in store.entries_of_edit(edit.edit_id) if undone else ():
+        store.replace(replace(entry, undoes=tuple(undone)))
+        store.undo(undone, entry.entry_id)
 
 
 def _content_before(edit: AppliedEdit, after: bytes | None) -> bytes | None:

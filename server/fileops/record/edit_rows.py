@@ -40,6 +40,7 @@ class _Record(Struct, frozen=True, array_like=True):
     set_id: str | None = None
     renamed_from: bytes | None = None
     mode: int | None = None
+    is_undo: bool = False
 
 
 _DECODER = msgspec.msgpack.Decoder(_Record)
@@ -77,6 +78,7 @@ def _record_of(edit: AppliedEdit) -> _Record:
         set_id=edit.set_id,
         renamed_from=None if edit.renamed_from is None else edit.renamed_from.encode("utf-8", "surrogatepass"),
         mode=edit.mode,
+        is_undo=edit.is_undo,
     )
 
 
@@ -114,6 +116,7 @@ def _edit_of(record: _Record) -> AppliedEdit:
         set_id=record.set_id,
         renamed_from=None if record.renamed_from is None else record.renamed_from.decode("utf-8", "surrogatepass"),
         mode=record.mode,
+        is_undo=record.is_undo,
     )
 
 

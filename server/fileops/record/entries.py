@@ -448,7 +448,7 @@ class EntryWriter:
             )
             entry = self._counted(entry, contents.before, contents.after)
         with self._store.transaction():
-            undone = [found for edit_id in edit.undoes if (found := self._store.entry_of_edit(edit_id)) is not None]
+            undone = [found for edit_id in edit.undoes for found in self._store.entries_of_edit(edit_id)]
             undone += [found for entry_id in edit.undone if (found := self._store.entry(entry_id)) is not None]
             entry = replace(entry, undoes=tuple(dict.fromkeys(found.entry_id for found in undone)))
             entry = replace(entry, kept=entry.kept or edit.is_kept or _is_withdrawal(undone))

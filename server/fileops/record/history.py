@@ -1,105 +1,252 @@
-"""The history of edits as a view of the record: what an undo needs beside an edit's entry, in the record's database.
+"""The history: what was changed by whom, as entries of a record, with what undoes need of this process's edits beside.
 
-An edit is a row; the content after it is that of its entry. Where a recorder runs, it writes both, so that
-an edit waits for neither. Without one (a private daemon, or `record: "off"`) the row and the entry are written here, in
-the worker thread that made the edit. Of protected files nothing is kept.
+There is one list of changes, the entries, and one place that knows which of them are undone. An edit through the daemon
+has a row beside its entry, with its reverse splices. The row is in memory as well (own_edits.py), and only there if no
+disk may have it; it is empty in the record then.
+
+Where a recorder runs, it writes entries and rows, so that an edit waits for neither. Without one, the worker thread
+that made the edit writes them, if the history outlives the process. Else the record is in memory, and is made of the
+edits at the first query: of most private daemons nothing is ever asked.
+
+No start and no edit waits for a record; queries may, and belong to worker threads. Thread-safe.
 """
 
 import logging
-import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
+from fileops.model.commits import Commit
 from fileops.model.history import AppliedEdit
-from fileops.model.record import KeptEdit
-from fileops.record.content import is_secret
-from fileops.record.edit_entries import link_undos, recorded
-from fileops.record.edit_rows import packed_edit, unpacked_edit
-from fileops.record.other_daemons import put_own
-from fileops.record.store import MAX_AGE_S, RecordStore
+from fileops.model.record import Entry, KeptEdit
+from fileops.model.sessions import SessionName
+from fileops.record.edits_made import applied_edit
+from fileops.record.own_edits import MAX_BYTES, MAX_CONTENT_BYTES, ContentOf, OwnEdits
+
+if TYPE_CHECKING:
+    from fileops.record.recorder import Recorder
+    from fileops.record.store import RecordStore
 
 log = logging.getLogger(__name__)
 
-KeepLater = Callable[[str, Callable[[], KeptEdit]], None]
+MAX_STORED_BYTES = 8 << 20  # of one file, which are kept to make others from them
 
 
-class RecordedHistory:
-    """See ports.HistoryStore.
+class History:
+    """See the module.
 
-    open_store: returns the record, or raises OSError or sqlite3.Error; may block for a disk, so it is called in worker
-    threads. keep_later: hands an edit over to the recorder, by its path and what makes the row; None if there is no
-    recorder. `warn` gets sentences for the client, in the thread that calls.
+    recorder: writes the entries, None if there is none. open_store: returns the record of a daemon without one; None
+    if it is in memory. is_persistent: whether edits can be undone after this process. `warn` gets sentences for the
+    client, in the thread that calls.
     """
 
     def __init__(
         self,
-        open_store: Callable[[], RecordStore],
-        keep_later: KeepLater | None = None,
+        recorder: "Recorder | None" = None,
+        open_store: "Callable[[], RecordStore] | None" = None,
         *,
+        is_persistent: bool = True,
         warn: Callable[[str], None] = log.warning,
+        max_bytes: int = MAX_BYTES,
     ) -> None:
-        self._open_store, self._keep_later, self._warn = open_store, keep_later, warn
-        self._lock = threading.Lock()
-        self._n_missing = 0  # guarded by _lock: edits since the last one that was kept
+        self.own = OwnEdits(max_bytes)
+        self._recorder, self._is_persistent = recorder, is_persistent
+        self._record = _OwnRecord(open_store, warn)
+        self._began = time.time()
 
-    def load(self) -> list[AppliedEdit]:
-        loaded: list[AppliedEdit] = []
-        try:
-            rows = self._open_store().edits(time.time() - MAX_AGE_S)
-        except (OSError, sqlite3.Error) as error:
-            self._warn(f"The history of edits cannot be read: {error}.")
-            return []
-        for row in rows:
+    def keep(self, commit: Commit) -> None:
+        """Keep a commit; one that wrote nothing only if it undid edits. Must not raise."""
+        if not commit.has_changed and not commit.is_undo:
+            return
+        edit, after = applied_edit(commit), commit.after
+        content = after.data if after.exists and len(after.data) <= MAX_CONTENT_BYTES else None
+        self.own.add(edit, content)
+        if self._recorder is None:
+            self._record.add(edit, content)
+        elif self._is_persistent:
+            self._recorder.keep_edit(edit.path, lambda: _packed(edit))
+        else:
+            self._recorder.keep_edit(edit.path, lambda: _without_body(edit))
+
+    def look(self) -> "Look":
+        """What was changed until now. Blocks: call it in a worker thread."""
+        return Look(self._written(), self.own, self._began)
+
+    def _written(self) -> "RecordStore":
+        """The record of what was written until now."""
+        if self._recorder is not None:
+            store = self._recorder.written()
+            if store is not None:
+                return store
+            self._recorder = None  # it has ended by a fault: what this process has made can be undone
+        return self._record.written(self.own)
+
+    def forget(self, path: str | None) -> None:
+        """Drop the edits of a canonical file or folder (None: all) that are in memory. The record has dropped them."""
+        self.own.forget(path)
+
+
+class Look:
+    """One look at the history. Belongs to one worker thread."""
+
+    def __init__(self, store: "RecordStore", own: OwnEdits, began: float) -> None:
+        self.store, self._own, self._began = store, own, began
+
+    def edits(
+        self,
+        *,
+        path: str | None = None,
+        session_id: SessionName | None = None,
+        set_id: str | None = None,
+    ) -> Iterator[AppliedEdit]:
+        """Yield the edits through the daemon, newest first. path: canonical."""
+        from fileops.record.store import MAX_AGE_S
+
+        for row, undone_by in self.store.edits(time.time() - MAX_AGE_S, path=path, session_id=session_id):
+            edit = self._edit_of(row, undone_by)
+            if edit is None or (session_id is not None and edit.session_id != session_id):
+                continue
+            if set_id is None or edit.set_id == set_id:
+                yield edit
+
+    def edit(self, edit_id: str) -> AppliedEdit | None:
+        return self.edits_of((edit_id,)).get(edit_id)
+
+    def edits_of(self, edit_ids: Iterable[str]) -> dict[str, AppliedEdit]:
+        """The edits with these ids, as far as they are known."""
+        found = (self._edit_of(row, undone_by) for row, undone_by in self.store.edits_of(edit_ids))
+        return {edit.edit_id: edit for edit in found if edit is not None}
+
+    def edits_of_entries(self, entries: Iterable[Entry]) -> dict[str, AppliedEdit]:
+        """The edits that some entries are, by the ids of the edits."""
+        return self.edits_of(entry.edit_id for entry in entries if entry.edit_id is not None)
+
+    def is_earlier(self, edit: AppliedEdit) -> bool:
+        """Whether the edit was made by an earlier process."""
+        return edit.timestamp < self._began and self._own.get(edit.edit_id) is None
+
+    def contents(self) -> ContentOf:
+        """What looks up the contents of a file by their digests; see OwnEdits.contents."""
+        return self._own.contents(StoredContents(self.store))
+
+    def _edit_of(self, row: KeptEdit, undone_by: str | None) -> AppliedEdit | None:
+        from fileops.record.edit_rows import unpacked_edit
+
+        edit = self._own.get(row.edit_id)
+        if edit is None and row.body:
             try:
-                loaded.append(unpacked_edit(row.body))
+                edit = unpacked_edit(row.body)
             except (msgspec.DecodeError, ValueError) as error:
                 log.warning("an edit in the record is damaged, and not in the history: %s", error)
-        return loaded
+        return edit if edit is None or undone_by is None else replace(edit, undone_by=undone_by)
 
-    def content(self, digest: bytes) -> bytes | None:
-        try:
-            return self._open_store().content(digest)
-        except (OSError, sqlite3.Error) as error:
-            log.warning("a content of the record cannot be read: %s", error)
-            return None
 
-    def append(self, edit: AppliedEdit, content: bytes | None) -> None:
-        if self._keep_later is not None:
-            self._keep_later(edit.path, lambda: packed_edit(edit))
-            return
-        sentence = ""
+class StoredContents:
+    """The contents of a record by their digests, for one look at one file. The last ones are kept, within a bound."""
+
+    def __init__(self, store: "RecordStore") -> None:
+        self._store = store
+        self._known: dict[bytes, bytes] = {}
+
+    def __call__(self, digest: bytes) -> bytes | None:
+        if sum(map(len, self._known.values())) > MAX_STORED_BYTES:
+            self._known.clear()
+        return self._store.content(digest, self._known)
+
+
+class _OwnRecord:
+    """The record of a daemon without a recorder. open_store: None if it is in memory. warn: see History."""
+
+    def __init__(self, open_store: "Callable[[], RecordStore] | None", warn: Callable[[str], None]) -> None:
+        self._open_store, self._warn = open_store, warn
+        self._lock = threading.Lock()
+        self._store: RecordStore | None = None
+        self._newest: str | None = None  # edit of the record in memory
+
+    def add(self, edit: AppliedEdit, content: bytes | None) -> None:
+        """Write an edit, unless the record is in memory. Args: content: after it."""
+        if self._open_store is not None:
+            with self._lock:
+                self._write([(edit, content)])
+
+    def written(self, own: OwnEdits) -> "RecordStore":
+        """The record, with all edits of this process."""
         with self._lock:
-            try:
-                self._write(edit, content)
-            except (OSError, sqlite3.Error) as error:
-                self._n_missing += 1
-                sentence = _missing_sentence(error) if self._n_missing == 1 else ""
-            else:
-                sentence = _kept_again_sentence(self._n_missing) if self._n_missing else ""
-                self._n_missing = 0
-        if sentence:
-            self._warn(sentence)
+            if self._open_store is not None:
+                return self._write(())
+            made = own.after(self._newest)
+            store = self._write([(edit, None) for edit in made])
+            if made:
+                self._newest = made[-1].edit_id
+                store.prune(time.time())
+            return store
 
-    def _write(self, edit: AppliedEdit, content: bytes | None) -> None:
-        store = self._open_store()
-        with store.transaction():
-            if not is_secret(edit.path, ""):
-                store.put_edit(packed_edit(edit))
+    def _write(self, made: Sequence[tuple[AppliedEdit, bytes | None]]) -> "RecordStore":
+        """Write edits, in memory if the disk takes nothing. Returns the record. The lock is held."""
+        import sqlite3
+
+        if self._store is None:
+            self._store = self._opened()
+        store = self._store
+        if store.is_in_memory and store.folder is not None:
+            self._return_to_disk(store)
+        try:
+            _put(store, made)
+        except (OSError, sqlite3.Error) as error:
+            store.move_to_memory()
+            self._warn(_memory_sentence(error))
+            _put(store, made)
+        return store
+
+    def _opened(self) -> "RecordStore":
+        from fileops.record.store import RecordStore
+
+        return RecordStore(None) if self._open_store is None else self._open_store()
+
+    def _return_to_disk(self, store: "RecordStore") -> None:
+        import sqlite3
+
+        from fileops.record.store import NewerRecord
+
+        try:
+            store.return_to_disk()
+        except (OSError, sqlite3.Error, NewerRecord) as error:
+            log.debug("the history stays in memory: %s", error)
+        else:
+            self._warn("The history of edits is kept on disk again. Nothing of it was lost.")
+
+
+def _put(store: "RecordStore", made: Iterable[tuple[AppliedEdit, bytes | None]]) -> None:
+    """Raises: OSError, sqlite3.Error."""
+    from fileops.record.edit_entries import link_undos, recorded
+    from fileops.record.other_daemons import put_own
+
+    with store.transaction():
+        for edit, content in made:
+            store.put_edit(_without_body(edit) if store.folder is None else _packed(edit))
             for entry, contents in recorded(edit, content):
                 put_own(store, entry, contents)
-            link_undos(store, [edit])
+            link_undos(store, edit)
 
 
-def _missing_sentence(error: OSError | sqlite3.Error) -> str:
+def _packed(edit: AppliedEdit) -> KeptEdit:
+    """The row of an edit; an empty one of a protected file, of which no disk may have anything."""
+    from fileops.record.content import is_secret
+    from fileops.record.edit_rows import packed_edit
+
+    return _without_body(edit) if is_secret(edit.path, "") else packed_edit(edit)
+
+
+def _without_body(edit: AppliedEdit) -> KeptEdit:
+    return KeptEdit(edit_id=edit.edit_id, time=edit.timestamp, path=edit.path, body=b"")
+
+
+def _memory_sentence(error: Exception) -> str:
     return (
         f"The history of edits cannot be kept: {error}. Edits are still made, and can be undone until this daemon "
         "ends, but not after it. A message follows when the history is kept again."
     )
-
-
-def _kept_again_sentence(n_missing: int) -> str:
-    edits = "1 edit that was" if n_missing == 1 else f"{n_missing} edits that were"
-    return f"The history of edits is kept on disk again. It lacks {edits} made in between."

@@ -425,15 +425,18 @@ class Recorder:
         self._send(lambda: self._note_commit(path, edit), is_urgent=not is_watched)
 
     def keep_edit(self, path: str, edit: Callable[[], KeptEdit]) -> None:
-        """Keep what the history needs of an edit. Args: path: canonical. edit: called in the recorder's thread."""
+        """Keep the row of an edit, empty of a protected file.
+
+        Args: path: canonical. edit: called in the recorder's thread.
+        """
         # Not urgent: the end of the commit follows, which wakes the thread.
         self._send(lambda: self._keep_edit(path, edit), is_urgent=False)
 
     def _keep_edit(self, path: str, edit: Callable[[], KeptEdit]) -> None:
-        folder = self._folder_of(path)
-        if not is_secret(path, "" if folder is None else folder.root):
-            kept = edit()
-            self._queue(None if folder is None else folder.root, lambda: self.store.put_edit(kept))
+        folder, kept = self._folder_of(path), edit()
+        if kept.body and is_secret(path, "" if folder is None else folder.root):
+            kept = replace(kept, body=b"")
+        self._queue(None if folder is None else folder.root, lambda: self.store.put_edit(kept))
 
     def saved(self, path: str, person: ByPerson, text: str) -> None:
         """An editor has reported that its user saved the text of a document."""
@@ -488,6 +491,19 @@ class Recorder:
         done = threading.Event()
         if self._send(lambda: self._begin_flush(lambda: self._when_settled.append(done.set))):
             done.wait(_SETTLED_WITHIN_S)
+
+    def written(self) -> RecordStore | None:
+        """The store, after all that was written until now has its entries in it. None if the record has ended. Blocks.
+
+        Some authors may not be certain.
+        """
+        done = threading.Event()
+        if not self._send(lambda: self._begin_flush(done.set)):
+            return None
+        done.wait(_SETTLED_WITHIN_S)
+        with contextlib.suppress(RecorderFailed):
+            return self.store
+        return None
 
     def _wait_for(self, work: Callable[[], None]) -> None:
         done = threading.Event()

@@ -53,6 +53,7 @@ _BUSY_MS = 100  # another daemon of this user writes for milliseconds
 _BUSY_PAUSE_S = 0.02
 _BUSY_S = 2.0  # a request waits so long for another program that has locked the database
 MAX_EDITS_BYTES = 16 << 20  # of the edits that are listed at once: some 10,000
+_EDITS_AT_ONCE = 100  # rows that are read together: most lists end before
 
 # What makes a database of each version one of the next; the first makes an empty one.
 _UPGRADES = (
@@ -331,6 +332,11 @@ class RecordStore:
         rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE edit_id = ? ORDER BY seq DESC LIMIT 1", edit_id)
         return _entry_of(rows[0]) if rows else None
 
+    def entries_of_edit(self, edit_id: str) -> list[Entry]:
+        """The entries of an edit through the daemon, oldest first: both halves of a rename."""
+        rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE edit_id = ? ORDER BY seq", edit_id)
+        return [_entry_of(row) for row in rows]
+
     def newest(self, path: str) -> Entry | None:
         """The newest entry of a file."""
         found, _ = self.entries(LogQuery(path=path, limit=1), is_file=True)
@@ -557,19 +563,54 @@ class RecordStore:
         with self.transaction():
             self._db.execute("INSERT OR IGNORE INTO edit VALUES (?, ?, ?, ?)", row)
 
-    def edits(self, since: float, *, max_bytes: int = MAX_EDITS_BYTES) -> list[KeptEdit]:
-        """The newest edits since a time, oldest first, as many as are this large together."""
-        found: list[KeptEdit] = []
-        n_bytes = 0
-        with self._lock:
-            for edit_id, at, path, body in self._db.execute(
-                "SELECT edit_id, time, path, body FROM edit WHERE time >= ? ORDER BY time DESC, rowid DESC", (since,)
-            ):
-                n_bytes += len(body)
-                if n_bytes > max_bytes and found:
-                    break
-                found.append(KeptEdit(edit_id=edit_id, time=at, path=os.fsdecode(path), body=body))
-        return found[::-1]
+    def edits(
+        self,
+        since: float,
+        *,
+        path: str | None = None,
+        session_id: SessionName | None = None,
+        max_bytes: int = MAX_EDITS_BYTES,
+    ) -> Iterator[tuple[KeptEdit, str | None]]:
+        """Yield edits since a time and what undid them, the newest first, as many as are this large together."""
+        conditions, values = ["edit.time >= ?"], list[object]([since])
+        if path is not None:
+            conditions.append("edit.path = ?")
+            values.append(os.fsencode(path))
+        if session_id:  # a person's entries have none
+            conditions.append("edit_id IN (SELECT edit_id FROM entry WHERE session_id = ?)")
+            values.append(session_id)
+        n_bytes = n_rows = 0
+        while True:
+            rows = self._edit_rows(
+                f"{' AND '.join(conditions)} ORDER BY edit.time DESC, edit.rowid DESC LIMIT ? OFFSET ?",
+                *values, _EDITS_AT_ONCE, n_rows,
+            )  # fmt: skip
+            for edit, undone_by in rows:
+                n_bytes += len(edit.body)
+                if n_bytes > max_bytes and n_rows:
+                    return
+                n_rows += 1
+                yield edit, undone_by
+            if len(rows) < _EDITS_AT_ONCE:
+                return
+
+    def edits_of(self, edit_ids: Iterable[str]) -> Iterator[tuple[KeptEdit, str | None]]:
+        """Yield the edits with these ids, and what undid them."""
+        wanted = list(edit_ids)
+        for n in range(0, len(wanted), _STEP):
+            ids = wanted[n : n + _STEP]
+            yield from self._edit_rows(f"edit_id IN ({', '.join('?' * len(ids))})", *ids)
+
+    def _edit_rows(self, where: str, *values: object) -> list[tuple[KeptEdit, str | None]]:
+        undone_by = (
+            "SELECT other.edit_id FROM entry JOIN entry AS other ON other.entry_id = entry.undone_by "
+            "WHERE entry.edit_id = edit.edit_id LIMIT 1"
+        )
+        rows = self._rows(f"SELECT edit_id, time, path, body, ({undone_by}) FROM edit WHERE {where}", *values)
+        return [
+            (KeptEdit(edit_id=edit_id, time=at, path=os.fsdecode(path), body=body), by)
+            for edit_id, at, path, body, by in rows
+        ]
 
     # --- turns and commands ------------------------------------------------------------------------------------
 

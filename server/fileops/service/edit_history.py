@@ -1,24 +1,25 @@
-"""Queries about applied edits: lists of them, and the line ranges of a file that agents have written.
+"""The line ranges of a file that agents have written.
 
 Runs in worker threads.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from msgspec import Struct
 
 from fileops.core import text
 from fileops.core.merge.undo import current_ranges
-from fileops.history.journal import History
 from fileops.model.edits import Span
 from fileops.model.errors import FileOpsError
 from fileops.model.files import Snapshot, TextFormat
 from fileops.model.history import AppliedEdit
 from fileops.model.internal_errors import PathMoved
-from fileops.model.requests import HistoryRequest
 from fileops.model.results import AgentEditRange
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
+from fileops.record.history import History
+from fileops.record.own_edits import ContentOf
 
 MAX_LOCATED = 50  # edits of one file shown to an editor; older ones are in the history
 
@@ -27,48 +28,34 @@ class EditHistory(Struct, frozen=True, kw_only=True):
     fs: FileSystem
     history: History
 
-    def edits(self, request: HistoryRequest) -> tuple[AppliedEdit, ...]:
-        """Return the edits, newest first."""
-        path = None
-        if request.file_path is not None:
-            try:
-                path = self.fs.resolve(request.file_path)
-            except FileOpsError:
-                return ()
-        return self.history.edits(path=path, session_id=request.session_id, limit=request.limit)
-
     def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
-        """Return the current ranges of the newest MAX_LOCATED edits in force, newest edit first."""
+        """The present ranges of the newest MAX_LOCATED edits that are not undone, newest edit first."""
+        look = self.history.look()
         try:
             path = self.fs.resolve(file_path)
-            edits = [edit for edit in self.history.edits(path=path) if edit.undone_by is None and not edit.undoes]
+            in_force = (edit for edit in look.edits(path=path) if edit.undone_by is None and not edit.is_undo)
+            edits = list(islice(in_force, MAX_LOCATED))
             snapshot = self.fs.read(path) if edits else None
         except (FileOpsError, PathMoved):
             return ()
         if snapshot is None or not snapshot.exists:
             return ()
-        ranges: list[AgentEditRange] = []
-        contents = self.history.contents(path)
-        for edit in edits[:MAX_LOCATED]:
-            base = contents.after(edit.edit_id)
-            if base is not None:
-                ranges.extend(_ranges_of(edit, base, snapshot.data))
-        return tuple(ranges)
+        return tuple(_ranges_in(snapshot, edits, look.contents()))
 
     def ranges_in(self, snapshot: Snapshot, session_id: SessionName, limit: int) -> tuple[AgentEditRange, ...]:
-        """Return the lines of a snapshot that the session's newest edits wrote, newest first, without creations."""
-        edits = [
-            edit
-            for edit in self.history.edits(path=snapshot.path, session_id=session_id)
-            if edit.undone_by is None and not edit.undoes and edit.kind == "modify"
-            if not self.history.is_earlier(edit)
-        ]
-        contents = self.history.contents(snapshot.path)
-        ranges: list[AgentEditRange] = []
-        for edit in edits[:limit]:
-            if (base := contents.after(edit.edit_id)) is not None:
-                ranges.extend(_ranges_of(edit, base, snapshot.data))
-        return tuple(ranges)
+        """The lines of a snapshot that the session's newest edits wrote, newest edit first; not those of creations.
+
+        Waits for no record: it is asked after each edit that failed.
+        """
+        own = self.history.own
+        return tuple(_ranges_in(snapshot, own.in_force(snapshot.path, session_id)[:limit], own.contents()))
+
+
+def _ranges_in(snapshot: Snapshot, edits: Iterable[AppliedEdit], content_of: ContentOf) -> Iterator[AgentEditRange]:
+    for edit in edits:
+        base = None if edit.after is None else content_of(edit.after)
+        if base is not None:
+            yield from _ranges_of(edit, base, snapshot.data)
 
 
 def _ranges_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[AgentEditRange]:

@@ -150,7 +150,7 @@ class FileOps:
             approval=self._approval,
             files=self.files,
             workers=self._workers,
-            undoer=self.edits.undoer,
+            fs=fs,
             scope=self._scope,
         )
         self.record = ClientRecord(

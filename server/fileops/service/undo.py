@@ -6,7 +6,7 @@ that it can be undone itself. `carry_out.py` has the order of the steps.
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from fileops.concurrency.cancellation import CancelToken
 from fileops.core import text
 from fileops.core.decision import apply_decision, decision_about, reason_of
-from fileops.core.merge.texts import StepTexts
-from fileops.core.merge.undo import Undone, undo_edits
+from fileops.core.diff.contents import splices_between
+from fileops.core.merge.rewind import rewind_file
+from fileops.core.merge.undo import Undone
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_text
-from fileops.history.journal import Contents, History
 from fileops.model.approval import ApprovalRequest, Decision, FileDecision, Modify, SomeFiles
 from fileops.model.changes import Permissions, is_executable
 from fileops.model.errors import BinaryFile, FileOpsError, UndoConflict
@@ -28,18 +28,17 @@ from fileops.model.internal_errors import PathMoved
 from fileops.model.record import ByPerson
 from fileops.model.requests import UndoRequest
 from fileops.model.results import UndoneFile, UndoResult
-from fileops.model.rewind import FileStep
 from fileops.model.sessions import NO_SESSION
 from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
+from fileops.record.history import History, Look
 from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import Committer, PlannedCommit
 from fileops.service.policy import Policy, question_about, question_about_set
 from fileops.service.restoration import Restoration, Undoer, planned_restoration, to_result, undone_file
+from fileops.service.rewind.files import cancelled_of, steps_with_renames
+from fileops.service.rewind.lineage import Lineages, follows_all
 from fileops.tracking.freshness import Freshness
-
-if TYPE_CHECKING:
-    from fileops.service.rewind.lineage import Lineages
 
 UndoWork = Work[Restoration, None]
 PendingUndo = Pending[Restoration, None]
@@ -49,8 +48,7 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     """Plans undos of one client.
 
     may_undo: whether this client may undo an edit by its id. is_of_session: whether an edit belongs to the current
-    session of its name, not to one of an earlier daemon. lineages: for one query of the record, None if there is none.
-    person: the client's user, for the record.
+    session of its name, not to one of an earlier daemon. person: the client's user, for the record.
     """
 
     fs: FileSystem
@@ -59,9 +57,8 @@ class UndoOperation(Struct, frozen=True, kw_only=True):
     committer: Committer
     settings: Settings
     history: History
-    may_undo: Callable[[AppliedEdit], bool]
-    is_of_session: Callable[[AppliedEdit], bool]
-    lineages: "Callable[[], Lineages] | None" = None
+    may_undo: Callable[[Look, AppliedEdit], bool]
+    is_of_session: Callable[[Look, AppliedEdit], bool]
     person: ByPerson
 
     def of(self, request: UndoRequest) -> CarryOut[Restoration, None, UndoResult]:
@@ -87,12 +84,16 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         return nullcontext()
 
     def plan(self, policy: Policy, token: CancelToken) -> UndoWork:
-        groups = self._by_present_path(self._chosen())
+        look = self.op.history.look()
+        lineages = Lineages(look.store, follows_all)
+        groups: dict[str, list[AppliedEdit]] = {}  # those under all names of a file are together
+        for edit in self._chosen(look):
+            groups.setdefault(lineages.present_path_of_edit(edit), []).append(edit)
         files: list[Restoration] = []
         for path, edits in groups.items():
             token.check()
             try:
-                files.append(self.plan_of(path, edits, policy))
+                files.append(self.plan_of(look, path, edits, policy))
             except FileOpsError as error:
                 raise NotDone(error=error, file_path=edits[0].file_path, n_files=len(groups)) from error
         return Work(files=tuple(files), known=None)
@@ -123,11 +124,12 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
 
     def again(self, work: UndoWork, policy: Policy, token: CancelToken) -> UndoWork:
         files: list[Restoration] = []
+        look = self.op.history.look()
         for file in work.files:
-            edits = [self.op.history.edit(edit_id) for edit_id in file.undone.edit_ids]
-            known = [edit for edit in edits if edit is not None]
+            known = look.edits_of(file.undone.edit_ids)
+            edits = [known[edit_id] for edit_id in file.undone.edit_ids if edit_id in known]
             try:
-                again = self.plan_of(file.plan.snapshot.path, known, policy)
+                again = self.plan_of(look, file.plan.snapshot.path, edits, policy)
                 if file.is_decided and (file.modified_by_user or again.plan.change.hunks != file.plan.change.hunks):
                     raise UndoConflict(explanation="the file was changed in between")
             except FileOpsError as error:
@@ -206,39 +208,30 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
 
     # --- which edits -------------------------------------------------------------------------------------------
 
-    def _chosen(self) -> Sequence[AppliedEdit]:
+    def _chosen(self, look: Look) -> Sequence[AppliedEdit]:
         """Return the edits to undo, newest first. Raises: UndoConflict."""
         if self.request.edit_id is not None:
-            edit = self.op.history.edit(self.request.edit_id)
-            if edit is None or not self.op.may_undo(edit):
+            edit = look.edit(self.request.edit_id)
+            if edit is None or not self.op.may_undo(look, edit):
                 raise UndoConflict(reason="unknown_edit", explanation="the history has no such edit")
             if edit.undone_by is not None:
                 raise UndoConflict(reason="already_undone", explanation="it was undone before")
             return [edit]
         if self.request.set_id is not None:
-            return self._edits_of_set(self.request.set_id)
+            return self._edits_of_set(look, self.request.set_id)
         path = self.op.fs.resolve(self.request.file_path) if self.request.file_path is not None else None
         edits = [
             edit
-            for edit in self.op.history.edits(path=path, session_id=self.request.session_id)
-            if edit.undone_by is None and not edit.undoes and self.op.is_of_session(edit)
+            for edit in look.edits(path=path, session_id=self.request.session_id)
+            if edit.undone_by is None and not edit.is_undo and self.op.is_of_session(look, edit)
         ]
         if not edits:
             raise UndoConflict(reason="nothing_to_undo", explanation="the history has no edit of this session to undo")
         return edits
 
-    def _by_present_path(self, edits: Sequence[AppliedEdit]) -> dict[str, list[AppliedEdit]]:
-        """Return the edits of each file, newest first, by its current path, including those under earlier names."""
-        lineages = None if self.op.lineages is None else self.op.lineages()
-        groups: dict[str, list[AppliedEdit]] = {}
-        for edit in edits:
-            path = edit.path if lineages is None else lineages.present_path_of_edit(edit)
-            groups.setdefault(path, []).append(edit)
-        return groups
-
-    def _edits_of_set(self, set_id: str) -> list[AppliedEdit]:
+    def _edits_of_set(self, look: Look, set_id: str) -> list[AppliedEdit]:
         """Return a change set's edits that are in force. Raises: UndoConflict."""
-        edits = [edit for edit in self.op.history.edits(set_id=set_id) if self.op.may_undo(edit)]
+        edits = [edit for edit in look.edits(set_id=set_id) if self.op.may_undo(look, edit)]
         if not edits:
             raise UndoConflict(reason="unknown_edit", explanation="the history has no such change set")
         in_force = [edit for edit in edits if edit.undone_by is None]
@@ -248,7 +241,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
 
     # --- read and plan -----------------------------------------------------------------------------------------
 
-    def plan_of(self, path: str, edits: Sequence[AppliedEdit], policy: Policy) -> Restoration:
+    def plan_of(self, look: Look, path: str, edits: Sequence[AppliedEdit], policy: Policy) -> Restoration:
         """Return the undo of edits of one file, newest first. Raises: UndoConflict and the failures of reading.
 
         Args: path: where the file is now.
@@ -263,11 +256,13 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         if snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
             raise BinaryFile
         present = snapshot.data if snapshot.exists else None
-        undone = undo_in_file(self.op.history, edits, present)
+        undone = undo_in_file(look, path, edits, present)
         change = planned_restoration(snapshot, undone, file_path=given, limits=self.op.settings.limits)
         old_path = _old_path(path, edits)
         plan = change.plan
         if old_path is not None:
+            if not snapshot.exists:
+                raise UndoConflict(explanation="the file no longer exists")
             if policy.roots is not None:
                 policy.roots.require_inside(old_path, old_path)
             if self.op.fs.read(old_path).exists:
@@ -279,40 +274,32 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         return replace(change, plan=plan, new_path=old_path, permissions=permissions)
 
 
-def undo_in_file(history: History, edits: Sequence[AppliedEdit], present: bytes | None) -> Undone:
-    """Return what an undo of edits of one file, newest first, makes of its current content. Raises: UndoConflict."""
-    known: list[AppliedEdit] = []
-    after: dict[bytes, tuple[Contents, str]] = {}
-    for path in dict.fromkeys(edit.path for edit in edits):  # edits under a later name are newer
-        of_path, contents = history.edits(path=path), history.contents(path)
-        known += of_path
-        for edit in reversed(of_path):
-            if edit.after is not None:
-                after[edit.after] = contents, edit.edit_id
+def undo_in_file(look: Look, path: str, edits: Sequence[AppliedEdit], present: bytes | None) -> Undone:
+    """Return what an undo of edits of one file, newest first, makes of its content: what a rewind makes, or nothing.
 
-    def content_of(digest: bytes) -> bytes | None:
-        found = after.get(digest)
-        return None if found is None else found[0].after(found[1])
-
-    return undo_edits(list(map(_step_of, edits)), present, StepTexts(content_of), list(map(_step_of, known)))
+    Args: path: where the file is now. Raises: UndoConflict.
+    """
+    edit_ids = tuple(edit.edit_id for edit in edits)
+    lineages = Lineages(look.store, follows_all)
+    history = lineages.of(path, has_arrivals=True)
+    if not set(edit_ids) <= {entry.edit_id for entry in history}:  # another file has the name now
+        history = lineages.entries_at(path)
+    chosen = {entry.entry_id for entry in history if entry.edit_id in edit_ids}
+    history = history[next((n for n, entry in enumerate(history) if entry.entry_id in chosen), len(history)) :]
+    steps = steps_with_renames(history, lineages, look.edits_of_entries(history))
+    rewound = rewind_file(steps, chosen, present, look.contents(), cancelled_of(history, chosen))
+    if rewound.conflict is not None:
+        raise rewound.conflict
+    splices = rewound.splices
+    if splices is None and present is not None and rewound.content is not None:
+        splices = splices_between(present, rewound.content, text.detect_format(present))
+    return Undone(content=rewound.content, splices=splices or (), edit_ids=edit_ids)
 
 
 def _old_path(path: str, edits: Sequence[AppliedEdit]) -> str | None:
-    """Return the file's path before the renames among its edits, newest first; None if that is the current one.
-
-    Raises: UndoConflict, if it was renamed in between or since.
-    """
-    old_path = path
-    for edit in edits:
-        if edit.renamed_from is not None:
-            if edit.path != old_path:
-                raise UndoConflict(explanation="the file was renamed again after the edit")
-            old_path = edit.renamed_from
+    """Return the path before the renames among a file's edits, newest first; None if it is the present one."""
+    old_path = next((edit.renamed_from for edit in reversed(edits) if edit.renamed_from is not None), path)
     return None if old_path == path else old_path
-
-
-def _step_of(edit: AppliedEdit) -> FileStep:
-    return FileStep(edit.edit_id, edit.before, edit.after, edit.reverse)
 
 
 def _permissions_to_restore(edits: Sequence[AppliedEdit], snapshot: Snapshot) -> Permissions | None:

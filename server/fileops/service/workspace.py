@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from fileops.concurrency.path_locks import PathLocks
 from fileops.concurrency.workers import SharedWorkers
-from fileops.history.journal import History
 from fileops.model.sessions import SessionName
 from fileops.ports import Clock, FileSystem
+from fileops.record.history import History
 from fileops.service.activity import ActivityLog
 from fileops.service.answers.syntax import SyntaxChecker
 from fileops.service.client.unreadable import RuleBook

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from fileops.history.journal import History
 from fileops.model.digest import content_digest
 from fileops.model.edits import Splice
 from fileops.model.history import AppliedEdit
 from fileops.model.record import KeptEdit, LogQuery
 from fileops.model.sessions import SessionName
-from fileops.record.history import RecordedHistory
+from fileops.record.history import History
 from fileops.record.store import RecordStore
 
 
@@ -41,8 +40,18 @@ def store(folder: Path) -> Generator[RecordStore]:
     store.close()
 
 
-def test_appended_edits_are_loaded_with_what_follows_them(store: RecordStore) -> None:
-    writer = RecordedHistory(lambda: store)
+def kept(history: History, edit: AppliedEdit, content: bytes | None) -> None:
+    """Keep an edit as if its commit had made it."""
+    history.own.add(edit, content)
+    history._record.add(edit, content)  # pyright: ignore[reportPrivateUsage]
+
+
+def ids(history: History) -> list[str]:
+    return [edit.edit_id for edit in history.look().edits()]
+
+
+def test_edits_are_kept_with_what_follows_them(store: RecordStore) -> None:
+    history = History(open_store=lambda: store)
     first = an_edit(1, "/w/a", reverse=(Splice(0, 1, b"0"),), before=content_digest(b"0"))
     undo = an_edit(
         2,
@@ -52,48 +61,55 @@ def test_appended_edits_are_loaded_with_what_follows_them(store: RecordStore) ->
         after=content_digest(b"0"),
         undoes=("e1",),
     )
-    writer.append(first, b"1")
-    writer.append(undo, b"0")
-    writer.append(an_edit(3), None)
-    loaded = RecordedHistory(lambda: store).load()
-    assert [edit.edit_id for edit in loaded] == ["e1", "e2", "e3"]
-    assert (loaded[0].reverse, loaded[1].undoes, loaded[2].path) == (first.reverse, ("e1",), "/w/\udce9")
-    history = History(RecordedHistory(lambda: store))
-    assert history.content_after("e1") == b"1"
+    kept(history, first, b"1")
+    kept(history, undo, b"0")
+    kept(history, an_edit(3), None)
+    look = History(open_store=lambda: store).look()
+    loaded = list(look.edits())
+    assert [edit.edit_id for edit in loaded] == ["e3", "e2", "e1"]
+    assert (loaded[2].reverse, loaded[1].undoes, loaded[0].path) == (first.reverse, ("e1",), "/w/\udce9")
+    assert look.contents()(content_digest(b"1")) == b"1"
     entries = {entry.edit_id: entry for entry in store.entries(LogQuery())[0]}
     assert entries["e1"].undone_by == entries["e2"].entry_id
+    assert (loaded[2].undone_by, loaded[1].undone_by) == ("e2", None)
+
+
+def test_an_undo_that_is_undone_leaves_what_it_undid_in_force_and_so_on() -> None:
+    """R-UNDO-5. A redo is an undo, and can be undone."""
+    history = History()
+    kept(history, an_edit(1), None)
+    for number in range(2, 6):
+        kept(history, an_edit(number, undoes=(f"e{number - 1}",), is_undo=True), None)
+        undone = [edit.edit_id for edit in history.look().edits() if edit.undone_by is not None]
+        assert undone == [f"e{n}" for n in range(number - 1, 0, -2)]
 
 
 def test_edits_of_this_process_follow_those_of_earlier_ones(store: RecordStore) -> None:
-    """What was appended before the first query, too."""
-    RecordedHistory(lambda: store).append(an_edit(1), None)
+    earlier = an_edit(-1)
+    kept(History(open_store=lambda: store), earlier, None)
     asked: list[str] = []
 
     def opened() -> RecordStore:
         asked.append("opened")
         return store
 
-    kept: list[KeptEdit] = []
-    history = History(RecordedHistory(opened, lambda path, edit: kept.append(edit())))
-    edit = an_edit(2)
-    with history._lock:  # pyright: ignore[reportPrivateUsage]  # an edit waits for nothing else
-        history._add(edit, None)  # pyright: ignore[reportPrivateUsage]
+    history = History(open_store=opened)
     assert asked == []
-    assert [found.edit_id for found in history.edits()] == ["e2", "e1"]
-    assert [history.is_earlier(found) for found in history.edits()] == [False, True]
+    kept(history, an_edit(2), None)
+    look = history.look()
+    assert [(edit.edit_id, look.is_earlier(edit)) for edit in look.edits()] == [("e2", False), ("e-1", True)]
 
 
 def test_damaged_edit_is_left_out(store: RecordStore) -> None:
-    writer = RecordedHistory(lambda: store)
-    writer.append(an_edit(1), None)
+    kept(History(open_store=lambda: store), an_edit(1), None)
     store.put_edit(KeptEdit(edit_id="x", time=time.time(), path="/w/f", body=b"\xc1 no msgpack"))
-    assert [edit.edit_id for edit in writer.load()] == ["e1"]
+    assert ids(History(open_store=lambda: store)) == ["e1"]
 
 
-def test_text_of_protected_files_is_not_kept(store: RecordStore, folder: Path) -> None:
-    writer = RecordedHistory(lambda: store)
-    writer.append(an_edit(1, "/w/.env", diff="+SECRET\n", summary="SECRET"), b"SECRET")
-    assert writer.load() == []
+def test_text_of_protected_files_is_in_memory_only(store: RecordStore, folder: Path) -> None:
+    history = History(open_store=lambda: store)
+    kept(history, an_edit(1, "/w/.env", diff="+SECRET\n", summary="SECRET"), b"SECRET")
+    assert (ids(history), ids(History(open_store=lambda: store))) == (["e1"], [])
     assert b"SECRET" not in b"".join(path.read_bytes() for path in folder.iterdir())
 
 
@@ -108,18 +124,24 @@ REMOVALS: dict[str, Remove] = {
 
 @pytest.mark.parametrize("remove", REMOVALS.values(), ids=REMOVALS)
 def test_edit_goes_with_the_contents_of_its_entry(store: RecordStore, remove: Remove) -> None:
-    writer = RecordedHistory(lambda: store)
-    writer.append(an_edit(1, "/w/f", reverse=(Splice(0, 1, b"0"),), before=content_digest(b"0")), b"1")
-    assert len(writer.load()) == 1
+    history = History(open_store=lambda: store)
+    kept(history, an_edit(1, "/w/f", reverse=(Splice(0, 1, b"0"),), before=content_digest(b"0")), b"1")
+    assert ids(history) == ["e1"]
     remove(store)
-    assert writer.load() == []
+    assert ids(history) == []
 
 
-def test_newest_edits_are_loaded_if_all_are_too_large(store: RecordStore) -> None:
+def test_newest_edits_are_listed_if_all_are_too_large(store: RecordStore) -> None:
     for number in range(4):
         store.put_edit(KeptEdit(edit_id=str(number), time=float(number), path="/w/f", body=b"x" * 100))
-    assert [edit.edit_id for edit in store.edits(0.0, max_bytes=250)] == ["2", "3"]
-    assert [edit.edit_id for edit in store.edits(0.0, max_bytes=1)] == ["3"]
+    assert [edit.edit_id for edit, _ in store.edits(0.0, max_bytes=250)] == ["3", "2"]
+    assert [edit.edit_id for edit, _ in store.edits(0.0, max_bytes=1)] == ["3"]
+
+
+def test_many_edits_are_listed_each_once(store: RecordStore) -> None:
+    for number in range(250):
+        store.put_edit(KeptEdit(edit_id=str(number), time=float(number // 3), path="/w/f", body=b"x"))
+    assert [edit.edit_id for edit, _ in store.edits(0.0)] == [str(number) for number in range(249, -1, -1)]
 
 
 # --- a disk that takes nothing --------------------------------------------------------------------------------------
@@ -136,17 +158,18 @@ def no_room_beyond(n_bytes: int) -> Generator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_history_continues_when_there_is_space_again_and_each_outage_is_reported(store: RecordStore) -> None:
+def test_history_is_in_memory_while_the_disk_is_full_and_each_outage_is_reported(store: RecordStore) -> None:
     told: list[str] = []
-    writer = RecordedHistory(lambda: store, warn=told.append)
-    writer.append(an_edit(0), None)
+    history = History(open_store=lambda: store, warn=told.append)
+    kept(history, an_edit(0), None)
     for n in (1, 4):
         with no_room_beyond(1000):
             for number in (n, n + 1):
-                writer.append(an_edit(number, diff=os.urandom(9000).hex()), None)
-        writer.append(an_edit(n + 2), None)
+                kept(history, an_edit(number, diff=os.urandom(9000).hex()), None)
+            assert ids(history)[0] == f"e{n + 1}"
+        kept(history, an_edit(n + 2), None)
     assert [sentence.split(":")[0].split(".")[0] for sentence in told] == [
         "The history of edits cannot be kept", "The history of edits is kept on disk again",
     ] * 2  # fmt: skip
-    assert told[1].endswith("It lacks 2 edits that were made in between.")
-    assert [edit.edit_id for edit in writer.load()] == ["e0", "e3", "e6"]
+    assert not store.is_in_memory
+    assert ids(History(open_store=lambda: store)) == [f"e{number}" for number in range(6, -1, -1)]

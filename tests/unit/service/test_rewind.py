@@ -14,7 +14,6 @@ from fileops.model.record import (
     ByPerson,
     BySession,
     Contents,
-    Entry,
     Turn,
     unsure,
 )
@@ -23,7 +22,7 @@ from fileops.model.rewind import RewindRequest, RewindTarget, TargetKind
 from fileops.model.sessions import SessionName
 from fileops.service.activity import MAX_REASONS
 from support.in_process import Workbench
-from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording, version_of
+from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording
 
 A, B = "/w/a", "/w/b"
 OLD = b"one\ntwo\nthree\nfour\nfive\n"
@@ -326,13 +325,6 @@ async def test_rewind_that_the_user_approves_undoes_all_files(recording: Recordi
 async def test_rewind_of_edit_marks_it_as_undone_in_the_history(recording: Recording) -> None:
     """R-REW-9."""
     edit_id = await recording.bench.applied(A, "two", "2", "agent")
-    edit = recording.bench.history.edit(edit_id)
-    assert edit is not None
-    entry = Entry(
-        entry_id="e-of-edit", time=1.0, path=A, kind="modify", by=AGENT, before=version_of(OLD),
-        after=version_of(recording.bench.on_disk(A)), edit_id=edit_id,
-    )  # fmt: skip
-    recording.store.append(entry, Contents(OLD, recording.bench.on_disk(A)))
     assert (await recording.rewind("entry_id", edit_id)).error is None
     newest, undone = await recording.bench.service.edits.history(HistoryRequest())
     assert (undone.undone_by, newest.undoes) == (newest.edit_id, (edit_id,))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import pytest
 
 from fileops.fs.memory import MemoryFileSystem
-from fileops.history.journal import History
 from fileops.model.approval import Reject
 from fileops.model.edits import Edit
 from fileops.model.errors import ModifiedExternally, Rejected
@@ -15,6 +14,7 @@ from fileops.model.requests import EditRequest, HistoryRequest, ReadRequest, Und
 from fileops.model.results import EditResult
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Settings
+from fileops.record.history import History
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.fileops import FileOps
 from fileops.service.workspace import Workspace

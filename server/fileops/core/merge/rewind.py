@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fileops.core.diff.contents import is_of_word, splices_between, words_of
 from fileops.core.merge.texts import ContentOf, StepTexts
@@ -43,14 +44,17 @@ class PlaceLeft(Struct, frozen=True):
 class Rewound(Struct, frozen=True, kw_only=True):
     """The result of a rewind. content: None if no file remains.
 
-    undone: the changes that are completely undone, newest first. left: places of the others, newest first. partly:
-    changes with other places that are undone.
+    splices: over the present content, if all is undone by the steps' own splices; None if contents were compared.
+    conflict: why not all is undone. undone: the changes that are completely undone, newest first. left: places of
+    the others, newest first. partly: changes with other places that are undone.
     """
 
     content: bytes | None
     undone: tuple[str, ...]
     left: tuple[PlaceLeft, ...] = ()
     partly: frozenset[str] = frozenset()
+    splices: tuple[Splice, ...] | None = None
+    conflict: UndoConflict | None = None
 
 
 def rewind_file(
@@ -72,19 +76,21 @@ def rewind_file(
     steps, texts = _without_detours(steps, cancelled), StepTexts(content_of)
     first = next(n for n, step in enumerate(steps) if step.step_id in chosen or step.step_id in cancelled)
     steps = steps[first:]
-    if _is_present(steps, {*chosen, *cancelled}, present):
+    has_splices = all(step.reverse is not None for step in steps if step.step_id in chosen)
+    if not has_splices and _is_present(steps, {*chosen, *cancelled}, present):
         content = texts.before(steps[0])
         if (content is None) == (steps[0].before is None):
             return Rewound(content=content, undone=ours)
     whole = _Trial([_Part(step.step_id, step) for step in steps], present, texts).without({*chosen, *cancelled})
     if isinstance(whole, Undone):
-        return Rewound(content=whole.content, undone=ours)
+        return Rewound(content=whole.content, undone=ours, splices=whole.splices)
     parts = [
         part
         for step in steps
         for part in (_split(step, texts) if step.step_id in chosen else (_Part(step.step_id, step),))
     ]
-    return _by_parts(_Trial(parts, present, texts), chosen, cancelled, ours)
+    by_parts = _by_parts(_Trial(parts, present, texts), chosen, cancelled, ours)
+    return replace(by_parts, conflict=whole) if by_parts.left else by_parts
 
 
 def _is_present(steps: Sequence[FileStep], undone: Collection[str], present: bytes | None) -> bool:

@@ -28,11 +28,11 @@ from fileops.model.rewind import (
 )
 from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Settings
+from fileops.ports import FileSystem
 from fileops.service.client.adapters import ClientAdapters
 from fileops.service.client.approval import ClientApproval
 from fileops.service.rewind.items import item_of
 from fileops.service.session_files import SessionFiles
-from fileops.service.undo import UndoOperation
 from fileops.service.workspace import Workspace
 from fileops.telemetry.calls import note_outcome
 
@@ -57,17 +57,17 @@ class ClientRewinds:
         approval: ClientApproval,
         files: SessionFiles,
         workers: SharedWorkers,
-        undoer: UndoOperation,
+        fs: FileSystem,
         scope: "Callable[[], tuple[str, ...] | None]",
     ) -> None:
-        """Args: undoer: plans undos. scope: the folders that lists and "all" cover; None for every folder."""
+        """Args: fs: the files as the client may read them. scope: the folders of lists and of "all"; None for all."""
         self._workspace = workspace
         self._client = client
         self._settings = settings
         self._approval = approval
         self._files = files
         self._workers = workers
-        self._undoer = undoer
+        self._fs = fs
         self._scope = scope
         self._places: PlacesCache = {}
         self._committed: CommittedFiles | None = None
@@ -249,7 +249,7 @@ class ClientRewinds:
         if store is None:
             return None
         return RewindOperation(
-            fs=self._undoer.fs, freshness=workspace.freshness, events=self._client.events,
+            fs=self._fs, freshness=workspace.freshness, events=self._client.events,
             committer=workspace.committer, settings=self._settings, history=workspace.history, store=store,
             may_rewind=partial(self._may_rewind, store), settle=workspace.settle_record,
             deciding=workspace.deciding, person=self._client.person,

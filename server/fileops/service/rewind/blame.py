@@ -6,10 +6,11 @@ from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.errors import BinaryFile, FileMissing, TooLarge
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry
-from fileops.model.rewind import BlamedLines, FileStep
+from fileops.model.rewind import BlamedLines
 from fileops.ports import FileSystem
+from fileops.record.history import StoredContents
 from fileops.record.store import RecordStore
-from fileops.service.rewind.files import StoredContents, steps_of, undone_of
+from fileops.service.rewind.files import steps_with_renames, undone_of
 from fileops.service.rewind.lineage import Lineages, follows_all
 
 
@@ -29,17 +30,9 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLine
     lineages = Lineages(store, follows_all)
     entries = lineages.of(path, has_arrivals=True)
     known = {entry.entry_id: entry for entry in entries}
-    steps = [_after_rename(step, known[step.step_id], lineages) for step in steps_of(entries)]
-    steps = [step for step in steps if step.before != step.after]  # without pure renames
+    steps = steps_with_renames(entries, lineages)
     owned = owners_of_lines(steps, snapshot.data, StoredContents(store), undone_of(entries))
     return [_blamed(lines, known) for lines in owned]
-
-
-def _after_rename(step: FileStep, entry: Entry, lineages: Lineages) -> FileStep:
-    """Return the second half of a rename as the change that it makes to the file under its earlier name."""
-    departure = lineages.departure_of(entry) if entry.kind == "create" and entry.moved_from is not None else None
-    before = None if departure is None else departure.before
-    return step if before is None else FileStep(step.step_id, before.digest, step.after)
 
 
 def _blamed(lines: OwnedLines, known: dict[str, Entry]) -> BlamedLines:

@@ -1,24 +1,24 @@
 """The rewind of one file, from the record and the file's current content. Runs in worker threads."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 
 from msgspec import Struct
 
 from fileops.core.merge.rewind import rewind_file
-from fileops.model.edits import LineRange
+from fileops.model.edits import LineRange, Splice
+from fileops.model.history import AppliedEdit
 from fileops.model.record import By, Entry, FileVersion
 from fileops.model.rewind import FileStep, LeftReason, RewindConflict
-from fileops.record.store import RecordStore
+from fileops.record.history import Look
 from fileops.service.rewind.lineage import Lineages, follows_others
-
-MAX_CONTENT_BYTES = 8 << 20  # of one file, kept to derive others from them
 
 
 class FileRewind(Struct, frozen=True, kw_only=True):
     """The plan for one file.
 
-    content: None if no file remains. undone: entries that are completely undone, newest first; partly: those that are
-    undone only in some places. authors: of each entry, or of each single change, that is undone.
+    content: None if no file remains. splices: over the present content, None if they are to be found. undone: entries
+    that are completely undone, newest first; partly: those that are undone only in some places. authors: of each
+    entry, or of each single change, that is undone.
     """
 
     path: str
@@ -27,17 +27,18 @@ class FileRewind(Struct, frozen=True, kw_only=True):
     authors: tuple[By, ...]
     conflicts: tuple[RewindConflict, ...]
     partly: tuple[Entry, ...] = ()
+    splices: tuple[Splice, ...] | None = None
 
 
-def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], present: bytes | None) -> FileRewind:
+def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], present: bytes | None) -> FileRewind:
     """Plan the rewind of the chosen entries, given newest first, of the file that is now at a path."""
     conflicts = unknown_of(path, chosen)
     usable = {entry.entry_id: entry for entry in chosen if is_usable(entry)}
-    lineage = Lineages(store, follows_others(chosen)).of(path)
+    lineage = Lineages(look.store, follows_others(chosen)).of(path)
     history = lineage[next((n for n, entry in enumerate(lineage) if entry.entry_id in usable), len(lineage)) :]
-    steps = steps_of(history)
+    steps = steps_of(history, look.edits_of_entries(history))
     known = {step.step_id for step in steps}
-    rewound = rewind_file(steps, known & usable.keys(), present, StoredContents(store), cancelled_of(history))
+    rewound = rewind_file(steps, known & usable.keys(), present, look.contents(), cancelled_of(history, usable.keys()))
     without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry)}
     undone = (*rewound.undone, *without_effect)
     left = dict[LeftReason, dict[str, list[LineRange]]]()
@@ -60,6 +61,7 @@ def rewind_of_file(store: RecordStore, path: str, chosen: Sequence[Entry], prese
     return FileRewind(
         path=path,
         content=rewound.content,
+        splices=rewound.splices,
         undone=undone_entries,
         authors=tuple(entry.by for entry in undone_entries),
         conflicts=tuple(conflicts),
@@ -124,34 +126,53 @@ def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
     return [RewindConflict(file_path=path, entries=tuple(ids), reason=reason) for reason, ids in unknown.items()]
 
 
-def steps_of(history: Sequence[Entry]) -> list[FileStep]:
-    """Return the changes of the file whose contents are kept, oldest first."""
-    return [
-        FileStep(entry.entry_id, _digest_of(entry.before), _digest_of(entry.after))
-        for entry in history
-        if entry.kind != "mode" and entry.content == "kept" and not _is_same(entry)
-    ]
+def steps_of(history: Sequence[Entry], edits: Mapping[str, AppliedEdit] | None = None) -> list[FileStep]:
+    """Return the changes of the file whose contents are known, oldest first.
+
+    Args: edits: by their ids, for their splices.
+    """
+    steps: list[FileStep] = []
+    for entry in history:
+        edit = None if edits is None else edits.get(entry.edit_id or "")
+        if edit is not None and edit.renamed_from is None:
+            if edit.before != edit.after:
+                steps.append(_step_of(entry, edit))
+        elif entry.kind != "mode" and entry.content == "kept" and not _is_same(entry):
+            steps.append(FileStep(entry.entry_id, _digest_of(entry.before), _digest_of(entry.after)))
+    return steps
+
+
+def steps_with_renames(
+    history: Sequence[Entry], lineages: Lineages, edits: Mapping[str, AppliedEdit] | None = None
+) -> list[FileStep]:
+    """Return the changes of the file under all its names, oldest first: a rename is what it changed besides.
+
+    history: with the second halves of renames. edits: see steps_of.
+    """
+    steps: list[FileStep] = []
+    for entry in history:
+        is_arrival = entry.kind == "create" and entry.moved_from is not None
+        departure = lineages.departure_of(entry) if is_arrival else None
+        edit = None if edits is None else edits.get(entry.edit_id or "")
+        if departure is not None and edit is not None:
+            steps.append(_step_of(entry, edit))
+        elif departure is not None and departure.before is not None and entry.content == "kept":
+            steps.append(FileStep(entry.entry_id, departure.before.digest, _digest_of(entry.after)))
+        else:
+            steps += steps_of([entry], edits)
+    return [step for step in steps if step.before != step.after]
+
+
+def _step_of(entry: Entry, edit: AppliedEdit) -> FileStep:
+    return FileStep(entry.entry_id, edit.before, edit.after, edit.reverse)
 
 
 def _digest_of(version: FileVersion | None) -> bytes | None:
     return None if version is None else version.digest
 
 
-class StoredContents:
-    """The contents of a record by their digests, for one query of one file. The last ones are kept, within a limit."""
-
-    def __init__(self, store: RecordStore) -> None:
-        self._store = store
-        self._known: dict[bytes, bytes] = {}
-
-    def __call__(self, digest: bytes) -> bytes | None:
-        if sum(map(len, self._known.values())) > MAX_CONTENT_BYTES:
-            self._known.clear()
-        return self._store.content(digest, self._known)
-
-
-def cancelled_of(history: Sequence[Entry]) -> set[str]:
-    """Return the undos that were redone, and their redos: together they change nothing.
+def cancelled_of(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
+    """Return the undos that were redone, and their redos, unless one of both is chosen: together they change nothing.
 
     An undo and the entries that it undid do not count, because it may also have undone parts of others.
     """
@@ -159,7 +180,7 @@ def cancelled_of(history: Sequence[Entry]) -> set[str]:
     return {
         entry_id
         for entry in history
-        if entry.is_undo and entry.undone_by in ids
+        if entry.is_undo and entry.undone_by in ids and chosen.isdisjoint({entry.entry_id, entry.undone_by})
         for entry_id in (entry.entry_id, entry.undone_by or "")
     }
 

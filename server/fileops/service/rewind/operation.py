@@ -29,7 +29,6 @@ from fileops.core.presentation.failures import failure_message, failure_text
 from fileops.core.presentation.outputs import with_permissions
 from fileops.core.presentation.phrases import lines_named
 from fileops.core.presentation.rewinds import rewind_question_texts, rewind_text
-from fileops.history.journal import History
 from fileops.model.approval import Always, ApprovalRequest, Decision, Modify, Once, SomeChanges
 from fileops.model.changes import Permissions, is_executable
 from fileops.model.edits import Change, Splice
@@ -58,6 +57,7 @@ from fileops.model.rewind import (
 from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.model.settings import Settings
 from fileops.ports import EventSink, FileSystem
+from fileops.record.history import History, Look
 from fileops.record.store import RecordStore
 from fileops.service.carry_out import CarryOut, Made, NotDone, Pending, Work
 from fileops.service.commit import Committer, PlannedCommit
@@ -160,17 +160,18 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             raise UnknownTarget(explanation="these changes are no longer there")
         if len(groups) > MAX_FILES:
             raise TooManyFiles(n_files=len(groups), max_files=MAX_FILES)
+        look = self.history.look()
         plans, conflicts = dict[str, PlannedFile](), list[RewindConflict]()
         for path, chosen in sorted(groups.items()):
             if request.target.kind != "change_ids" and not any(map(is_usable, chosen)):
                 conflicts += unknown_of(path, chosen)
                 continue
             try:
-                plans[path] = self.planned_file(request, path, chosen, policy)
+                plans[path] = self._planned_file(look, request, path, chosen, policy)
             except FileOpsError as error:  # it is left; the other files are undone all the same
                 conflicts.append(_left_by(error, path, chosen))
         if request.target.kind != "change_ids":
-            self._plan_renames(groups, plans)
+            self._plan_renames(look, groups, plans)
             entries = {entry.entry_id: (path, entry) for path, chosen in groups.items() for entry in chosen}
             for entry in unsure_entries(self.store, request.target):
                 entries.setdefault(entry.entry_id, (entry.path, entry))
@@ -181,7 +182,9 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             raise UnknownTarget(explanation="these changes are no longer there")
         return PlannedRewind(files=tuple(files), conflicts=tuple(conflicts), plan=_plan_id(files, conflicts))
 
-    def planned_file(self, request: RewindRequest, path: str, chosen: Sequence[Entry], policy: Policy) -> PlannedFile:
+    def _planned_file(
+        self, look: Look, request: RewindRequest, path: str, chosen: Sequence[Entry], policy: Policy
+    ) -> PlannedFile:
         """Raises: the failures of reading."""
         if policy.roots is not None:
             policy.roots.require_inside(path, path)
@@ -195,14 +198,15 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         elif snapshot.exists and text.is_binary(snapshot.data, text.detect_format(snapshot.data)):
             raise BinaryFile
         else:
-            rewind = rewind_of_file(self.store, path, chosen, snapshot.data if snapshot.exists else None)
-        change = self._with_permissions(self._change(snapshot, rewind.content, rewind.undone), rewind, chosen)
+            rewind = rewind_of_file(look, path, chosen, snapshot.data if snapshot.exists else None)
+        change = self._change(snapshot, rewind.content, rewind.undone, rewind.splices)
+        change = self._with_permissions(change, rewind, chosen)
         # An undo that is undone in part stays in force, and so does what it undid.
         restored = tuple(dict.fromkeys(entry_id for entry in rewind.partly for entry_id in entry.undoes))
         change = replace(change, restored_ids=restored)
         return PlannedFile(chosen=tuple(chosen), rewind=rewind, change=change)
 
-    def _plan_renames(self, groups: Mapping[str, Sequence[Entry]], plans: dict[str, PlannedFile]) -> None:
+    def _plan_renames(self, look: Look, groups: Mapping[str, Sequence[Entry]], plans: dict[str, PlannedFile]) -> None:
         """Plan again the renames of which a half would be left: both halves are undone, or neither is.
 
         To leave one may break another one of the same file, so those before are looked at again.
@@ -219,10 +223,14 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             renames.remove(rename)
             paths = (rename.old_path, rename.new_path)
             is_planned = all(path in plans for path in paths)
-            if not is_planned or any(n_of_path[path] > 1 for path in paths) or not self._renames_back(rename, plans):
+            if (
+                not is_planned
+                or any(n_of_path[path] > 1 for path in paths)
+                or not self._renames_back(look, rename, plans)
+            ):
                 self._leave_rename(rename, plans)
 
-    def _renames_back(self, rename: Rename, plans: dict[str, PlannedFile]) -> bool:
+    def _renames_back(self, look: Look, rename: Rename, plans: dict[str, PlannedFile]) -> bool:
         """Plan to give the file its first name back, with what others wrote since.
 
         Return False if that is impossible.
@@ -233,7 +241,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         texts = [entry for path in (new.path, old.path) for entry in plans[path].chosen if entry not in rename.halves]
         rewind = FileRewind(path=new.path, content=new.data, undone=(), authors=(), conflicts=())
         if texts:
-            rewind = rewind_of_file(self.store, new.path, texts, new.data)
+            rewind = rewind_of_file(look, new.path, texts, new.data)
         undone = (*rewind.undone, rename.left)
         back = replace(
             rewind,
@@ -321,13 +329,18 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         left = FileRewind(path=path, content=content, undone=(), authors=(), conflicts=(conflict,))
         plans[path] = replace(file, rewind=left, change=self._change(snapshot, content, ()))
 
-    def _change(self, snapshot: Snapshot, content: bytes | None, undone_entries: Sequence[Entry]) -> Restoration:
-        edit_ids = [entry.edit_id for entry in undone_entries]
-        known = tuple(edit_id for edit_id in edit_ids if edit_id is not None and self.history.edit(edit_id) is not None)
-        splices: tuple[Splice, ...] = ()
-        if snapshot.exists and content is not None:
+    def _change(
+        self,
+        snapshot: Snapshot,
+        content: bytes | None,
+        undone_entries: Sequence[Entry],
+        splices: tuple[Splice, ...] | None = None,
+    ) -> Restoration:
+        """Args: splices: from the present content to the other one, if they are known."""
+        if splices is None and snapshot.exists and content is not None:
             splices = splices_between(snapshot.data, content, text.detect_format(snapshot.data))
-        undone = Undone(content=content, splices=splices, edit_ids=known)
+        edit_ids = dict.fromkeys(entry.edit_id for entry in undone_entries if entry.edit_id is not None)
+        undone = Undone(content=content, splices=splices or (), edit_ids=tuple(edit_ids))
         change = planned_restoration(snapshot, undone, file_path=snapshot.path, limits=self.settings.limits)
         return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
 
@@ -356,9 +369,6 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         """Return the permission bits of a recreated file, which are never wider than they were."""
         deletion = next((entry for entry in reversed(history) if entry.kind == "delete"), None)
         mode = None if deletion is None else deletion.mode
-        if mode is None and deletion is not None and deletion.edit_id is not None:
-            edit = self.history.edit(deletion.edit_id)
-            mode = None if edit is None else edit.mode
         if mode is None:
             return Permissions(becomes_executable=True) if becomes else None
         return Permissions(mode if becomes is None else Permissions(becomes_executable=becomes).applied_to(mode))

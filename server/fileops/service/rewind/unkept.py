@@ -48,11 +48,11 @@ from fileops.model.rewind import (
 )
 from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
+from fileops.record.history import StoredContents
 from fileops.record.store import RecordStore, UnknownId
 from fileops.service.rewind.committed import CommittedFiles, GitState, UnkeptPlace
 from fileops.service.rewind.files import (
     FileRewind,
-    StoredContents,
     cancelled_of,
     has_text,
     is_usable,
@@ -239,7 +239,7 @@ class UnkeptPlaces(Struct, frozen=True):
         if present is not None and text.is_binary(present, text.detect_format(present)):
             return [], []
         contents = StoredContents(self.store)
-        rewound = rewind_file(steps, chosen, present, contents, cancelled_of(history))
+        rewound = rewind_file(steps, chosen, present, contents, cancelled_of(history, set(chosen)))
         undoes = undone_of(history)
         own = own_places(steps, chosen, present, rewound.content, contents, undoes)
         return own, shared_places(steps, chosen, present, rewound.content, contents, undoes) if rewound.left else []

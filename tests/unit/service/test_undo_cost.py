@@ -1,6 +1,7 @@
 """What an undo of many edits costs, counted in steps of the interpreter and not in time."""
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
@@ -12,11 +13,12 @@ from contract.recording import RecordingHooks
 from fileops.core.plan import plan
 from fileops.core.text import detect_format
 from fileops.fs.memory import MemoryFileSystem
-from fileops.history.journal import History
 from fileops.model.edits import Edit
 from fileops.model.errors import UndoConflict
+from fileops.model.history import AppliedEdit
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
+from fileops.record.history import History
 from fileops.service.undo import undo_in_file
 from support.commits import commit_of
 
@@ -54,8 +56,13 @@ def made(before: str, edits: Sequence[tuple[str, str, str]]) -> tuple[History, M
         wish = Edit(old_string=old, new_string=new)
         planned = plan(snapshot, detect_format(snapshot.data), [wish], limits=Limits())
         committed = disk.replace(snapshot, planned.splices, RecordingHooks())
-        history.keep(commit_of(planned, committed, str(n), session_id=session_id, time=float(n)))
+        history.keep(commit_of(planned, committed, str(n), session_id=session_id, time=time.time() + n))
     return history, disk
+
+
+def edits_of(history: History, session_id: str | None = None) -> list[AppliedEdit]:
+    """Newest first."""
+    return list(history.look().edits(session_id=None if session_id is None else SessionName(session_id)))
 
 
 def edited(n_edits: int, *, n_sessions: int = 1) -> tuple[History, MemoryFileSystem]:
@@ -70,9 +77,9 @@ def edited(n_edits: int, *, n_sessions: int = 1) -> tuple[History, MemoryFileSys
 def undo_steps(n_edits: int, present: Callable[[bytes], bytes], expected: Callable[[bytes], bytes]) -> int:
     history, disk = edited(n_edits)
     before = "".join(f"line {n} old\n" for n in range(n_edits)).encode()
-    edits, there = history.edits(path=PATH), present(disk.read(PATH).data)
+    edits, there = edits_of(history), present(disk.read(PATH).data)
     undone: list[bytes | None] = []
-    steps = n_steps(lambda: undone.append(undo_in_file(history, edits, there).content))
+    steps = n_steps(lambda: undone.append(undo_in_file(history.look(), PATH, edits, there).content))
     assert undone == [expected(before)]
     return steps
 
@@ -82,11 +89,11 @@ def undo_steps_of_one_session(n_edits: int, later: Callable[[bytes], bytes]) -> 
     history, disk = edited(n_edits, n_sessions=2)
     lines = (f"line {n} new, {n * 7}\n" if n % 2 else f"line {n} old\n" for n in range(n_edits))
     edits, there = (
-        history.edits(session_id=SessionName("0")),
+        edits_of(history, "0"),
         later(disk.read(PATH).data),
     )
     undone: list[bytes | None] = []
-    steps = n_steps(lambda: undone.append(undo_in_file(history, edits, there).content))
+    steps = n_steps(lambda: undone.append(undo_in_file(history.look(), PATH, edits, there).content))
     assert undone == [later("".join(lines).encode())]
     return steps
 
@@ -118,9 +125,9 @@ def test_undo_of_many_edits_has_quasilinear_cost(later: Callable[[bytes], bytes]
 def test_undo_of_one_edit_of_a_long_history_has_quasilinear_cost(at: int, later: Callable[[bytes], bytes]) -> None:
     def steps(n_edits: int) -> int:
         history, disk = edited(n_edits)
-        known, there = history.edits(path=PATH), later(disk.read(PATH).data)
+        known, there = edits_of(history), later(disk.read(PATH).data)
         undone: list[bytes | None] = []
-        n = n_steps(lambda: undone.append(undo_in_file(history, [known[at]], there).content))
+        n = n_steps(lambda: undone.append(undo_in_file(history.look(), PATH, [known[at]], there).content))
         line = range(n_edits)[-1 - at]
         assert undone == [there.replace(b"line %d new, %d\n" % (line, line * 7), b"line %d old\n" % line)]
         return n
@@ -154,9 +161,9 @@ AT_ONE_PLACE: dict[str, tuple[Callable[[int], str], Callable[[int], tuple[str, s
 def undo_steps_beside_another(name: str, n_edits: int) -> int:
     before, edit = AT_ONE_PLACE[name]
     history, disk = made(before(n_edits), [(str(n % 2), *edit(n)) for n in range(n_edits)])
-    edits = history.edits(session_id=SessionName("0"))
+    edits = edits_of(history, "0")
     there, undone = disk.read(PATH).data, list[bytes | None]()
-    steps = n_steps(lambda: undone.append(undo_in_file(history, edits, there).content))
+    steps = n_steps(lambda: undone.append(undo_in_file(history.look(), PATH, edits, there).content))
     _, disk = made(before(n_edits), [("1", *edit(n)) for n in range(1, n_edits, 2)])
     assert undone == [disk.read(PATH).data]
     return steps
@@ -183,9 +190,9 @@ def test_undo_of_edits_restored_by_another_session_has_quadratic_cost_at_most():
             )
         ]
         history, disk = made("".join(f"line {n} old\nmiddle {n}\nother {n}\nend {n}\n" for n in lines), edits)
-        mine, there = history.edits(session_id=SessionName("0")), disk.read(PATH).data
+        mine, there = edits_of(history, "0"), disk.read(PATH).data
         undone: list[bytes | None] = []
-        n = n_steps(lambda: undone.append(undo_in_file(history, mine, there).content))
+        n = n_steps(lambda: undone.append(undo_in_file(history.look(), PATH, mine, there).content))
         assert undone == [there]
         return n
 
@@ -199,7 +206,7 @@ def test_undo_that_meets_a_conflict_costs_little_more():
 
         def work() -> None:
             with pytest.raises(UndoConflict):
-                undo_in_file(history, history.edits(path=PATH), there)
+                undo_in_file(history.look(), PATH, edits_of(history), there)
 
         return n_steps(work)
 
@@ -209,17 +216,19 @@ def test_undo_that_meets_a_conflict_costs_little_more():
 def test_edits_are_marked_as_undone_without_visiting_all():
     def steps(n_edits: int) -> int:
         history, disk = edited(n_edits)
-        edits, snapshot = history.edits(path=PATH), disk.read(PATH)
-        undone = undo_in_file(history, edits, snapshot.data)
+        edits, snapshot = edits_of(history), disk.read(PATH)
+        undone = undo_in_file(history.look(), PATH, edits, snapshot.data)
         committed = disk.replace(snapshot, undone.splices, RecordingHooks())
         planned = plan(snapshot, detect_format(b""), [Edit(old_string="line 0", new_string="x")], limits=Limits())
         planned = replace(planned, splices=undone.splices)
 
         def work() -> None:
-            history.keep(commit_of(planned, committed, "undo", session_id="0", undoes=undone.edit_ids))
+            history.keep(
+                commit_of(planned, committed, "undo", session_id="0", time=time.time() + FEW**2, undoes=undone.edit_ids)
+            )
 
         n = n_steps(work)
-        assert all(edit.undone_by == "undo" for edit in history.edits(path=PATH)[1:])
+        assert all(edit.undone_by == "undo" for edit in edits_of(history)[1:])
         return n
 
     assert steps(4 * FEW) < 4 * 1.5 * steps(FEW)
