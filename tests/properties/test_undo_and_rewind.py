@@ -62,14 +62,14 @@ class Player:
 
     async def undo_one(self, number: int, *, is_redo: bool) -> None:
         """Undo an edit of the agent, or (is_redo) one of the undos; nothing if there is none, or it is in conflict."""
-        edits = await self.bench.service.edits.history(HistoryRequest())
+        edits = await self.bench.service.history.edits(HistoryRequest())
         in_force = [edit for edit in edits if edit.undone_by is None and edit.is_undo is is_redo]
         known = [edit for edit in in_force if edit.renamed_from is None and edit.session_id in {AGENT, ""}]
         if known:
             await self.undo(UndoRequest(edit_id=known[number % len(known)].edit_id, is_approved=True))
 
     async def undo(self, request: UndoRequest) -> UndoResult:
-        result = await self.bench.service.edits.undo(request)
+        result = await self.bench.service.history.undo(request)
         self.settle()
         return result
 
@@ -165,7 +165,7 @@ async def agreed_one_by_one(seed: int) -> None:
     undoing, rewinding = (Player(START, Recording()) for _ in range(2))
     try:
         await play(seed, undoing, rewinding)
-        edits = await undoing.bench.service.edits.history(HistoryRequest(session_id=AGENT))
+        edits = await undoing.bench.service.history.edits(HistoryRequest(session_id=AGENT))
         left = [edit.edit_id for edit in edits if edit.undone_by is None and not edit.is_undo]
         random.Random(seed).shuffle(left)
         n_left = len(left) + 1

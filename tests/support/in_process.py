@@ -173,4 +173,4 @@ class Workbench:
         request = UndoRequest(
             edit_id=edit_id, session_id=of, file_path=path, by_session=of or DEFAULT_SESSION, dry_run=dry_run
         )
-        return await self.service.edits.undo(request)
+        return await self.service.history.undo(request)

@@ -89,7 +89,7 @@ class Recording:
             is_approved=True,
             **options,  # pyright: ignore[reportArgumentType]
         )
-        return await self.bench.service.rewinds.rewind(request)
+        return await self.bench.service.history.rewind(request)
 
     def entries(self, path: str | None = None) -> list[Entry]:
         self.settle()

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fileops.rpc.decode import InvalidParams
-from fileops.service.client.record import RecordRefused
+from fileops.service.client.history import RecordRefused
 from fileops.wire import record as wire
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ async def log(service: "FileOps", params: wire.LogParams) -> wire.LogResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
     query = wire.log_query(params, session_id=of)
     try:
-        entries, more = await service.record.log(query, params.file_path, params.root)
+        entries, more = await service.history.log(query, params.file_path, params.root)
     except RecordRefused as fault:
         raise InvalidParams(str(fault)) from None
     return wire.log_result(entries, more=more)
@@ -22,7 +22,7 @@ async def log(service: "FileOps", params: wire.LogParams) -> wire.LogResult:
 
 async def entry(service: "FileOps", params: wire.EntryParams) -> wire.EntryResult:
     try:
-        shown = await service.record.entry(params.entry_id)
+        shown = await service.history.entry(params.entry_id)
     except RecordRefused as fault:
         raise InvalidParams(str(fault), ".entry_id") from None
     return wire.EntryResult(
@@ -34,4 +34,4 @@ async def entry(service: "FileOps", params: wire.EntryParams) -> wire.EntryResul
 
 
 async def record_status(service: "FileOps", params: wire.RecordStatusParams) -> wire.RecordStatusResult:
-    return wire.RecordStatusResult(folders=await service.record.status(params.root))
+    return wire.RecordStatusResult(folders=await service.history.status(params.root))

@@ -133,13 +133,13 @@ def _mode_of(service: "FileOps", params: wire.SessionParams) -> wire.ApprovalMod
 
 async def history(service: "FileOps", params: wire.HistoryParams) -> wire.HistoryResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
-    edits = await service.edits.history(history_request(params, of))
+    edits = await service.history.edits(history_request(params, of))
     return history_result(map(service.names.shown_edit, edits))
 
 
 async def stats(service: "FileOps", params: wire.SessionParams) -> "StatsResult":
     of = None if params.session_id is None else service.names.resolve(params.session_id)
-    return replace(await service.edits.stats(of), session_id=params.session_id)
+    return replace(await service.history.stats(of), session_id=params.session_id)
 
 
 def always(_params: object) -> bool:

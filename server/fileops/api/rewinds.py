@@ -16,34 +16,34 @@ T = TypeVar("T")
 
 
 async def blame(service: "FileOps", params: wire.BlameParams) -> wire.BlameResult:
-    return wire.BlameResult(lines=await _checked(service.rewinds.blame(params.file_path), ".file_path"))
+    return wire.BlameResult(lines=await _checked(service.history.blame(params.file_path), ".file_path"))
 
 
 async def unkept(service: "FileOps", params: wire.UnkeptParams) -> UnkeptResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
-    found = service.rewinds.unkept(params.file_path, of, params.turn_id, root=params.root)
+    found = service.history.unkept(params.file_path, of, params.turn_id, root=params.root)
     return await _checked(found, ".file_path")
 
 
 async def keep(service: "FileOps", params: wire.KeepParams) -> wire.KeepResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
-    outcome = await _checked(service.rewinds.keep(wire.keep_request(params, of)), "")
+    outcome = await _checked(service.history.keep(wire.keep_request(params, of)), "")
     return wire.KeepResult(keep_id=outcome.keep_id, n_entries=outcome.n_entries, n_changes=outcome.n_changes)
 
 
 async def undo_keep(service: "FileOps", params: wire.UndoKeepParams) -> wire.UndoKeepResult:
-    outcome = await _checked(service.rewinds.undo_keep(params.keep_id), ".keep_id")
+    outcome = await _checked(service.history.undo_keep(params.keep_id), ".keep_id")
     return wire.UndoKeepResult(n_entries=outcome.n_entries, n_changes=outcome.n_changes or 0)
 
 
 async def forget(service: "FileOps", params: wire.ForgetRecordParams) -> wire.NEntriesResult:
     if (params.file_path is None) != bool(params.all):
         raise InvalidParams("exactly one of file_path and all is required")
-    return wire.NEntriesResult(n_entries=await _checked(service.rewinds.forget(params.file_path), ".file_path"))
+    return wire.NEntriesResult(n_entries=await _checked(service.history.forget(params.file_path), ".file_path"))
 
 
 async def item(service: "FileOps", params: wire.RecordItemParams) -> wire.RecordItemResult:
-    return wire.item_result(await _checked(service.rewinds.item(params.id), ".id"))
+    return wire.item_result(await _checked(service.history.item(params.id), ".id"))
 
 
 async def _checked(answer: Awaitable[T], place: str) -> T:

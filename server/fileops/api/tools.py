@@ -127,17 +127,17 @@ async def apply_patch(service: "FileOps", params: "ApplyPatchParams") -> ToolAns
 async def undo(service: "FileOps", params: wire.UndoParams) -> ToolAnswer:
     session = service.names.full(params.session_id)
     of = None if params.session_id is None else service.names.resolve(params.session_id)
-    request = undo_request(params, of=of, by=session, has_user=not service.edits.is_agent)
+    request = undo_request(params, of=of, by=session, has_user=not service.history.is_agent)
     service.begin_diagnosis(session)
-    return undo_answer(session, await service.edits.undo(request))
+    return undo_answer(session, await service.history.undo(request))
 
 
 async def rewind(service: "FileOps", params: "RewindParams") -> ToolAnswer:
     session = service.names.full(params.by_session)
     of = None if params.session_id is None else service.names.resolve(params.session_id)
-    request = rewind_request(params, of=of, by=session, has_user=not service.edits.is_agent)
+    request = rewind_request(params, of=of, by=session, has_user=not service.history.is_agent)
     service.begin_diagnosis(session)
-    return rewind_answer(session, await service.rewinds.rewind(request))
+    return rewind_answer(session, await service.history.rewind(request))
 
 
 async def bash(service: "FileOps", params: commands.BashParams, say: Callable[[str], None] | None) -> ToolAnswer:

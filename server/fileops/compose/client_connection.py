@@ -116,7 +116,7 @@ class ClientConnection:
         if service is None or not self._has_notices:
             return []
         notices = service.names.shown_notices(await service.notices(session_id))
-        rewound = service.rewinds.take_notices(session_id)
+        rewound = service.history.take_notices(session_id)
         late = () if service.diagnosis is None else service.diagnosis.late(session_id)
         problems = (problems_text(report, is_late=True) for report in late)
         return [*rewound, *(notice_text(notice) for notice in notices.others), *problems]

@@ -71,10 +71,10 @@ class ChangeActions:
             raise InvalidParams("exactly one of change_ids and edit_id is required")
         if argument.change_ids is not None:
             target = RewindTarget("change_ids", tuple(argument.change_ids))
-            result = rewind_result(await self._service.rewinds.rewind(RewindRequest(target=target, is_approved=True)))
+            result = rewind_result(await self._service.history.rewind(RewindRequest(target=target, is_approved=True)))
         else:
             request = UndoRequest(edit_id=argument.edit_id, is_approved=True)
-            result = undo_result(await self._service.edits.undo(request))
+            result = undo_result(await self._service.history.undo(request))
         if result.error is not None:
             message = types.ShowMessageParams(type=types.MessageType.Error, message=f"fileops: {result.error.message}")
             self._client.notify(types.WINDOW_SHOW_MESSAGE, message)
@@ -100,7 +100,7 @@ class ChangeActions:
         if path is None:
             return []
         try:
-            files = (await self._service.rewinds.unkept(path, None, None)).files
+            files = (await self._service.history.unkept(path, None, None)).files
         except NotRecorded:  # without a record nothing can be kept, but edits can be undone
             return await self._undos_of_edits(uri, first, last)
         except FileOpsError:
@@ -127,7 +127,7 @@ class ChangeActions:
         path = path_of(uri)
         if path is None:
             return ()
-        ranges = await self._service.edits.agent_ranges(path)
+        ranges = await self._service.history.agent_ranges(path)
         return tuple(replace(written, edit=self._service.names.shown_edit(written.edit)) for written in ranges)
 
 

@@ -232,7 +232,7 @@ class McpServer:
             answer = failed(arguments, error, session)
         has_notices = self._options.notices == "on"
         additions = await additions_to(self.service, answer, has_notices=has_notices)
-        rewound = self.service.rewinds.take_notices(answer.session) if has_notices else []
+        rewound = self.service.history.take_notices(answer.session) if has_notices else []
         more = self._more(answer, additions, rewound)
         return results.tool_result(answer.result, additions.diagnostics, path, more)
 

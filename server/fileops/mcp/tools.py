@@ -276,7 +276,7 @@ async def _undo(service: "FileOps", call: ToolCall) -> ToolAnswer:
         return await tools.undo(service, UndoParams(session_id=session))
     if not path.startswith("/"):
         return failed(arguments, NotAbsolute(path=path), session)
-    edits = await service.edits.history(HistoryRequest(file_path=path, session_id=session))
+    edits = await service.history.edits(HistoryRequest(file_path=path, session_id=session))
     edit_id = next((edit.edit_id for edit in edits if edit.undone_by is None and not edit.undoes), None)
     if edit_id is None:  # the service says so
         return await tools.undo(service, UndoParams(session_id=session, file_path=path))
@@ -285,7 +285,7 @@ async def _undo(service: "FileOps", call: ToolCall) -> ToolAnswer:
 
 async def _undo_turn(service: "FileOps", session: SessionName, file_path: str | None) -> ToolAnswer:
     """Undo everything that the session did since its last prompt, by tools and by commands."""
-    turn_id = await service.rewinds.newest_turn(session)
+    turn_id = await service.history.newest_turn(session)
     paths = None if file_path is None else [file_path]
     return await tools.rewind(service, RewindParams(turn_id=turn_id or "", paths=paths, by_session=session))
 

@@ -34,10 +34,8 @@ from fileops.service.answers.shell_views import read_proofs_in
 from fileops.service.change_set import ChangeSetOperation
 from fileops.service.client.adapters import ClientAdapters, nothing
 from fileops.service.client.approval import ClientApproval
-from fileops.service.client.edits import ClientEdits
 from fileops.service.client.folders import WorkspaceFolders, own_folder
-from fileops.service.client.record import ClientRecord
-from fileops.service.client.rewinds import ClientRewinds
+from fileops.service.client.history import ClientHistory
 from fileops.service.client.unreadable import GuardedFileSystem, UnreadableFiles
 from fileops.service.client.work import ClientWork
 from fileops.service.commands import CommandRunner
@@ -132,7 +130,7 @@ class FileOps:
             workspace.fs, self._workers, client.warn, may_wait=not workspace.has_many_clients
         )
         self._approval = ClientApproval(client, settings, workspace.modes, self._folders, self._rules_of)
-        self.edits = ClientEdits(
+        self.history = ClientHistory(
             workspace,
             client,
             settings,
@@ -141,24 +139,6 @@ class FileOps:
             workers=self._workers,
             stats=self._stats,
             fs=fs,
-            is_hidden=self._is_hidden,
-        )
-        self.rewinds = ClientRewinds(
-            workspace,
-            client,
-            settings,
-            approval=self._approval,
-            files=self.files,
-            workers=self._workers,
-            fs=fs,
-            scope=self._scope,
-        )
-        self.record = ClientRecord(
-            workspace.recorder,
-            workspace.fs,
-            client.names,
-            self._workers,
-            is_agent=client.is_agent,
             is_hidden=self._is_hidden,
             scope=self._scope,
         )

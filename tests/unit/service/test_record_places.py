@@ -30,7 +30,7 @@ async def _unkept(recording: Recording, **filters: str) -> tuple[UnkeptFile, ...
 
 async def _listed(recording: Recording, **filters: str) -> UnkeptResult:
     wanted: dict[str, str | None] = {"file_path": None, "session_id": None, "turn_id": None, **filters}
-    return await recording.bench.service.rewinds.unkept(
+    return await recording.bench.service.history.unkept(
         wanted["file_path"],
         None if wanted["session_id"] is None else SessionName(wanted["session_id"]),
         wanted["turn_id"],
@@ -41,7 +41,7 @@ async def test_blame_names_the_newest_entry_of_each_line(recording: Recording) -
     """R-LOG-3."""
     first = recording.write(A, OLD.replace(b"two", b"2"), AGENT)
     second = recording.write(A, OLD.replace(b"two", b"2").replace(b"five", b"5"), PERSON)
-    lines = await recording.bench.service.rewinds.blame(A)
+    lines = await recording.bench.service.history.blame(A)
     assert [(part.first_line, part.n_lines, part.entry_id, part.by) for part in lines] == [
         (1, 1, None, None), (2, 1, first, AGENT), (3, 2, None, None), (5, 1, second, PERSON),
     ]  # fmt: skip
@@ -51,13 +51,13 @@ async def test_blame_of_unsaved_document_is_of_its_text(recording: Recording) ->
     first = recording.write(A, OLD.replace(b"two", b"2"), AGENT)
     uri = recording.bench.editor.open(A)
     recording.bench.editor.type(uri, "one", "zero\none")
-    lines = await recording.bench.service.rewinds.blame(A)
+    lines = await recording.bench.service.history.blame(A)
     assert [(part.first_line, part.entry_id) for part in lines] == [(1, None), (3, first), (4, None)]
 
 
 async def test_blame_of_missing_file_is_refused(recording: Recording) -> None:
     with pytest.raises(FileOpsError):
-        await recording.bench.service.rewinds.blame("/w/none")
+        await recording.bench.service.history.blame("/w/none")
 
 
 async def test_unkept_lists_the_smallest_runs_of_lines(recording: Recording) -> None:
@@ -84,10 +84,10 @@ async def test_keep_of_a_change_leaves_the_others_until_all_are_kept(recording: 
     entry_id = recording.write(A, MINE, AGENT)
     (file,) = await _unkept(recording)
     first, second = file.changes
-    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(first.change_id,)))).n_entries == 0
+    assert (await recording.bench.service.history.keep(KeepRequest(change_ids=(first.change_id,)))).n_entries == 0
     (file,) = await _unkept(recording)
     assert [change.change_id for change in file.changes] == [second.change_id]
-    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(second.change_id,)))).n_entries == 1
+    assert (await recording.bench.service.history.keep(KeepRequest(change_ids=(second.change_id,)))).n_entries == 1
     assert await _unkept(recording) == ()
     entry = recording.store.entry(entry_id)
     assert entry is not None
@@ -107,14 +107,14 @@ async def test_keep_of_a_change_leaves_the_others_until_all_are_kept(recording: 
 async def test_keep_accepts_what_is_named(recording: Recording, request_: KeepRequest, n_left: int) -> None:
     recording.write(A, MINE, AGENT, "t-1")
     recording.write(B, MINE, OTHER, "t-2")
-    await recording.bench.service.rewinds.keep(request_)
+    await recording.bench.service.history.keep(request_)
     assert len(await _unkept(recording)) == n_left
 
 
 async def test_undo_of_a_keep_lists_the_changes_again(recording: Recording) -> None:
     """R-KEEP-6."""
     recording.write(A, MINE, AGENT)
-    rewinds = recording.bench.service.rewinds
+    rewinds = recording.bench.service.history
     kept = await rewinds.keep(KeepRequest())
     assert kept.keep_id is not None
     assert (await rewinds.undo_keep(kept.keep_id)).n_entries == 1
@@ -127,7 +127,7 @@ async def test_undo_of_a_keep_lists_the_changes_again(recording: Recording) -> N
 async def test_undo_of_a_keep_of_places_includes_the_entry_that_it_completed(recording: Recording) -> None:
     """R-KEEP-6: what was kept by another keep before remains kept."""
     recording.write(A, MINE, AGENT)
-    rewinds = recording.bench.service.rewinds
+    rewinds = recording.bench.service.history
     (file,) = await _unkept(recording)
     first, second = file.changes
     await rewinds.keep(KeepRequest(change_ids=(first.change_id,)))
@@ -178,7 +178,7 @@ async def test_item_of_a_unique_beginning_is_found(recording: Recording) -> None
         Command(command_id="c-1", session_id=SessionName("agent"), label="Agent · make", began=1.0, roots=("/w",))
     )
     entry_id = recording.write(A, MINE, COMMAND, "t-1")
-    service = recording.bench.service.rewinds
+    service = recording.bench.service.history
     assert (await service.item(entry_id)).entry is not None
     assert [entry.entry_id for entry in (await service.item("c-")).entries] == [entry_id]
     turn = (await service.item("t")).turn
@@ -199,8 +199,8 @@ async def test_forget_removes_entries_and_contents(recording: Recording) -> None
     assert entry is not None
     assert entry.after is not None
     assert entry.after.digest is not None
-    assert await recording.bench.service.rewinds.forget(A) == 1
+    assert await recording.bench.service.history.forget(A) == 1
     assert recording.store.content(entry.after.digest) is None
     assert [entry.path for entry in recording.entries()] == [B]
     assert recording.store.contents(recording.entries()[0]).after == OLD.replace(b"one", b"1")
-    assert await recording.bench.service.rewinds.forget(None) == 1
+    assert await recording.bench.service.history.forget(None) == 1

@@ -246,7 +246,7 @@ async def test_rewind_of_what_was_undone_is_refused(recording: Recording) -> Non
 
 async def test_rewind_without_a_record_is_refused() -> None:
     bench = Workbench()
-    result = await bench.service.rewinds.rewind(RewindRequest(target=RewindTarget("session_id", ("agent",))))
+    result = await bench.service.history.rewind(RewindRequest(target=RewindTarget("session_id", ("agent",))))
     assert result.error is not None
     assert result.error.code == "not_recorded"
     bench.close()
@@ -303,7 +303,7 @@ async def test_rewind_of_several_files_asks_once_and_a_rejection_changes_none(re
         recording.write(path, _changed(OLD, b"two", b"2"), AGENT)
     request = RewindRequest(target=RewindTarget("session_id", ("agent",)), by_session=SessionName("agent"))
     bench.person.answer = lambda _question: Reject()
-    refused = await bench.service.rewinds.rewind(request)
+    refused = await bench.service.history.rewind(request)
     assert refused.error is not None
     assert (refused.error.code, len(bench.person.questions)) == ("rejected", 1)
     assert "Undo 2 changes in 2 files" in bench.person.questions[0].title
@@ -316,7 +316,7 @@ async def test_rewind_that_the_user_approves_undoes_all_files(recording: Recordi
     for path in (A, B):
         recording.write(path, _changed(OLD, b"two", b"2"), AGENT)
     request = RewindRequest(target=RewindTarget("session_id", ("agent",)), by_session=SessionName("agent"))
-    result = await bench.service.rewinds.rewind(request)
+    result = await bench.service.history.rewind(request)
     assert result.error is None, result.output
     assert (bench.on_disk(A), bench.on_disk(B), len(bench.person.questions)) == (OLD, OLD, 1)
     assert recording.entries(A)[0].by == BySession(session_id=SessionName("agent"), label="agent")
@@ -326,7 +326,7 @@ async def test_rewind_of_edit_marks_it_as_undone_in_the_history(recording: Recor
     """R-REW-9."""
     edit_id = await recording.bench.applied(A, "two", "2", "agent")
     assert (await recording.rewind("entry_id", edit_id)).error is None
-    newest, undone = await recording.bench.service.edits.history(HistoryRequest())
+    newest, undone = await recording.bench.service.history.edits(HistoryRequest())
     assert (undone.undone_by, newest.undoes) == (newest.edit_id, (edit_id,))
     assert recording.entries(A)[0].edit_id == newest.edit_id
 
@@ -392,7 +392,7 @@ async def test_rewind_by_the_user_is_reported_to_the_session_once(recording: Rec
     recording.write(A, _changed(OLD, b"two", b"2"), AGENT)
     recording.write(B, _changed(OLD, b"two", b"2"), COMMAND)
     await recording.rewind("session_id", "agent")
-    rewinds = recording.bench.service.rewinds
+    rewinds = recording.bench.service.history
     assert rewinds.take_notices(SessionName("agent")) == ["A person took back 2 changes of agent."]
     assert rewinds.take_notices(SessionName("agent")) == []
 
@@ -406,7 +406,7 @@ async def test_reasons_of_rewinds_are_a_sentence_each_and_bounded(recording: Rec
     assert (await recording.rewind("session_id", "agent", reason="reason 0")).error is None
     assert (await recording.rewind("session_id", "agent", reason="of nothing")).error is not None
     sentence = "A person took back 1 change of agent."
-    assert recording.bench.service.rewinds.take_notices(SessionName("agent")) == [
+    assert recording.bench.service.history.take_notices(SessionName("agent")) == [
         "A person took back 2 changes of agent. Their reason: reason 0",
         *(f"{sentence} Their reason: reason {number}" for number in range(1, MAX_REASONS)),
         "A person took back 2 changes of agent.",

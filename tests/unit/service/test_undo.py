@@ -224,9 +224,9 @@ async def test_undo_of_several_files_is_a_set_which_is_undone_as_one(bench: Work
     assert [file.file_path for file in outcome.files] == ["/w/new", "/w/g", PATH]
     published = [event.file_path for event in bench.events.events if isinstance(event, DidEdit)]
     assert published == ["/w/new", "/w/g", PATH]
-    history = await bench.service.edits.history(HistoryRequest())
+    history = await bench.service.history.edits(HistoryRequest())
     (set_id,) = {edit.set_id for edit in history if edit.undoes}
-    assert (await bench.service.edits.undo(UndoRequest(set_id=set_id, is_approved=True))).error is None
+    assert (await bench.service.history.undo(UndoRequest(set_id=set_id, is_approved=True))).error is None
     assert (bench.on_disk("/w/new"), bench.on_disk("/w/g")) == (b"new\n", b"ALPHA\n")
 
 
@@ -488,7 +488,7 @@ async def test_always_for_an_undo_asks_once_for_all_files(bench: Workbench):
 
     bench.person.can_ask = True
     bench.person.answer = always
-    assert (await bench.service.edits.undo(UndoRequest(session_id=SessionName("a")))).error is None
+    assert (await bench.service.history.undo(UndoRequest(session_id=SessionName("a")))).error is None
     assert [question.file_path for question in bench.person.questions] == ["/w/g", "/w/.env"]
     assert bench.on_disk(PATH) == b"one\ntwo\nthree\n"
     assert bench.service.approval_mode(SessionName("a")) == "default"
@@ -534,7 +534,7 @@ async def test_undo_by_the_user_is_no_replacement_by_another_program(bench: Work
     edit_id = await bench.applied(PATH, "two", "TWO", "a")
     await bench.read(PATH, "b")
     request = UndoRequest(edit_id=edit_id, is_approved=True)
-    assert (await bench.service.edits.undo(request)).error is None
+    assert (await bench.service.history.undo(request)).error is None
     stale = [event for event in bench.events.events if isinstance(event, BecameStale)]
     assert {(event.session_id, event.reason, event.source) for event in stale} == {
         ("a", "modified", "external"),
@@ -549,26 +549,26 @@ async def test_history_is_newest_first_and_marks_undone_edits(bench: Workbench):
     first = await bench.applied(PATH, "two", "TWO", "a")
     second = await bench.applied(PATH, "one", "ONE", "b")
     undo_id = (await bench.undo(first, session_id="a")).files[0].edit_id
-    edits = await bench.service.edits.history(HistoryRequest())
+    edits = await bench.service.history.edits(HistoryRequest())
     assert [edit.edit_id for edit in edits] == [undo_id, second, first]
     assert [edit.undone_by for edit in edits] == [None, None, undo_id]
     assert edits[0].undoes == (first,)
     assert "ONE" in edits[1].summary
     assert [
-        edit.edit_id for edit in await bench.service.edits.history(HistoryRequest(session_id=SessionName("b")))
+        edit.edit_id for edit in await bench.service.history.edits(HistoryRequest(session_id=SessionName("b")))
     ] == [second]
-    assert [edit.edit_id for edit in await bench.service.edits.history(HistoryRequest(file_path=PATH, limit=1))] == [
+    assert [edit.edit_id for edit in await bench.service.history.edits(HistoryRequest(file_path=PATH, limit=1))] == [
         undo_id
     ]
-    assert await bench.service.edits.history(HistoryRequest(file_path="/w/other")) == ()
+    assert await bench.service.history.edits(HistoryRequest(file_path="/w/other")) == ()
 
 
 async def test_locations_of_agents_follow_later_typing(bench: Workbench):
     await bench.applied(PATH, "two", "TWO\nMORE")
     uri = bench.editor.open(PATH)
     bench.editor.type(uri, "one", "zero\nhalf\none")
-    (place,) = await bench.service.edits.agent_ranges(PATH)
+    (place,) = await bench.service.history.agent_ranges(PATH)
     assert (place.first_line, place.last_line) == (3, 4)
     bench.editor.type(uri, "MORE", "EVEN\nMORE")
-    (place,) = await bench.service.edits.agent_ranges(PATH)
+    (place,) = await bench.service.history.agent_ranges(PATH)
     assert (place.first_line, place.last_line) == (3, 5)

@@ -30,7 +30,7 @@ async def recording() -> AsyncGenerator[Recording]:
 
 async def _listed(recording: Recording, path: str | None = None) -> UnkeptResult:
     recording.settle()
-    return await recording.bench.service.rewinds.unkept(path, None, None)
+    return await recording.bench.service.history.unkept(path, None, None)
 
 
 async def _file(recording: Recording, path: str) -> UnkeptFile:
@@ -97,7 +97,7 @@ async def test_change_in_which_a_person_types_stays_listed_and_its_undo_names_th
     assert place.undoable
     recording.write(path, typed, PERSON)
     (place,) = (await _file(recording, path)).changes
-    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(place.change_id,)))).n_changes == 1
+    assert (await recording.bench.service.history.keep(KeepRequest(change_ids=(place.change_id,)))).n_changes == 1
     assert (await _listed(recording)).n_files == 0
 
 
@@ -124,7 +124,7 @@ async def test_typing_in_a_kept_change_does_not_list_it_again(recording: Recordi
     written = ADDED + b"six\nseven\n"
     recording.write(A, written, AGENT, "t-1")
     kept, other = (await _file(recording, A)).changes
-    await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(kept.change_id,)))
+    await recording.bench.service.history.keep(KeepRequest(change_ids=(kept.change_id,)))
     recording.write(A, written.replace(b"delta", b"deltas"), PERSON)
     assert [place.change_id for place in (await _file(recording, A)).changes] == [other.change_id]
 
@@ -140,7 +140,7 @@ async def test_deletion_by_an_agent_is_a_place_that_can_be_undone_or_kept(record
     assert (result.error, recording.bench.on_disk(A)) == (None, MINE)
     recording.write(A, None, COMMAND)
     (place,) = (await _file(recording, A)).changes
-    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(place.change_id,)))).n_entries == 1
+    assert (await recording.bench.service.history.keep(KeepRequest(change_ids=(place.change_id,)))).n_entries == 1
     assert (await _listed(recording)).n_files == 0
 
 
@@ -157,7 +157,7 @@ async def test_file_without_a_kept_content_is_a_change_that_can_only_be_kept(rec
     assert (place.kind, place.undoable, place.end_line) == ("file", False, 0)
     result = await recording.rewind("change_ids", place.change_id)
     assert [conflict.reason for conflict in result.conflicts] == ["not_kept"]
-    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(place.change_id,)))).n_entries == 1
+    assert (await recording.bench.service.history.keep(KeepRequest(change_ids=(place.change_id,)))).n_entries == 1
     assert (await _listed(recording)).files == ()
 
 
@@ -188,7 +188,7 @@ async def test_places_follow_a_file_that_is_renamed_by_hand(recording: Recording
     result = await recording.rewind("change_ids", first)
     assert (result.error, recording.bench.on_disk(new)) == (None, b"zero\n" + OLD.replace(b"five\n", b""))
     recording.settle()
-    assert (await recording.bench.service.rewinds.keep(KeepRequest(change_ids=(second,)))).n_entries == 1
+    assert (await recording.bench.service.history.keep(KeepRequest(change_ids=(second,)))).n_entries == 1
     assert (await _listed(recording)).n_files == 0
 
 
@@ -196,7 +196,7 @@ async def test_keep_of_a_folder_includes_what_was_renamed_into_it(recording: Rec
     recording.write(A, MINE, AGENT)
     recording.write(B, MINE, AGENT)
     recording.rename(A, "/w/folder/a", PERSON)
-    assert (await recording.bench.service.rewinds.keep(KeepRequest(file_path="/w/folder"))).n_entries == 1
+    assert (await recording.bench.service.history.keep(KeepRequest(file_path="/w/folder"))).n_entries == 1
     assert [file.file_path for file in (await _listed(recording)).files] == [B]
 
 
@@ -242,7 +242,7 @@ async def test_undo_of_a_change_of_several_is_reported_to_its_session_with_its_r
     first, second = (await _file(recording, A)).changes
     await recording.rewind("change_ids", first.change_id, reason="keep the 2")
     await recording.rewind("change_ids", second.change_id)
-    assert recording.bench.service.rewinds.take_notices(SessionName("agent")) == [
+    assert recording.bench.service.history.take_notices(SessionName("agent")) == [
         "A person took back 1 change of agent. Their reason: keep the 2",
         "A person took back 1 change of agent.",
     ]
@@ -289,7 +289,7 @@ async def test_tree_has_sessions_turns_and_files_with_their_changes(recording: R
     every = {change_id for session in listed.sessions for change_id in session.change_ids}
     assert every == {place.change_id for file in listed.files for place in file.changes}
     assert (
-        await recording.bench.service.rewinds.keep(KeepRequest(change_ids=agent.turns[0].change_ids))
+        await recording.bench.service.history.keep(KeepRequest(change_ids=agent.turns[0].change_ids))
     ).n_entries >= 0
     assert [turn.turn_id for turn in (await _listed(recording)).sessions[-1].turns] == ["t-1"]
 
@@ -305,7 +305,7 @@ async def test_rewind_of_a_change_that_is_gone_is_refused(recording: Recording) 
 async def test_later_write_of_a_command_is_not_kept_with_the_one_before(recording: Recording) -> None:
     """A command whose first change a person keeps while it runs continues: what it writes then is not kept."""
     recording.write(A, MINE, COMMAND)
-    await recording.bench.service.rewinds.keep(KeepRequest())
+    await recording.bench.service.history.keep(KeepRequest())
     recording.write(A, MINE.replace(b"three", b"3!"), COMMAND)
     assert [place.removed_text for place in (await _file(recording, A)).changes] == ["three\n"]
 
@@ -318,7 +318,7 @@ async def test_list_of_more_files_than_are_listed_says_so_and_counts_all(recordi
     refused = await recording.rewind("session_id", "agent")
     assert isinstance(refused.error, TooManyFiles)
     first = RewindRequest(target=RewindTarget("entry_ids", tuple(ids[:MAX_FILES])), is_approved=True)
-    assert (await recording.bench.service.rewinds.rewind(first)).n_undone == MAX_FILES
+    assert (await recording.bench.service.history.rewind(first)).n_undone == MAX_FILES
     left = await _listed(recording)
     assert (left.n_files, [file.file_path for file in left.files if file.changes]) == (
         2, ["/w/many1000", "/w/many1001"],

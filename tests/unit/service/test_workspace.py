@@ -98,9 +98,9 @@ async def test_edit_of_one_client_is_approved_by_the_user_of_the_other(clients: 
 async def test_edit_of_one_client_is_in_the_history_of_the_other_and_can_be_undone_there(clients: TwoClients) -> None:
     await clients.agent.read("theirs")
     edit_id = (await clients.agent.edit("theirs", "a", "A")).edit_id
-    (edit,) = await clients.editor.ops.edits.history(HistoryRequest(session_id=SessionName("theirs")))
+    (edit,) = await clients.editor.ops.history.edits(HistoryRequest(session_id=SessionName("theirs")))
     assert edit.edit_id == edit_id
-    assert (await clients.editor.ops.edits.undo(UndoRequest(edit_id=edit_id))).error is None
+    assert (await clients.editor.ops.history.undo(UndoRequest(edit_id=edit_id))).error is None
     assert clients.disk.read(FILE).data == b"a b\n"
 
 
