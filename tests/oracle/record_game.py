@@ -638,7 +638,9 @@ class RecordGame:
                 )
             placed: dict[int, set[str]] = {}
             name, words = Path(path).name, Path(path).read_text().splitlines()
-            for change in listed.get(path, {"changes": ()})["changes"]:
+            changes = listed.get(path, {"changes": ()})["changes"]
+            together = {entry_id for change in changes for entry_id in change["entry_ids"]}
+            for change in changes:
                 if not change["undoable"]:  # others wrote in it
                     lines = range(change["start_line"], change["end_line"] + 1)
                     own = {line for line in lines if owners.get(line) in change["entry_ids"]}
@@ -646,6 +648,8 @@ class RecordGame:
                     require(bool(own) or is_back, f"nobody listed is blamed for lines {lines} of {name}")
                     placed |= {line: set(change["entry_ids"]) for line in own}
                     continue
+                if len(together) > 1 and together == set(change["entry_ids"]):
+                    continue  # an undo would change it, but of which of them it is, is not known
                 for line in range(change["start_line"], change["end_line"] + 1):
                     placed.setdefault(line, set()).update(change["entry_ids"])
             for line, entry_ids in placed.items():
@@ -655,12 +659,18 @@ class RecordGame:
                     owners.get(line) in entry_ids or words[line - 1] in self._returned or is_restored,
                     f"line {line} of {name} is not kept of {entry_ids}, and blame names {owners.get(line)}",
                 )
+            vague = {
+                line
+                for change in changes
+                if together == set(change["entry_ids"])
+                for line in range(change["start_line"], change["end_line"] + 1)
+            }
             for line, entry_id in owners.items():
                 entry = entries.get(entry_id or "")
                 if entry is None or not _is_by_agent(entry["by"]) or entry["kept"] or entry["undone_by"]:
                     continue
                 require(
-                    line in placed or words[line - 1] in self._returned,
+                    line in placed or line in vague or words[line - 1] in self._returned,
                     f"blame names {entry_id} for line {line} of {name}, which is not listed",
                 )
                 self.outcomes["a line that is listed and blamed alike"] += line in placed
