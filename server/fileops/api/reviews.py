@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from fileops.core.presentation.failures import failure_message
 from fileops.core.presentation.phrases import cleaned_reason
@@ -212,44 +212,21 @@ def reviews_of(reviews: Iterable[WaitingReview], names: SessionNames, *, with_te
 
 def review_of(review: WaitingReview, names: SessionNames, *, with_texts: bool = True) -> wire.Review:
     question = names.shown_question(review.asked)
+    shown = wire.Review(
+        review_id=review.review_id,
+        session=replace(review.session, session_id=names.local(review.session.session_id)),
+        asked_at=review.asked_at,
+        expires_at=review.expires_at,
+        title=question.title,
+        description=question.description,
+        revision=review.revision,
+        n_editors=review.n_views,
+    )
     if question.files:
-        return _review_of_set(review, question, names, with_texts=with_texts)
-    file = _file_of(question, with_texts=with_texts)
-    return wire.Review(
-        review_id=review.review_id,
-        session=replace(review.session, session_id=names.local(review.session.session_id)),
-        asked_at=review.asked_at,
-        expires_at=review.expires_at,
-        title=question.title,
-        description=question.description,
-        operation=file.operation,
-        file_path=file.file_path,
-        is_protected=file.is_protected,
-        diff=file.diff,
-        changes=file.changes,
-        original_text=file.original_text,
-        proposed_text=file.proposed_text,
-        rebased=file.rebased,
-        previous=file.previous,
-        revision=review.revision,
-        n_editors=review.n_views,
-    )
-
-
-def _review_of_set(
-    review: WaitingReview, question: ApprovalRequest, names: SessionNames, *, with_texts: bool
-) -> wire.Review:
-    return wire.Review(
-        review_id=review.review_id,
-        session=replace(review.session, session_id=names.local(review.session.session_id)),
-        asked_at=review.asked_at,
-        expires_at=review.expires_at,
-        title=question.title,
-        description=question.description,
-        files=[_file_of(file, with_texts=with_texts) for file in question.files],
-        revision=review.revision,
-        n_editors=review.n_views,
-    )
+        return replace(shown, files=[_file_of(file, with_texts=with_texts) for file in question.files])
+    file = asdict(_file_of(question, with_texts=with_texts))
+    del file["new_path"]  # no single edit renames
+    return replace(shown, **file)
 
 
 def _file_of(question: ApprovalRequest, *, with_texts: bool) -> wire.ReviewFile:
