@@ -1,7 +1,16 @@
 """Ports: the Protocols between the service and its adapters."""
 
 from fileops.ports.clients import Approver, CommandApprover, Corrector, DocumentSink, Editor, EventSink
-from fileops.ports.files import CommitHooks, ContentStream, DirectoryWatch, EventStream, FileSystem, RuleFiles, SetHooks
+from fileops.ports.files import (
+    CommitHooks,
+    ContentStream,
+    DirectoryWatch,
+    EventStream,
+    FileSystem,
+    Hooks,
+    RuleFiles,
+    SetHooks,
+)
 from fileops.ports.history import EditRecorder
 from fileops.ports.system import Clock, Executor, ExecutorChoice, ImageDetector, RunningProcess
 
@@ -21,6 +30,7 @@ __all__ = [
     "Executor",
     "ExecutorChoice",
     "FileSystem",
+    "Hooks",
     "ImageDetector",
     "RuleFiles",
     "RunningProcess",

@@ -8,11 +8,13 @@ symlink (`PathMoved`), so a decision about a canonical path holds for the file t
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from fileops.model.changes import PlannedFile
 from fileops.model.edits import Splice
 from fileops.model.files import Committed, FolderEvents, Snapshot, Source, Stamp
+
+CommitT_contra = TypeVar("CommitT_contra", contravariant=True)
 
 
 class ContentStream(Protocol):
@@ -48,8 +50,8 @@ class ContentStream(Protocol):
     def __exit__(self, *exc: object) -> None: ...
 
 
-class CommitHooks(Protocol):
-    """Called by `replace` inside the file's lock."""
+class Hooks(Protocol[CommitT_contra]):
+    """Called by `replace` and `replace_set` inside the locks of their files."""
 
     def prepare(self) -> None:
         """Called before each visible step that is undone if the commit fails: creating a folder or a temp file.
@@ -70,23 +72,13 @@ class CommitHooks(Protocol):
         """
         ...
 
-    def after(self, committed: Committed) -> None:
-        """Called immediately after the commit. Must not raise."""
+    def after(self, committed: CommitT_contra, /) -> None:
+        """Called once, immediately after the commit, with its outcome. Must not raise."""
         ...
 
 
-class SetHooks(Protocol):
-    """Called by `replace_set` inside the locks of all files. See CommitHooks."""
-
-    def prepare(self) -> None: ...
-
-    def before(self) -> None: ...
-
-    def on_cancel(self, withdraw: Callable[[], None]) -> None: ...
-
-    def after(self, committed: tuple[Committed, ...], /) -> None:
-        """Called once, after the commit, with an outcome for each file. Must not raise."""
-        ...
+CommitHooks = Hooks[Committed]
+SetHooks = Hooks[tuple[Committed, ...]]  # inside the locks of all files
 
 
 class FileSystem(Protocol):

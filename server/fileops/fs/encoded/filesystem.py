@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import lru_cache
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace as replaced
@@ -20,7 +21,9 @@ from fileops.model.edits import Splice
 from fileops.model.files import Committed, Snapshot, Source, Stamp
 from fileops.model.internal_errors import Stale
 from fileops.model.settings import EncodingRule
-from fileops.ports import CommitHooks, ContentStream, FileSystem, SetHooks
+from fileops.ports import CommitHooks, ContentStream, FileSystem, Hooks, SetHooks
+
+T = TypeVar("T")
 
 N_PATHS = 1000  # paths whose encoding is cached: a match takes 0.1 ms, a read needs two
 
@@ -80,9 +83,10 @@ class EncodedFileSystem:
         self, set_id: str, files: Sequence[PlannedFile], hooks: SetHooks, *, is_strict: bool = True
     ) -> tuple[Committed, ...]:
         in_files = tuple(map(self._planned_in_file, files))
-        shown = _ShownSetHooks(self._shown_commit, hooks)
-        committed = self._delegate.replace_set(set_id, in_files, shown, is_strict=is_strict)
-        return tuple(map(self._shown_commit, committed))
+        committed = self._delegate.replace_set(
+            set_id, in_files, _ShownHooks(self._shown_set, hooks), is_strict=is_strict
+        )
+        return self._shown_set(committed)
 
     def _planned_in_file(self, file: PlannedFile) -> PlannedFile:
         """Return the same change of the file's bytes. Raises: Stale."""
@@ -128,6 +132,9 @@ class EncodedFileSystem:
 
     def _shown_commit(self, committed: Committed) -> Committed:
         return replaced(committed, snapshot=self._shown(committed.snapshot))
+
+    def _shown_set(self, committed: tuple[Committed, ...]) -> tuple[Committed, ...]:
+        return tuple(map(self._shown_commit, committed))
 
 
 class _EncodedStream:
@@ -183,11 +190,11 @@ class _EncodedStream:
         self._stream.__exit__(*exc)
 
 
-class _ShownHooks(Struct, frozen=True):
-    """CommitHooks of a commit of the file's bytes. `shown` converts its outcome to the one with the text."""
+class _ShownHooks(Struct, Generic[T], frozen=True):
+    """Hooks of a commit of the file's bytes. `shown` converts its outcome to the one with the text."""
 
-    shown: Callable[[Committed], Committed]
-    hooks: CommitHooks
+    shown: Callable[[T], T]
+    hooks: Hooks[T]
 
     def prepare(self) -> None:
         self.hooks.prepare()
@@ -198,27 +205,8 @@ class _ShownHooks(Struct, frozen=True):
     def on_cancel(self, withdraw: Callable[[], None]) -> None:
         self.hooks.on_cancel(withdraw)
 
-    def after(self, committed: Committed) -> None:
+    def after(self, committed: T, /) -> None:
         self.hooks.after(self.shown(committed))
-
-
-class _ShownSetHooks(Struct, frozen=True):
-    """SetHooks of a commit of the files' bytes, as `_ShownHooks`."""
-
-    shown: Callable[[Committed], Committed]
-    hooks: SetHooks
-
-    def prepare(self) -> None:
-        self.hooks.prepare()
-
-    def before(self) -> None:
-        self.hooks.before()
-
-    def on_cancel(self, withdraw: Callable[[], None]) -> None:
-        self.hooks.on_cancel(withdraw)
-
-    def after(self, committed: tuple[Committed, ...]) -> None:
-        self.hooks.after(tuple(map(self.shown, committed)))
 
 
 def _as_utf8(data: bytes, encoding: str) -> bytes:
