@@ -1,7 +1,7 @@
-"""What the full screen shows: the reviews in their order, which of them is chosen, and the changes that are dropped.
+"""What the full screen shows: the reviews in order, which one is chosen, and which changes are dropped.
 
-A review is about one file, or about the files of a change set, of which each has a row. It knows neither the terminal
-nor the daemon.
+A review is about one file or about the files of a change set; each file has a row. This module knows neither the
+terminal nor the daemon.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from fileops_client import ClosedReview, Review, ReviewChange, ReviewFile
 
 
 class Entry(NamedTuple):
-    """A row: a review and one of its files, which is the review itself if it is about one file only."""
+    """A row: a review and one of its files. If a review is about one file only, the review itself is that file."""
 
     review: Review
     file: Review | ReviewFile
@@ -26,7 +26,7 @@ def files_of(review: Review) -> tuple[Review | ReviewFile, ...]:
 
 
 class Board:
-    """The queue, by session and file, with a cursor at a row and at one of the changes of its file."""
+    """The queue, by session and file, with a cursor on a row and on one of the changes of its file."""
 
     def __init__(self) -> None:
         self._reviews: dict[str, Review] = {}
@@ -41,7 +41,7 @@ class Board:
     # --- what is there ---------------------------------------------------------------------------------------------
 
     def ordered(self) -> list[Review]:
-        """All reviews: the session that asked first is first, then by its files, then by time."""
+        """Returns all reviews: the session that asked first comes first; within a session by file, then by time."""
         first: dict[str, float] = {}
         for review in self._reviews.values():
             for key in (review.session.session_id, f"{review.session.session_id}\0{_path_of(review)}"):
@@ -55,11 +55,11 @@ class Board:
         return sorted(self._reviews.values(), key=order)
 
     def entries(self) -> list[Entry]:
-        """The rows, in the order of the reviews."""
+        """Returns the rows, in the order of the reviews."""
         return [Entry(review, file) for review in self.ordered() for file in files_of(review)]
 
     def sessions(self) -> Iterator[tuple[str, list[Review]]]:
-        """Each session's label with its reviews."""
+        """Returns the label of each session, with its reviews."""
         grouped: dict[str, list[Review]] = {}
         for review in self.ordered():
             grouped.setdefault(review.session.session_id, []).append(review)
@@ -67,7 +67,7 @@ class Board:
             yield reviews[0].session.label, reviews
 
     def of_file(self, file_path: str) -> list[Review]:
-        """The reviews that are about this file alone."""
+        """Returns the reviews that are only about this file."""
         return [review for review in self.ordered() if not review.files and review.file_path == file_path]
 
     def get(self, review_id: str) -> Review | None:
@@ -77,7 +77,7 @@ class Board:
 
     @property
     def entry(self) -> Entry | None:
-        """The row at the cursor."""
+        """The row under the cursor."""
         review = None if self._chosen is None else self._reviews.get(self._chosen[0])
         if review is None or self._chosen is None:
             return None
@@ -89,7 +89,7 @@ class Board:
 
     @property
     def change(self) -> ReviewChange | None:
-        """The change at the cursor."""
+        """The change under the cursor."""
         entry = self.entry
         return (
             entry.file.changes[self._change] if entry is not None and self._change < len(entry.file.changes) else None
@@ -97,7 +97,7 @@ class Board:
 
     @property
     def change_number(self) -> int:
-        """1-based, of the change at the cursor."""
+        """The number of the change under the cursor, from 1."""
         return self._change + 1
 
     def move(self, by: int) -> None:
@@ -121,7 +121,10 @@ class Board:
     # --- what the daemon reports -----------------------------------------------------------------------------------
 
     def take(self, opened: Sequence[Review], closed: Sequence[ClosedReview]) -> list[tuple[Review, ClosedReview]]:
-        """Show what was opened, in place of what had its id. Returns what was closed, as it was shown."""
+        """Show what was opened; it replaces a review with the same id.
+
+        Returns what was closed, as it was last shown.
+        """
         ended = [(review, end) for end in closed if (review := self._reviews.get(end.review_id)) is not None]
         self._remove(end.review_id for end in closed)
         for review in opened:
@@ -141,7 +144,7 @@ class Board:
         return ended
 
     def keep_only(self, review_ids: Iterable[str]) -> int:
-        """Forget all others, which ended while the daemon was not reached. Returns how many."""
+        """Forget all other reviews, which ended while the daemon could not be reached. Returns how many."""
         gone = self._reviews.keys() - set(review_ids)
         self._remove(gone)
         return len(gone)
@@ -158,14 +161,14 @@ class Board:
             self._forget(review_id, set())
 
     def _forget(self, review_id: str, kept: set[tuple[str, str]]) -> None:
-        """Forget what was dropped in the rows of a review, except these."""
+        """Forget what was dropped in the rows of a review, except in these."""
         self._dropped = {key: dropped for key, dropped in self._dropped.items() if key[0] != review_id or key in kept}
         self._left_out = {key for key in self._left_out if key[0] != review_id or key in kept}
 
     # --- changes ---------------------------------------------------------------------------------------------------
 
     def dropped(self, entry: Entry) -> frozenset[str]:
-        """The changes of a file that its person does not want."""
+        """Returns the changes of a file that the person does not want."""
         if entry.key in self._left_out:
             return frozenset(change.id for change in entry.file.changes)
         return self._dropped.get(entry.key, frozenset())
@@ -175,11 +178,11 @@ class Board:
         return [change.id for change in entry.file.changes if change.id not in dropped]
 
     def is_left_out(self, entry: Entry) -> bool:
-        """Whether a file of a change set would stay as it is if the set was accepted now."""
+        """Whether a file of a change set would stay as it is if the set were accepted now."""
         return entry.key in self._left_out or bool(entry.file.changes and not self.kept(entry))
 
     def has_something(self, review: Review) -> bool:
-        """Whether there is anything to accept in a review."""
+        """Whether a review has anything left to accept."""
         entries = [Entry(review, file) for file in files_of(review)]
         if review.files:
             return not all(self.is_left_out(entry) for entry in entries)
@@ -191,7 +194,7 @@ class Board:
         return not any(self.dropped(entry) or entry.key in self._left_out for entry in entries)
 
     def toggle(self) -> None:
-        """Drop the change at the cursor, or take it back in."""
+        """Drop the change under the cursor, or take it back in."""
         entry, change = self.entry, self.change
         if entry is not None and change is not None:
             dropped = self.dropped(entry)
@@ -199,7 +202,7 @@ class Board:
             self._dropped[entry.key] = dropped ^ {change.id}
 
     def toggle_file(self) -> bool:
-        """Leave the chosen file of a change set as it is, or take all of it back in. Returns whether it is of a set."""
+        """Leave the chosen file of a change set as it is, or take all of it back in. False if it is in no set."""
         entry = self.entry
         if entry is None or not entry.review.files:
             return False
@@ -212,5 +215,5 @@ class Board:
 
 
 def _path_of(review: Review) -> str:
-    """The path by which a review is ordered: of its first file."""
+    """Returns the path by which a review is sorted: that of its first file."""
     return files_of(review)[0].file_path

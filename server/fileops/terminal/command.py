@@ -1,6 +1,6 @@
 """The commands `review`, `review accept` and `review reject`: a list and decisions for scripts, and the full screen.
 
-The list and the decisions show nothing to anybody, so they are no views: no edit waits for them.
+The list and the decisions do not count as views, since they do not stay open for a person: no edit waits for them.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from fileops_client import FileOpsClient, Opening, ResponseError, Review
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run a command; returns the exit status: 0 done, 1 something was left or no daemon runs, 2 wrong arguments."""
+    """Run a command. Returns the exit status: 0 done, 1 something was left or no daemon runs, 2 wrong arguments."""
     try:
         folder = os.getcwd()
     except FileNotFoundError:
@@ -139,7 +139,10 @@ async def _decided(options: argparse.Namespace, folder: str) -> int:
 
 
 def _full_id(given: str, reviews: Iterable[str]) -> str:
-    """The id that begins so; the same if there is none, so that the daemon says what became of it. Raises: Misused."""
+    """Complete the beginning of an id. Raises: Misused.
+
+    An unknown beginning is returned as it is: the daemon can say what became of the edit.
+    """
     found = [review_id for review_id in reviews if review_id.startswith(given)]
     if given in found or not found:
         return given

@@ -1,4 +1,4 @@
-"""Decisions as the full screen hands them in, and what is said about what became of a decision."""
+"""Decisions as the full screen sends them, and the words for what became of a decision."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
@@ -60,7 +60,7 @@ def fault_of(result: DecideReviewResult) -> str | None:
 
 
 def why_left(reason: str) -> str:
-    """Why a decision did not count, as what is said of the edit."""
+    """Says why a decision did not count. The edit is the subject of the sentence."""
     return _LEFT.get(reason, reason)
 
 

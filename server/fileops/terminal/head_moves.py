@@ -1,6 +1,9 @@
-"""When git moved HEAD of a work tree and may have written its files, as git's own log of HEAD says. Runs no program.
+"""When git moved HEAD of a work tree and may have written its files, according to git's own log of HEAD.
 
-Whoever made the repository wrote that file too: a bounded part of a regular file is read, and its words are only shown.
+Runs no program.
+
+The author of the repository may have written that file too, so only a bounded part of a regular file is read, and its
+words are only shown.
 """
 
 import os
@@ -23,7 +26,7 @@ class HeadMove(NamedTuple):
 
 
 def moves_of(root: str) -> list[HeadMove]:
-    """The moves that may have written files, in the order of the log; [] outside of git, or if it cannot be read."""
+    """Returns the moves that may have written files, in log order; [] outside of git or without a readable log."""
     try:
         log = read_regular(os.path.join(_git_folder(root), "logs", "HEAD"), MAX_BYTES)
     except (OSError, NotReadable, ValueError):

@@ -1,4 +1,4 @@
-"""Reviews as lines of text for a terminal: what files and agents say is shown, and never obeyed by the terminal."""
+"""Reviews as lines of text for a terminal, which shows what files and agents say but never obeys it."""
 
 import os
 import unicodedata
@@ -15,7 +15,7 @@ Kind = Literal["@", " ", "-", "+"]
 
 
 class DiffLine(NamedTuple):
-    """A line of a diff. change_id: of the change that it is part of, None for context and heads of hunks."""
+    """A line of a diff. change_id: of the change it belongs to; None for context and the heads of hunks."""
 
     kind: Kind
     text: str
@@ -23,7 +23,7 @@ class DiffLine(NamedTuple):
 
 
 def visible(text: str) -> str:
-    """Return the text with its control and direction characters as codes: an escape sequence could forge a line."""
+    """Returns the text with codes for its control and direction characters: an escape sequence could forge a line."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_visible(char) for char in text.replace("\t", TAB))
@@ -36,9 +36,9 @@ def _visible(char: str) -> str:
 
 
 def diff_lines(review: Review | ReviewFile) -> Iterator[DiffLine]:
-    """The diff of a review or of one of its files, with the change to which each line belongs.
+    """Returns the diff of a review or of one of its files. Each line names the change it belongs to.
 
-    A change that the diff leaves out, because it is long, follows with its own lines.
+    If the diff leaves a change out because it is long, the lines of that change follow at the end.
     """
     old_line = new_line = 0
     shown: set[str] = set()
@@ -67,7 +67,7 @@ def diff_lines(review: Review | ReviewFile) -> Iterator[DiffLine]:
 
 
 def _body(diff: str) -> list[str]:
-    """The lines below the names of the files."""
+    """Returns the lines below the names of the files."""
     lines = diff.split("\n")
     first = next((n for n, line in enumerate(lines) if line.startswith("@@")), len(lines))
     return lines[first : -1 if lines[-1] == "" else None]
@@ -82,7 +82,7 @@ def _lines_of(change: ReviewChange) -> Iterator[DiffLine]:
 
 
 def _starts(head: str) -> tuple[int, int]:
-    """The first lines of a hunk. A side without lines starts after the line that its head names."""
+    """Returns the first lines of a hunk. A side without lines starts after the line that its head names."""
     _, old, new, *_ = head.split(" ")
     return _start(old), _start(new)
 
@@ -104,7 +104,7 @@ def _change_at(changes: Sequence[ReviewChange], side: Literal["old", "new"], lin
 
 
 def size(review: Review | ReviewFile) -> str:
-    """The lines that it adds and removes."""
+    """Says how many lines it adds and removes."""
     files = review.files if isinstance(review, Review) and review.files else (review,)
     added = sum(change.new_lines for file in files for change in file.changes)
     removed = sum(change.old_lines for file in files for change in file.changes)
@@ -112,7 +112,7 @@ def size(review: Review | ReviewFile) -> str:
 
 
 def place(review: Review | ReviewFile, folder: str) -> str:
-    """The file, as the folder calls it; of a change set how many files."""
+    """Names the file relative to the folder; for a change set, says how many files."""
     if isinstance(review, Review) and review.files:
         return (
             f"{counted(len(review.files), 'file')}: {', '.join(place(file, folder) for file in review.files[:3])}"
@@ -127,7 +127,7 @@ def relative(path: str, folder: str) -> str:
 
 
 def operation_of(file: Review | ReviewFile, folder: str) -> str:
-    """What happens to the file beside changes of its text, in words; "" if nothing does."""
+    """Says what happens to the file besides changes of its text; "" if nothing does."""
     if isinstance(file, ReviewFile) and file.new_path is not None:
         return f"renamed to {relative(file.new_path, folder)}"
     return {"create": "new", "delete": "deleted"}.get(file.operation, "")
@@ -138,7 +138,7 @@ def seconds(amount: float) -> str:
 
 
 def previous_lines(review: Review | ReviewFile) -> Iterator[str]:
-    """What was decided before the file changed, and why that does not hold."""
+    """Says what was decided before the file changed, and why that decision no longer holds."""
     if (previous := review.previous) is None:
         return
     if previous.text is not None and previous.change_ids is None:

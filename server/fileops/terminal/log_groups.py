@@ -1,6 +1,6 @@
-"""The log as people read it: one group for each turn, undo and move of git's HEAD, and for what else came together.
+"""The log as people read it: a group for each turn, undo and move of git's HEAD, and for other changes made together.
 
-Groups are in the order of their newest entries, and so are the entries of a group. Pure.
+Groups are in the order of their newest entries, and the entries within a group too. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,13 +33,13 @@ class Group:
 
     @property
     def is_run(self) -> bool:
-        """Whether nothing but one author and the time joins the entries."""
+        """Whether the entries have only their author and their time in common."""
         return self.turn_id is None and self.rewind_id is None and self.move is None
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupedFile:
-    """The entries of one file in a group, the newest first. moved_from: its name before it was renamed in the group."""
+    """The entries of one file in a group, the newest first. moved_from: its name before the group renamed it."""
 
     path: str
     moved_from: str | None
@@ -67,11 +67,11 @@ class GroupedFile:
 
     @property
     def without_content(self) -> str | None:
-        """Why no lines are counted, if the content of none of the entries is kept."""
+        """Says why no lines are counted, if the content of no entry is kept."""
         return None if any(entry.content == "kept" for entry in self.entries) else self.entries[0].content
 
     def _own(self) -> Iterator[RecordEntry]:
-        """Without the halves of the renames, which change no line."""
+        """Leaves out the halves of renames, which change no line."""
         for entry in self.entries:
             is_half = entry.kind in {"create", "delete"} and (entry.moved_from or entry.moved_to) is not None
             if not (self.moved_from is not None and is_half):
@@ -79,7 +79,7 @@ class GroupedFile:
 
 
 def is_undo(entry: RecordEntry) -> bool:
-    """Whether it is an undo or a redo. One that undid an entry in part only does not name it in `undoes`."""
+    """Whether it is an undo or a redo. If it undid an entry only in part, it does not name that entry in `undoes`."""
     return bool(entry.undoes) or entry.rewind_id is not None
 
 
@@ -105,7 +105,7 @@ def groups_of(entries: Sequence[RecordEntry], moves: Sequence[HeadMove]) -> list
 
 
 def _name_of(entry: RecordEntry) -> tuple[str | None, str | None]:
-    """The turn, or the rewind by a person, that an entry is a part of."""
+    """Returns the turn that an entry belongs to, or the person's rewind."""
     if entry.by.kind == "person":
         return None, entry.rewind_id
     return (entry.turn_id if entry.by.kind in {"session", "command"} else None), None
@@ -126,13 +126,13 @@ def _is_same(author: Author, other: Author) -> bool:
 
 
 def _move_of(group: Group, moves: Sequence[HeadMove]) -> HeadMove | None:
-    """The last move that fits the time of the entries."""
+    """Returns the last move that fits the time of the entries."""
     began, ended = group.entries[-1].time - BY_GIT_S, group.entries[0].time + BY_GIT_S
     return next((move for move in reversed(moves) if began <= move.time <= ended), None)
 
 
 def _joined(groups: Sequence[Group]) -> Iterator[Group]:
-    """Join what programs wrote shortly after each other, and git did not."""
+    """Join what programs wrote at short intervals, unless git wrote it."""
     joined: Group | None = None
     for group in groups:
         is_outside = group.is_run and group.entries[0].by.kind == "outside"
@@ -149,7 +149,7 @@ def _joined(groups: Sequence[Group]) -> Iterator[Group]:
 
 
 def grouped_files(group: Group) -> list[GroupedFile]:
-    """The files of a group, in the order of their paths. One that was renamed is listed under its last name."""
+    """Returns the files of a group, sorted by path. A renamed file is listed under its last name."""
     by_path: dict[str, list[RecordEntry]] = {}
     for entry in group.entries:
         by_path.setdefault(entry.path, []).append(entry)

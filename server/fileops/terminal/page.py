@@ -1,4 +1,4 @@
-"""Output for people: colours where a terminal shows them, and a pager where the text is longer than the screen."""
+"""Output for people: with colours if the terminal shows them, and in a pager if the text is longer than the screen."""
 
 import errno
 import json
@@ -29,9 +29,9 @@ def plain(text: str) -> Line:
 
 
 def print_lines(lines: Iterable[Line]) -> None:
-    """Print to stdout, through $PAGER if that is a terminal with fewer rows than there are lines.
+    """Print to stdout. If that is a terminal with fewer rows than there are lines, through $PAGER.
 
-    What is printed has passed `lines.visible`: only colours of our own are escape sequences.
+    Everything printed has passed `lines.visible`, so the only escape sequences are our own colours.
     """
     is_coloured = has_colours()
     shown = [_text(line, is_coloured=is_coloured) for line in lines]
@@ -41,7 +41,10 @@ def print_lines(lines: Iterable[Line]) -> None:
 
 
 def json_text(value: object) -> str:
-    """The value for programs. Of names that are not UTF-8 the other bytes are escaped, as JSON has it."""
+    """Returns the value as JSON for programs.
+
+    In names that are not UTF-8, the other bytes are escaped as JSON allows.
+    """
     try:
         return msgspec.json.format(msgspec.json.encode(value)).decode()
     except UnicodeEncodeError:
@@ -67,11 +70,11 @@ def command_of(setting: str) -> list[str]:
 
 
 def _page(text: str) -> bool:
-    """Show a text in the pager. Returns whether there is one."""
+    """Show a text in the pager. Returns False if there is none."""
     pager = os.environ.get("FILEOPS_PAGER") or os.environ.get("PAGER") or "less"
     if pager == "cat":
         return False
-    # As git does: quit if all fits, pass colours through, leave the text on the screen.
+    # As git sets it: quit if everything fits, pass colours through, leave the text on the screen.
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
     try:
         with subprocess.Popen(command_of(pager), stdin=subprocess.PIPE, env=environment) as process:

@@ -1,7 +1,7 @@
-"""The full screen of `fileops-server review`: an editor of the current folder that shows the queue, and decides.
+"""The full screen of `fileops-server review`: an editor of the current folder that shows the queue and decides.
 
-Everything belongs to one event loop. The board is what is shown; the client changes it, and takes decisions. It is one
-module because keys, decisions and what is drawn share the state of the one screen.
+Everything runs in one event loop. The screen draws the board; the client changes it and sends decisions. It is all in
+one module because keys, decisions and drawing share the state of the one screen.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ KEYS = " a accept  r reject  Space change  n/p next  e edit  f/F file  A/X all  
 
 
 class ReviewApp(App[int]):
-    """One person at a terminal."""
+    """The review screen of one person at one terminal."""
 
     TITLE = "fileops-server review"
     ENABLE_COMMAND_PALETTE = False
@@ -145,7 +145,7 @@ class ReviewApp(App[int]):
     # --- the daemon ------------------------------------------------------------------------------------------------
 
     async def _attached(self) -> None:
-        """Be attached for as long as the screen runs, to another daemon if one ends."""
+        """Stay attached as long as the screen runs. If a daemon ends, attach to the next one."""
         has_been = False
         while True:
             try:
@@ -167,7 +167,7 @@ class ReviewApp(App[int]):
             has_been = True
 
     async def _followed(self, client: FileOpsClient, *, is_again: bool) -> None:
-        """Return when the daemon is lost."""
+        """Returns when the daemon is lost."""
         try:
             with client.events(DidChangeReviews.METHOD) as changes:
                 waiting = await client.reviews(include_texts=False)
@@ -234,7 +234,7 @@ class ReviewApp(App[int]):
             await self._accept(reviews)
 
     def _decidable(self) -> Review | None:
-        """The chosen review, if it has something to accept; else it is said why not."""
+        """Returns the chosen review if it has something to accept. Else says why it has not."""
         review = self.board.chosen
         if review is None:
             return None
@@ -267,7 +267,10 @@ class ReviewApp(App[int]):
     def _acceptance_of_set(
         self, review: Review, outcome: Outcome, typed: DecidedFile | None = None, reason: str | None = None
     ) -> Call:
-        """The decision about all files of a change set. typed: the text of one of them. reason: why some is dropped."""
+        """Make the decision about all files of a change set.
+
+        typed: the text of one. reason: why some of it is dropped.
+        """
         decided = [] if typed is None else [typed]
         is_some_left_out = False
         for entry in (Entry(review, file) for file in review.files):
@@ -289,7 +292,10 @@ class ReviewApp(App[int]):
     async def _decide_because(
         self, reviews: Sequence[Review], question: str, call: Callable[[Review, str], Call], done: str
     ) -> None:
-        """Decide with a reason, which may be empty, or not at all. call: makes the decision about one of them."""
+        """Ask for a reason, which may be empty, and decide. If the person goes back, do nothing.
+
+        call: makes the decision about one review.
+        """
         reason = await self.push_screen_wait(Question(question, self._typed_reason))
         if reason is None:
             return
@@ -298,7 +304,7 @@ class ReviewApp(App[int]):
             self._typed_reason = ""
 
     async def _decide(self, reviews: Sequence[Review], calls: Sequence[Call], done: str, *, also_left: int = 0) -> bool:
-        """Hand in decisions, in order. Returns whether all of them counted; else it is said why not."""
+        """Send decisions, in order. Returns whether all of them counted; if not, says why."""
         client = self._client
         if client is None:
             self._say("There is no daemon, so nothing was decided.", is_lost=True)
@@ -362,7 +368,7 @@ class ReviewApp(App[int]):
             self._say(f"{self._message} Your text is kept in {path}.")
 
     async def _run_editor(self, path: str) -> int:
-        """Give the terminal to the person's editor. The daemon is heard in that time, and nothing is drawn."""
+        """Lend the terminal to the person's editor. Meanwhile the daemon is still heard, but nothing is drawn."""
         setting = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
         with self.batch_update(), self.suspend():
             try:
@@ -458,7 +464,7 @@ class ReviewApp(App[int]):
         return rows, chosen
 
     def _queue_row(self, entry: Entry, reviews: Sequence[Review], *, is_chosen: bool, left: float) -> Text:
-        """The row of one file. reviews: of its session. left: seconds until the review ends."""
+        """Draw the row of one file. reviews: of its session. left: seconds until the review ends."""
         review, file = entry
         is_left_out = bool(review.files) and self.board.is_left_out(entry)
         indent = f"{'>' if is_chosen else ' '}{'x' if is_left_out else ' '}{'  ' if review.files else ''}"
@@ -525,13 +531,13 @@ _STYLES: dict[str, str] = {"@": "cyan", " ": "", "-": "red", "+": "green"}
 
 
 def _short(folder: str) -> str:
-    """The folder with the home folder as `~`."""
+    """Returns the folder with `~` in place of the home folder."""
     home = os.path.expanduser("~")
     return "~" + folder.removeprefix(home) if folder.startswith(home + "/") else folder
 
 
 def run(socket: str | None, folder: str) -> int:
-    """Show the screen until its person leaves; returns the exit status."""
+    """Show the screen until the person leaves it. Returns the exit status."""
     app = ReviewApp(socket, folder)
     status = app.run(mouse=False)
     if app.fault is not None:
