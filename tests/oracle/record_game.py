@@ -77,6 +77,7 @@ class _FaultyStream:
     def __init__(self, stream: EventStream, game: "RecordGame") -> None:
         self._stream, self._game = stream, game
         self.has_barrier, self.add, self.remove_below = stream.has_barrier, stream.add, stream.remove_below
+        self.is_in_place = stream.is_in_place
         self.is_alive, self.close = stream.is_alive, stream.close
 
     def read(self) -> FolderEvents:

@@ -43,6 +43,7 @@ class LosingStream:
         self.is_losing = False
         self.on_read: Callable[[Sequence[FolderEvent]], None] = lambda _events: None
         self.has_barrier, self.add, self.remove_below = stream.has_barrier, stream.add, stream.remove_below
+        self.is_in_place = stream.is_in_place
         self.is_alive, self.close = stream.is_alive, stream.close
 
     def read(self) -> FolderEvents:

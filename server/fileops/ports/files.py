@@ -221,6 +221,10 @@ class EventStream(Protocol):
         """Stop watching the folder and everything in it."""
         ...
 
+    def is_in_place(self, folder: str) -> bool:
+        """Return whether the folder is watched and the watched one is still at its path."""
+        ...
+
     def read(self) -> FolderEvents: ...
 
     def is_alive(self) -> bool:

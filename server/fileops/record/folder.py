@@ -287,6 +287,10 @@ class RecordedFolder:
     def _is_listed(self, path: str) -> bool:
         return path in self._listed or self.is_recorded(path)
 
+    def is_refused(self, folder: str) -> bool:
+        """Whether the system refused to watch a folder of this one."""
+        return folder in self._unwatched
+
     def watch(self, folder: str) -> None:
         if self.stream is None:
             return

@@ -942,8 +942,23 @@ class Recorder:
         for path in tuple(self._becoming):
             self._guard(None, lambda path=path: self._look_at_new_repository(path))
         for folder in tuple(self._folders.values()):
-            if folder.repository is not None and folder.root not in self._steps:
+            if folder.root in self._steps:
+                continue
+            self._guard(folder.root, lambda folder=folder: self._look_at_root(folder))
+            if folder.repository is not None:
                 self._guard(folder.root, lambda folder=folder: self._look_at_index(folder))
+
+    def _look_at_root(self, folder: Folder) -> None:
+        """Watch and compare a folder again that was removed and made again: its watches ended with the first one."""
+        stream, root = self._stream, folder.root
+        if stream is None or folder.is_refused(root):
+            return
+        if self._ask_disk(root, lambda: stream.is_in_place(root) or not os.path.isdir(root)):
+            return
+        self._ask_disk(root, lambda: stream.remove_below(root))
+        folder.note_loss(self._read_edge)
+        self._becoming.add(root)
+        self._comparisons[root] = self._comparing(folder)
 
     def _look_at_new_repository(self, path: str) -> None:
         """Record a folder as a repository once it is one: `git init` makes the folder `.git` first."""

@@ -1,6 +1,7 @@
-"""A recorded folder, or one in it, becomes a repository while it is recorded (R-REC-1, R-REC-3)."""
+"""A recorded folder, or one in it, becomes a repository while it is recorded, or is made again (R-REC-1, R-REC-3)."""
 
 import asyncio
+import shutil
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -64,3 +65,18 @@ async def test_git_folder_that_stays_empty_makes_no_repository(it: RecordedFolde
     (it.folder / "inner" / "b.txt").write_text("new\n")
     await until(lambda: n_files(it) == {"p": 2})
     assert [Path(entry.path).name for entry in await it.entries()] == ["b.txt"]
+
+
+async def test_folder_that_is_removed_and_made_again_is_recorded_again(it: RecordedFolder) -> None:
+    shutil.rmtree(it.folder)
+    await until(lambda: n_files(it) == {"p": 0})
+    it.folder.mkdir()
+    (it.folder / "a.txt").write_text("again\n")
+    await until(lambda: n_files(it) == {"p": 1})
+    (it.folder / "a.txt").write_text("and changed\n")
+    (it.folder / "c.txt").write_text("new\n")
+    await until(lambda: n_files(it) == {"p": 2})
+    entries = await it.entries()
+    newest = next(entry for entry in reversed(entries) if entry.path.endswith("a.txt"))
+    assert it.recorder.store.contents(newest).after == b"and changed\n"
+    assert [entry.kind for entry in entries if entry.path.endswith("c.txt")] == ["create"]

@@ -110,6 +110,7 @@ class HangingStream:
     def __init__(self, stream: EventStream, hangs: str, answers: threading.Event) -> None:
         self._stream, self._hangs, self._answers = stream, hangs, answers
         self.has_barrier, self.remove_below, self.read = stream.has_barrier, stream.remove_below, stream.read
+        self.is_in_place = stream.is_in_place
         self.is_alive, self.close = stream.is_alive, stream.close
         self.n_unanswered = 0
 
