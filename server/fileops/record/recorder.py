@@ -1198,7 +1198,13 @@ class Recorder:
             late = self._touched.get(path)
             if late is not None and touch.n_writes is not None:
                 touch.n_writes = None if late.n_writes is None else touch.n_writes + late.n_writes
-            self._observe_file(folder, path, touch, found)
+            # A commit that began after `_observe` looked, and before the file was read, may be what was read.
+            with self._lock:
+                is_committing = path in self._committing
+            if is_committing:
+                self._touched[path] = touch
+            else:
+                self._observe_file(folder, path, touch, found)
 
     def _retry_unread(self, now: float) -> None:
         is_whole = all(folder.is_whole for folder in self._folders.values())

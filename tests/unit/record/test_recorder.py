@@ -9,7 +9,7 @@ import pytest
 
 from fileops.core.merge.undo import Undone
 from fileops.fs.local.filesystem import LocalFileSystem
-from fileops.model.files import CommitReport, Committed, Snapshot
+from fileops.model.files import CommitReport, Committed, FolderEvent, Snapshot
 from fileops.model.record import LogQuery
 from fileops.model.settings import Limits
 from fileops.record.command_windows import CommandWindows
@@ -99,3 +99,26 @@ async def test_file_that_was_made_in_an_empty_folder_while_nobody_recorded_it_is
         wait_until(lambda: len(it.recorder.store.entries(LogQuery())[0]) == 2)
         removed, made = await it.entries()
     assert [(entry.kind, entry.gap) for entry in (removed, made)] == [("delete", None), ("create", "away")]
+
+
+async def test_file_whose_commit_begins_while_it_is_read_is_read_after_the_commit(tmp_path: Path) -> None:
+    path = tmp_path.resolve() / "p" / "a.txt"
+    path.parent.mkdir()
+    path.write_text("old\n")
+    async with recorded_folder(path.parent) as it:
+        names = list[str]()
+
+        def begin(events: Sequence[FolderEvent]) -> None:
+            if names:  # events are read a second time once the file was read
+                it.recorder.begin_commit(str(path))
+                assert it.stream is not None
+                it.stream.on_read = lambda _events: None
+            names.extend(event.name for event in events)
+
+        assert it.stream is not None
+        it.stream.on_read = begin
+        path.write_text("new\n")
+        wait_until(lambda: len(names) > 0)
+        assert await it.entries() == []
+        it.recorder.cancel_commit(str(path))
+        assert [entry.kind for entry in await it.entries()] == ["modify"]
