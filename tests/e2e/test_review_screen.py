@@ -54,7 +54,7 @@ async def edit(agent: FileOpsClient, file: Path, *pairs: tuple[int, str]) -> Too
     return await agent.multi_edit(file, [(f"line {line}\n", f"{text}\n") for line, text in pairs])
 
 
-async def test_change_is_dropped_and_the_rest_accepted(shared: Place, folder: Path) -> None:
+async def test_change_is_left_out_and_the_rest_accepted(shared: Place, folder: Path) -> None:
     async with screen_in(shared, folder) as window, FileOpsClient.attach(root=folder, host="codex") as agent:
         call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three"), (20, "twenty")))
         screen = await window.until(
@@ -64,14 +64,14 @@ async def test_change_is_dropped_and_the_rest_accepted(shared: Place, folder: Pa
         await window.press("n")
         await window.until("change 2 of 2", "> -line 20", "> +twenty")
         await window.press("Space")
-        await window.until(">x-line 20", ">x+twenty", "1 dropped")
+        await window.until(">x-line 20", ">x+twenty", "1 left out")
         await window.press("a")
         await window.until("Accepted a.py", "Nothing waits")
         assert (await call).ok
     assert (folder / "a.py").read_text() == "".join(LINES).replace("line 3\n", "three\n", 1)
 
 
-async def test_reason_of_what_is_dropped_reaches_the_model_with_the_rest(shared: Place, folder: Path) -> None:
+async def test_reason_of_what_is_left_out_reaches_the_model_with_the_rest(shared: Place, folder: Path) -> None:
     async with screen_in(shared, folder) as window, FileOpsClient.attach(root=folder, host="codex") as agent:
         call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three"), (20, "twenty")))
         await window.until("change 1 of 2")
@@ -80,11 +80,11 @@ async def test_reason_of_what_is_dropped_reaches_the_model_with_the_rest(shared:
         await window.press("a", "X", "Escape")  # of a reason that is given up, and no keys of the screen
         await window.until("change 1 of 2")
         await window.press("n", "Space")
-        await window.until("1 dropped")
+        await window.until("1 left out")
         await window.press("R")
-        await window.until("Accept a.py without what is dropped?", "Enter: done")
+        await window.until("Accept a.py without what is left out?", "Enter: done")
         await window.press("Escape")
-        await window.until("1 dropped", holds=lambda screen: "Enter: done" not in screen)
+        await window.until("1 left out", holds=lambda screen: "Enter: done" not in screen)
         await window.press("R")
         await window.until("Enter: done")
         await window.type("Keep line 20.")
@@ -141,11 +141,11 @@ async def test_files_of_a_change_set_are_decided_together(shared: Place, folder:
             "> -line 3",
         )
         await window.press("n", "Space")
-        await window.until(">x-line 20", "1 dropped")
+        await window.until(">x-line 20", "1 left out")
         await window.press("j", "j", "d")
         await window.until(">x  c.py", "x-gone")
         await window.press("R")
-        await window.until("without what is dropped?", "Enter: done")
+        await window.until("without what is left out?", "Enter: done")
         await window.type("c.py is used.")
         await window.press("Enter")
         await window.until("Accepted the rest of 4 files", "Nothing waits")

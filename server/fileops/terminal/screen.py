@@ -49,10 +49,10 @@ AGAIN_S = 5.0  # between two attempts to reach a daemon
 HELP = """\
 Up Down  j k   the edit above, below
 n p            the next, the previous change
-Space          drop this change, or take it back in
-d              drop this file of a change set, or take it back in
-a              accept the edit or change set (without what is dropped)
-R              the same as a, with a reason for the agent why the rest is dropped
+Space          leave this change out, or take it back in
+d              leave this file of a change set out, or take it back in
+a              accept the edit or change set (without what is left out)
+R              the same as a, with a reason for the agent why the rest is left out
 r              reject the edit or change set, with a reason for the agent
 e              edit the proposal in $EDITOR; what you save is written
 E              the same, from what you had decided before the file changed
@@ -90,8 +90,8 @@ class ReviewApp(App[int]):
         ("up,k", "move(-1)", "above"),
         ("n", "move_change(1)", "next change"),
         ("p", "move_change(-1)", "previous change"),
-        ("space", "drop", "drop"),
-        ("d", "drop_file", "drop file"),
+        ("space", "leave_out", "leave out"),
+        ("d", "leave_file_out", "leave file out"),
         ("a", "accept", "accept"),
         ("s", "always", "accept always"),
         ("R", "accept_rest", "accept the rest"),
@@ -203,7 +203,7 @@ class ReviewApp(App[int]):
         if self.board.is_whole(review):  # what is typed now is a reason, and must not become keys
             self.action_reject()
             return
-        question = f"Accept {self._place(review)} without what is dropped? A reason, if you like:"
+        question = f"Accept {self._place(review)} without what is left out? A reason, if you like:"
         acceptance = partial(self._acceptance, outcome="accept")
         self.run_worker(self._decide_because([review], question, acceptance, "Accepted the rest of"))
 
@@ -216,7 +216,7 @@ class ReviewApp(App[int]):
         if (review := self.board.chosen) is None:
             return
         if review.files:
-            self._say("This file is part of a change set: d drops it, a accepts the set, r rejects it.")
+            self._say("This file is part of a change set: d leaves it out, a accepts the set, r rejects it.")
             return
         reviews = self.board.of_file(review.file_path)
         about = f"all {counted(len(reviews), 'edit')} of {self._place(review)}"
@@ -242,14 +242,14 @@ class ReviewApp(App[int]):
             self._say("This edit can no longer be made. Reject it (r), or write a text (e).")
             return None
         if not self.board.has_something(review):
-            self._say("All changes are dropped. Reject the edit (r), or take a change back in (Space).")
+            self._say("All changes are left out. Reject the edit (r), or take a change back in (Space).")
             return None
         return review
 
     async def _accept(self, reviews: Sequence[Review], *, is_always: bool = False) -> None:
         outcome: Outcome = "accept_always" if is_always else "accept"
         if is_always and any(review.files and not self.board.is_whole(review) for review in reviews):
-            self._say("Part of the change set is dropped: accept it (a), or take that back in first.")
+            self._say("Part of the change set is left out: accept it (a), or take that back in first.")
             return
         able = [review for review in reviews if self.board.has_something(review)]
         calls = [self._acceptance(review, None, outcome) for review in able]
@@ -257,7 +257,7 @@ class ReviewApp(App[int]):
         await self._decide(able, calls, "Accepted", also_left=n_left)
 
     def _acceptance(self, review: Review, reason: str | None, outcome: Outcome) -> Call:
-        """Args: reason: why changes are dropped."""
+        """Args: reason: why changes are left out."""
         if review.files:
             return self._acceptance_of_set(review, outcome, reason=reason)
         entry = Entry(review, review)
@@ -269,7 +269,7 @@ class ReviewApp(App[int]):
     ) -> Call:
         """Make the decision about all files of a change set.
 
-        typed: the text of one. reason: why some of it is dropped.
+        typed: the text of one. reason: why some of it is left out.
         """
         decided = [] if typed is None else [typed]
         is_some_left_out = False
@@ -388,13 +388,13 @@ class ReviewApp(App[int]):
         self.board.move_change(by)
         self._show()
 
-    def action_drop(self) -> None:
+    def action_leave_out(self) -> None:
         self.board.toggle()
         self._show()
 
-    def action_drop_file(self) -> None:
+    def action_leave_file_out(self) -> None:
         if not self.board.toggle_file() and self.board.chosen is not None:
-            self._say("This edit has no other file: Space drops a change, r rejects it.")
+            self._say("This edit has no other file: Space leaves a change out, r rejects it.")
         self._show()
 
     def action_page(self, by: int) -> None:
@@ -489,11 +489,11 @@ class ReviewApp(App[int]):
         if entry is None:
             return about
         review, file = entry
-        n_dropped = len(self.board.dropped(entry))
+        n_left_out = len(self.board.dropped(entry))
         no_change = "its text stays" if review.files else "no change left"
         where = f"change {self.board.change_number} of {len(file.changes)}" if file.changes else no_change
-        dropped = f", {n_dropped} dropped" if n_dropped else ""
-        about.append(f"--- {visible(review.title)} ({where}{dropped})", style="bold")
+        left_out = f", {n_left_out} left out" if n_left_out else ""
+        about.append(f"--- {visible(review.title)} ({where}{left_out})", style="bold")
         for line in previous_lines(file):
             about.append("\n " + line)
         return about

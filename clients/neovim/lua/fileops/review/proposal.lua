@@ -268,7 +268,7 @@ function M.offer(review)
   local editor = editor_of(review)
   if editor and is_typed(editor) then
     M.open(review)
-    messages.info('you have changed the proposal here: :w accepts your text, :tabclose! drops it')
+    messages.info('you have changed the proposal here: :w accepts your text, :tabclose! leaves it out')
     return true
   end
   if review.typed and not review.text_offered then
