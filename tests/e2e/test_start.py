@@ -104,10 +104,11 @@ def test_server_of_a_host_loads_no_pygls(file: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process can be set on Linux only")
 def test_requests_after_the_first_answer_are_served_without_free_descriptors(file: Path) -> None:
-    """Those that touch no file need none."""
+    """Those that touch no file need none. The first undo loads what undoes, and SQLite."""
     with raw_client() as client:
         client.initialize()
         client.read(file)
+        assert client.result("fileops/undo", {"edit_id": "none"})["error"]["code"] == "undo_conflict"
         with Starved(client.process.pid):
             assert client.result("fileops/history")["edits"] == []
             assert client.result("fileops/stats")

@@ -154,7 +154,11 @@ def steps_with_renames(
         is_arrival = entry.kind == "create" and entry.moved_from is not None
         departure = lineages.departure_of(entry) if is_arrival else None
         edit = None if edits is None else edits.get(entry.edit_id or "")
-        if departure is not None and edit is not None:
+        # An undo that gives a file its name back is no rename of the record. Nothing of its file is before it here.
+        is_first_name_again = (
+            not steps and entry.kind == "create" and edit is not None and edit.renamed_from is not None
+        )
+        if edit is not None and (departure is not None or is_first_name_again):
             steps.append(_step_of(entry, edit))
         elif departure is not None and departure.before is not None and entry.content == "kept":
             steps.append(FileStep(entry.entry_id, departure.before.digest, _digest_of(entry.after)))
