@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fileops.model.errors import UndoConflict
@@ -155,7 +155,6 @@ texts = st.lists(st.sampled_from(LINES), min_size=1, max_size=6).map(lambda line
 
 
 @given(st.sampled_from(WRITINGS), texts, texts, st.booleans(), st.booleans())
-@example(WRITINGS[0], "import sys\nimport os\nimport sys\n", "import os\nimport os\n" + 2 * "import sys\n", False, True)
 @settings(max_examples=150)
 def test_edit_reverted_by_the_user_stays_reverted(
     writing: tuple[str, bytes, str], before: str, after: str, types_before: bool, types_behind: bool

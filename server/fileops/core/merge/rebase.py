@@ -5,7 +5,6 @@ the splices on `base` (`target`). As in a three-way merge over words, a change o
 both sides made alike counts as made. Different changes of one place or one text are a conflict; nothing is guessed.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
@@ -22,14 +21,11 @@ from fileops.core.diff.contents import (
     word_stop,
     words_of,
 )
-from fileops.core.diff.lines import changed_ranges
 from fileops.core.merge.clusters import Cluster, clusters
 from fileops.core.restored import Restored, Typed
 from fileops.core.text import detect_format, find_aligned, line_end, line_start, newline_of, split_lines
 from fileops.model.edits import Span, Splice
 from fileops.model.files import TextFormat
-
-MAX_EXACT_CELLS = 1 << 12  # of a table of two lists of lines; about 1 ms
 
 
 class RebasedSplices(Struct, frozen=True, kw_only=True):
@@ -57,64 +53,7 @@ def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> RebasedSpl
         return RebasedSplices(splices=(), conflicts=(Span(0, len(present)),))
     wanted = _settled(wanted, base, fmt)
     since = _settled(splices_between(base, present, fmt), base, fmt)
-    if _is_made(wanted, since, base, target, present, fmt):
-        return RebasedSplices(splices=())
     return _merged(wanted, since, base, target, present, fmt)
-
-
-def _is_made(
-    wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
-) -> bool:
-    """Return whether the others have made all of our change: the target is on a shortest way from base to present.
-
-    Comparisons may pair equal lines differently, so a change that was made by hand need not look like ours. But it
-    changes as many lines: with it, the present content is nearer to the target than to the base by our whole change.
-    Only the lines from our first splice to our last one are compared, and those that the others changed near them.
-    """
-    if not wanted or not since:
-        return False
-    # A change that was compared with other equal lines may be as far from ours as the text that ours exchange is long.
-    margin = sum(splice.end - splice.start + len(splice.new) for splice in wanted)
-    start, end = wanted[0].start, wanted[-1].end
-    first = bisect_left(since, start - margin, key=lambda change: change.end)
-    stop = bisect_right(since, end + margin, key=lambda change: change.start)
-    if first >= stop:
-        return False
-    start = line_start(base, fmt, min(start, since[first].start))
-    end = _line_stop(base, fmt, max(end, since[stop - 1].end))
-    above = _growth(since[:first])
-    before = split_lines(base[start:end], fmt)
-    ours = split_lines(target[start : end + _growth(wanted)], fmt)
-    theirs = split_lines(present[start + above : end + above + _growth(since[first:stop])], fmt)
-    n_ours, n_since = _n_changed(before, ours), _n_changed(before, theirs)
-    return n_since >= n_ours and n_since == n_ours + _n_changed(ours, theirs)
-
-
-def _line_stop(data: bytes, fmt: TextFormat, at: int) -> int:
-    """Return where the line at a place ends, after its newline; the place itself if it is the beginning of a line."""
-    return at if line_start(data, fmt, at) == at else line_end(data, fmt, at)
-
-
-def _growth(splices: Sequence[Splice]) -> int:
-    return sum(len(splice.new) - (splice.end - splice.start) for splice in splices)
-
-
-def _n_changed(old: Sequence[bytes], new: Sequence[bytes]) -> int:
-    """Return how many lines have to be removed and added: the fewest possible, unless very many differ."""
-    ranges = changed_ranges(old, new)
-    if not ranges:
-        return 0
-    (first, _, first_new, _), (_, stop, _, stop_new) = ranges[0], ranges[-1]
-    old, new = old[first:stop], new[first_new:stop_new]
-    if len(old) * len(new) > MAX_EXACT_CELLS:
-        return sum(i_stop - i + j_stop - j for i, i_stop, j, j_stop in ranges)
-    n_common = [0] * (len(new) + 1)  # lines of the longest common subsequence of a beginning of each
-    for line in old:
-        above = n_common
-        n_common = [0]
-        for n, other in enumerate(new):
-            n_common.append(above[n] + 1 if line == other else max(above[n + 1], n_common[n]))
-    return len(old) + len(new) - 2 * n_common[-1]
 
 
 def map_spans(spans: Sequence[Span], base: bytes, present: bytes) -> tuple[Span, ...]:
