@@ -18,6 +18,7 @@ from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 from fileops.service.restoration import planned_restoration
 from fileops.watch.factory import FolderStreams
+from support.abilities import needs_inotify
 from support.commits import commit_of
 from support.core_models import missing_snapshot, snapshot_of
 from support.patience import wait_until
@@ -87,6 +88,7 @@ def test_folder_without_clients_is_recorded_until_its_time_is_over(
     recorder.close()
 
 
+@needs_inotify
 async def test_file_that_was_made_in_an_empty_folder_while_nobody_recorded_it_is_new(tmp_path: Path) -> None:
     """The record knows no file of the folder then, and yet it was recorded before."""
     path = tmp_path / "p" / "a.txt"
@@ -101,6 +103,7 @@ async def test_file_that_was_made_in_an_empty_folder_while_nobody_recorded_it_is
     assert [(entry.kind, entry.gap) for entry in (removed, made)] == [("delete", None), ("create", "away")]
 
 
+@needs_inotify
 async def test_file_whose_commit_begins_while_it_is_read_is_read_after_the_commit(tmp_path: Path) -> None:
     path = tmp_path.resolve() / "p" / "a.txt"
     path.parent.mkdir()
