@@ -453,6 +453,20 @@ def test_undo_of_a_set_can_be_undone(client: RawClient, folder: Path) -> None:
     assert contents(folder) == AFTER
 
 
+async def test_undo_of_a_set_can_be_undone_in_a_daemon_with_a_record(daemon: SharedDaemon, folder: Path) -> None:
+    agent = await daemon.agent(folder, host="bot")
+    for name in BEFORE:
+        await agent.read(folder / name)
+    applied = await agent.call("fileops/applyChanges", {"changes": changes_in(folder)})
+    undone = await agent.call("fileops/undo", {"set_id": applied["details"]["set_id"]})
+    assert (code_of(undone), contents(folder)) == (None, BEFORE)
+    edit_id = undone["details"]["files"][0]["edit_id"]
+    history = await agent.call("fileops/history", {})
+    (entry,) = [entry for entry in history["edits"] if entry["edit_id"] == edit_id]
+    assert code_of(await agent.call("fileops/undo", {"set_id": entry["set_id"]})) is None
+    assert contents(folder) == AFTER
+
+
 async def applied_before_a_view(daemon: SharedDaemon, folder: Path) -> tuple[LspClient, LspClient, str]:
     """An agent's set that was applied without a question; then an editor attaches. Returns the set's id too."""
     agent = await daemon.agent(folder, host="bot", options={"approval_mode": "yolo"})

@@ -254,15 +254,15 @@ def test_record_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 
 
 def test_recording_of_a_folder_begins_once_until_it_is_forgotten(store: RecordStore) -> None:
-    store.begin_folder("/work", 1000.0)
-    store.begin_folder("/work", 2000.0)
-    store.begin_folder("/work/inner", 2000.0)
-    assert [store.recorded_since(root) for root in ("/work", "/work/inner", "/other")] == [1000.0, 2000.0, None]
-    store.forget("/work/inner")
-    assert [store.recorded_since(root) for root in ("/work", "/work/inner")] == [1000.0, None]
+    store.begin_folder("/w", 1000.0)
+    store.begin_folder("/w", 2000.0)
+    store.begin_folder("/w/inner", 2000.0)
+    assert [store.recorded_since(root) for root in ("/w", "/w/inner", "/other")] == [1000.0, 2000.0, None]
+    store.forget("/w/inner")
+    assert [store.recorded_since(root) for root in ("/w", "/w/inner")] == [1000.0, None]
     store.begin_folder("/other", 3000.0)
     store.forget(None)
-    assert [store.recorded_since(root) for root in ("/work", "/other")] == [None, None]
+    assert [store.recorded_since(root) for root in ("/w", "/other")] == [None, None]
 
 
 def test_record_of_an_older_version_says_by_its_entries_since_when_it_is(tmp_path: Path) -> None:
