@@ -146,6 +146,19 @@ local function problems_of(buf, servers, encoding)
   return found
 end
 
+--- Unanswered questions, each a function that returns whether it has now been answered. All are looked at in one turn:
+--- if one were answered before the others, an edit that follows its answer could change the text that they ask about.
+local waiting = {} ---@type (fun(): boolean)[]
+
+local function look_again()
+  local asked = waiting
+  waiting = {}
+  for _, is_answered in ipairs(asked) do
+    if not is_answered() then waiting[#waiting + 1] = is_answered end
+  end
+  if #waiting > 0 then vim.defer_fn(look_again, LOOK_MS) end
+end
+
 ---@param params fileops.wire.DiagnosticsParams
 ---@param from fileops.Asked
 ---@param answer fun(value: fileops.wire.DiagnosticsAnswer)
@@ -153,24 +166,34 @@ function M.ask(params, from, answer)
   local client = assert(vim.lsp.get_client_by_id(from.client_id))
   local until_ms = vim.uv.now() + params.wait_s * 1000
   local version, digest
+
+  ---@return fileops.wire.DiagnosticsAnswer?
   local function look()
     local buf = buffers.buffer_of(params.file_path)
-    if not buf then return answer({ state = 'unavailable' }) end
+    if not buf then return { state = 'unavailable' } end
     local servers = servers_of(buf)
-    if #servers == 0 then return answer({ state = 'unavailable' }) end
+    if #servers == 0 then return { state = 'unavailable' } end
     if is_settled(buf, servers) then
       if version ~= vim.lsp.util.buf_versions[buf] then
         version, digest = vim.lsp.util.buf_versions[buf], digest_of(buf)
       end
       if params.sha256 == vim.NIL or params.sha256 == nil or params.sha256 == digest then
         local problems = problems_of(buf, servers, client.offset_encoding)
-        return answer({ state = 'settled', sha256 = digest, diagnostics = problems })
+        return { state = 'settled', sha256 = digest, diagnostics = problems }
       end
     end
-    if vim.uv.now() >= until_ms then return answer({ state = 'pending' }) end
-    vim.defer_fn(look, LOOK_MS)
+    return vim.uv.now() >= until_ms and { state = 'pending' } or nil
   end
-  look()
+
+  local function is_answered()
+    local found = look()
+    if found then answer(found) end
+    return found ~= nil
+  end
+
+  if is_answered() then return end
+  waiting[#waiting + 1] = is_answered
+  if #waiting == 1 then vim.defer_fn(look_again, LOOK_MS) end
 end
 
 return M

@@ -104,6 +104,21 @@ t.it('what a server publishes for an older text, or not at all, is no answer', f
   stop_servers()
 end)
 
+t.it('all that ask about a text are answered at once', function()
+  local path, _, buf = checked('BAD\none\n', {})
+  local params = { file_path = path, uri = vim.uri_from_fname(path), sha256 = vim.NIL, wait_s = 30 }
+  local from = { client_id = vim.lsp.get_clients({ name = 'fileops' })[1].id, request_id = 1 }
+  local states = {}
+  vim.api.nvim_buf_set_lines(buf, 1, 2, true, { 'BAD' })
+  for n = 1, 3 do
+    require('fileops.diagnostics').ask(params, from, function(value) states[n] = value.state end)
+    vim.wait(20, function() return #states > 0 end) -- they are not asked at the same moment
+  end
+  t.wait(function() return next(states) end, 'the first answer')
+  t.eq(states, { 'settled', 'settled', 'settled' })
+  stop_servers()
+end)
+
 t.it('without a language server this editor is no source', function()
   local path, agent = checked('BAD\none\n')
   t.eq(edited(agent, path, 'one', 'BAD'), nil)
