@@ -5,6 +5,7 @@ R-UI-3 (what is committed).
 """
 
 import asyncio
+import os
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -406,3 +407,53 @@ async def test_deletion_counts_as_kept_when_it_is_committed(
     _git(folder, "add", "-A")
     _git(folder, "commit", "-q", "--allow-empty", "-m", "second")
     assert len((await _unkept(editor, path))["files"]) == (0 if is_tracked else 1)
+
+
+@pytest.mark.parametrize("becomes", ["link", "folder", "pipe"])
+async def test_file_that_is_none_any_more_stays_listed_until_it_is_decided(
+    daemon: SharedDaemon, folder: Path, becomes: str
+) -> None:
+    """R-KEEP-1: an undo of what is listed names it, and a keep keeps it."""
+    path = folder / "a.txt"
+    editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+    await until_recorded(editor, folder)
+    begun = await agent.call("fileops/beginCommand", {"label": "sh"})
+    path.unlink()
+    match becomes:
+        case "link":
+            path.symlink_to("b.txt")
+        case "folder":
+            path.mkdir()
+        case _:
+            os.mkfifo(path)
+    (folder / "b.txt").write_text("one\n2\nthree\n")
+    await agent.call("fileops/endCommand", {"command_id": begun["command_id"]})
+    listed = await _unkept(editor)
+    assert [(file["file_path"], len(file["changes"])) for file in listed["files"]] == [
+        (str(path), 1), (str(folder / "b.txt"), 1),
+    ]  # fmt: skip
+    ids = listed["sessions"][0]["change_ids"]
+    undone = await editor.call("fileops/rewind", {"change_ids": ids, "dry_run": True})
+    details = undone["details"]
+    assert ([file["file_path"] for file in details["files"]], details["n_left"]) == ([str(folder / "b.txt")], 1)
+    assert [conflict["file_path"] for conflict in details["conflicts"]] == [str(path)]
+    await editor.call("fileops/keep", {"change_ids": ids})
+    assert (await _unkept(editor))["files"] == []
+
+
+async def test_link_that_replaced_a_file_counts_as_kept_when_it_is_committed(
+    daemon: SharedDaemon, folder: Path
+) -> None:
+    """R-UI-3."""
+    path = folder / "a.txt"
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-q", "-m", "first")
+    editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+    await until_recorded(editor, folder)
+    begun = await agent.call("fileops/beginCommand", {"label": "ln"})
+    path.unlink()
+    path.symlink_to("b.txt")
+    await agent.call("fileops/endCommand", {"command_id": begun["command_id"]})
+    assert [file["file_path"] for file in (await _unkept(editor))["files"]] == [str(path)]
+    _git(folder, "commit", "-q", "-a", "-m", "second")
+    assert (await _unkept(editor))["files"] == []

@@ -428,6 +428,7 @@ async def test_names_that_are_not_utf_8_are_listed_and_undone_with_the_others(sh
                 done = await run(shared, project, *words, *more)
                 assert (done.returncode, done.stderr) == (0, b""), (words, done)
                 assert not more or json.loads(done.stdout)
+                assert more or words[0] == "blame" or "na<ef>ve.txt" in done.stdout.decode()
         assert (await editor.rewind(command_id=command_id, approved=True)).n_undone == 2
     assert (project / named).read_text() == "one\n"
 
@@ -506,6 +507,21 @@ async def test_blame_of_a_missing_file_is_refused_in_plain_words(shared: Place, 
     done = await run(shared, folder, "blame", "missing.txt")
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr == b"fileops-server blame: missing.txt: The file does not exist.\n"
+
+
+async def test_file_without_text_is_listed_without_lines_and_has_no_authors_of_lines(
+    shared: Place, folder: Path
+) -> None:
+    """R-CLI-1, R-CLI-5: a program's change of a binary file."""
+    async with FileOpsClient.attach(root=folder, role="editor") as editor:
+        await until_started(editor)
+        async with FileOpsClient.attach(root=folder, host="codex") as agent:
+            command_id = await agent.begin_command("make")
+            (folder / "picture").write_bytes(b"\0\1")
+            await agent.end_command(command_id)
+        assert "picture  (whole file)" in (await run(shared, folder, "changes")).stdout.decode()
+        done = await run(shared, folder, "blame", "picture")
+        assert (done.returncode, done.stderr) == (1, b"fileops-server blame: The file is binary.\n")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from fileops.attach.address import AttachRefused, find_address
 from fileops.attach.starter import is_served
 from fileops.terminal.board import files_of
-from fileops.terminal.connection import DECIDE_S, DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
+from fileops.terminal.connection import DECIDE_S, DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE, reason_of
 from fileops.terminal.decisions import why_left
 from fileops.terminal.lines import place, seconds, size, visible
 from fileops.terminal.page import json_text
@@ -35,7 +35,7 @@ def main(options: argparse.Namespace) -> int:
     except Misused as fault:
         return _failed(str(fault), MISUSED)
     except ResponseError as fault:
-        return _failed(fault.message, FAILED)
+        return _failed(reason_of(fault), FAILED)
     except (AttachRefused, *UNREACHABLE) as fault:
         return _failed(f"The shared daemon cannot be reached: {fault}", FAILED)
     return _show(options, folder)

@@ -4,6 +4,7 @@ It is a module of its own because the full screen is only loaded where Textual i
 """
 
 from fileops_client import AttachRefused, ConnectionLost, RequestTimeout, ResponseError, ServerMissing
+from fileops_client.errors import INVALID_PARAMS
 
 DONE, FAILED, MISUSED = 0, 1, 2  # exit statuses
 HOST = "terminal"  # who decided, as people read it
@@ -11,3 +12,8 @@ DECIDE_S = 60.0  # until the edits have been written
 FOLDER_IS_GONE = "The current folder was removed. Change to another one."
 # What can keep a program from reaching the daemon.
 UNREACHABLE = (ServerMissing, AttachRefused, ConnectionLost, RequestTimeout, ResponseError)
+
+
+def reason_of(fault: ResponseError) -> str:
+    """What was wrong, without the name of a parameter, which the person did not write."""
+    return str(fault.data["reason"]) if fault.code == INVALID_PARAMS else fault.message

@@ -30,6 +30,8 @@ def visible(text: str) -> str:
 
 
 def _visible(char: str) -> str:
+    if "\udc80" <= char <= "\udcff":  # a byte of a name that is not UTF-8
+        return f"<{ord(char) - 0xDC00:02x}>"
     if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
         return f"<{ord(char):02x}>"
     return char

@@ -19,7 +19,7 @@ import msgspec
 from fileops.attach.address import AttachRefused
 from fileops.core.presentation.phrases import counted
 from fileops.platform.regular_files import NotReadable, read_regular
-from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE
+from fileops.terminal.connection import DONE, FAILED, FOLDER_IS_GONE, HOST, MISUSED, UNREACHABLE, reason_of
 from fileops.terminal.head_moves import moves_of
 from fileops.terminal.lines import visible
 from fileops.terminal.log_groups import Group, groups_of, is_undo
@@ -91,7 +91,7 @@ def main(options: argparse.Namespace) -> int:
     except NotDone as fault:
         return _failed(options, str(fault), FAILED)
     except ResponseError as fault:
-        return _failed(options, fault.message, FAILED)
+        return _failed(options, reason_of(fault), FAILED)
     except (AttachRefused, *UNREACHABLE) as fault:
         return _failed(options, f"The shared daemon cannot answer: {fault}", FAILED)
 

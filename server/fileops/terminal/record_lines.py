@@ -165,6 +165,7 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iter
     if waiting:
         yield plain("To decide: fileops-server review, or review accept ID, review reject ID")
     kinds = {file.file_path: file.operation for file in unkept.files}
+    without_lines = {change.change_id for file in unkept.files for change in file.changes if change.kind == "file"}
     for session in unkept.sessions:
         for turn in session.turns:
             began = "" if turn.began is None else f"  {when(turn.began)}"
@@ -173,10 +174,11 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iter
                    (visible(session.label), "name"), (title, "plain")]  # fmt: skip
             for file in turn.files:
                 letter = _LETTERS[kinds[file.file_path]]
-                yield [
-                    (f"  {letter} {shown_path(file.file_path, folder)}  ", "plain"),
-                    (f"+{file.added}", "added"), (" ", "plain"), (f"-{file.removed}", "removed"),
-                ]  # fmt: skip
+                name = f"  {letter} {shown_path(file.file_path, folder)}  "
+                if without_lines.issuperset(file.change_ids):
+                    yield [(name, "plain"), ("(whole file)", "faint")]
+                else:
+                    yield [(name, "plain"), *_size(file.added, file.removed)]
     if unkept.n_changes:
         n_changes, n_files = counted(unkept.n_changes, "change"), counted(unkept.n_files, "file")
         yield plain(f"Not kept: {n_changes} in {n_files}. To decide: fileops-server keep PATH, or undo ID")
@@ -218,7 +220,9 @@ def diff_lines(diff: str, folder: str) -> Iterator[Line]:
 def _path_of(name: str) -> str:
     """The path in a header: git quotes one with unusual characters like C, and ends one with blanks by a tab."""
     if name.startswith('"') and name.endswith('"') and len(name) > 1:
-        return name[1:-1].encode().decode("unicode_escape").encode("latin-1", "replace").decode("utf-8", "replace")
+        return (
+            name[1:-1].encode().decode("unicode_escape").encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+        )
     return name.removesuffix("\t")
 
 

@@ -60,8 +60,16 @@ class CommittedFiles:
             states.update((path, GitState(repository, blobs)) for path, blobs in found.items())
         return states
 
-    def among(self, places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitState) -> frozenset[str]:
-        """Return the ids of the changes that HEAD or the index also has."""
+    def among(
+        self, places: Sequence[UnkeptPlace], path: str, snapshot: Snapshot | None, state: GitState
+    ) -> frozenset[str]:
+        """Return the ids of the changes that HEAD or the index also has.
+
+        Args: snapshot: None if the file cannot be read, as a link cannot.
+        """
+        if snapshot is None:
+            is_committed = _is_committed_link(path, state)
+            return frozenset(found.change.change_id for found in places if is_committed)
         digest = snapshot.digest if snapshot.exists else None
         made_of = (digest, state, tuple(found.change.change_id for found in places))
         known = self._answers.get(snapshot.path)
@@ -88,6 +96,15 @@ def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitStat
         for found in places
         if found.place is not None and any(has_change(content, found.place, snapshot.data) for content in contents)
     ]
+
+
+def _is_committed_link(path: str, state: GitState) -> bool:
+    """Return whether the path is a link that HEAD or the index has too: its blob is the path that it contains."""
+    try:
+        target = os.fsencode(os.readlink(path))
+    except OSError:  # no link
+        return False
+    return (git.blob_id(state.repository, target), len(target)) in {state.blobs.head, state.blobs.index}
 
 
 def _committed_deletion(places: Sequence[UnkeptPlace], state: GitState) -> Iterable[str]:

@@ -118,12 +118,20 @@ def _is_same(entry: Entry) -> bool:
 
 def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
     """Return the entries that cannot be undone because a content is unknown."""
-    unknown: dict[LeftReason, list[str]] = {}
+    unknown: dict[tuple[LeftReason, str | None], list[str]] = {}
     for entry in chosen:
-        if not is_usable(entry):
-            reason: LeftReason = "unknown_before" if entry.gap == "baseline" else "not_kept"
-            unknown.setdefault(reason, []).append(entry.entry_id)
-    return [RewindConflict(file_path=path, entries=tuple(ids), reason=reason) for reason, ids in unknown.items()]
+        if is_usable(entry):
+            continue
+        because: tuple[LeftReason, str | None] = ("not_kept", None)
+        if entry.gap == "baseline":
+            because = "unknown_before", None
+        elif entry.content == "link":
+            because = "refused", "A link is or was in its place."
+        unknown.setdefault(because, []).append(entry.entry_id)
+    return [
+        RewindConflict(file_path=path, entries=tuple(ids), reason=reason, message=message)
+        for (reason, message), ids in unknown.items()
+    ]
 
 
 def steps_of(history: Sequence[Entry], edits: Mapping[str, AppliedEdit] | None = None) -> list[FileStep]:

@@ -27,7 +27,7 @@ from fileops.core.merge.authorship import (
 from fileops.core.merge.rewind import rewind_file
 from fileops.core.roots import is_inside
 from fileops.model.edits import LineRange
-from fileops.model.errors import FileOpsError, UnknownTarget
+from fileops.model.errors import FileOpsError, IsDirectory, UnknownTarget
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved
 from fileops.model.record import Entry, LogQuery, is_by_agent, session_of
@@ -130,21 +130,21 @@ class UnkeptPlaces(Struct, frozen=True):
         self, path: str, session_id: SessionName | None, turn_id: str | None, in_git: Mapping[str, GitState]
     ) -> UnkeptFile | None:
         snapshot = self._read(path)
-        if snapshot is None:
-            return None
         lineage = self.lineage(path)
         places = self._places_in(lineage, snapshot)
         if self.committed is not None and (state := in_git.get(path)) is not None and places:
-            committed = self.committed.among(places, snapshot, state)
+            committed = self.committed.among(places, path, snapshot, state)
             places = [found for found in places if found.change.change_id not in committed]
         changes = tuple(found.change for found in places if _is_of(found.change, session_id, turn_id))
-        undone = tuple(place for place in self._undone_in(lineage, snapshot) if _is_of(place, session_id, turn_id))
+        undone: tuple[UndonePlace, ...] = ()
+        if snapshot is not None:
+            undone = tuple(place for place in self._undone_in(lineage, snapshot) if _is_of(place, session_id, turn_id))
         if not changes and not undone:
             return None
         return UnkeptFile(
             file_path=path,
-            digest=snapshot.digest.hex() if snapshot.exists else "",
-            document_version=self.version_of(path, snapshot),
+            digest=snapshot.digest.hex() if snapshot is not None and snapshot.exists else "",
+            document_version=None if snapshot is None else self.version_of(path, snapshot),
             operation=_operation(changes, lineage, snapshot),
             moved_from=_moved_from(lineage),
             added=sum(change.added for change in changes),
@@ -199,16 +199,21 @@ class UnkeptPlaces(Struct, frozen=True):
         """Returns the places in one file that are not kept yet, top to bottom."""
         return self._places_in(self.lineage(path), snapshot)
 
-    def _places_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> list[UnkeptPlace]:
+    def _places_in(self, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
+        """Args: snapshot: None if the file cannot be read; then all of it is one change, without lines."""
         unkept = [entry for entry in lineage if not entry.kept and entry.undone_by is None]
         if not unkept:
             return []
         kept = self.store.kept_places()
+        if snapshot is None:
+            change = _change_of_file(unkept, is_undoable=False)
+            return [] if change.change_id in kept else [UnkeptPlace(change, None)]
         made_of = (snapshot.digest if snapshot.exists else None, tuple(lineage), frozenset(kept))
         if (cached := self.cache.get(snapshot.path)) is not None and cached[0] == made_of:
             return cached[1]
         opaque = [entry for entry in unkept if not has_text(entry)]
-        found = [UnkeptPlace(_change_of_file(opaque), None)] if opaque else []
+        is_undoable = all(map(is_usable, opaque))
+        found = [UnkeptPlace(_change_of_file(opaque, is_undoable=is_undoable), None)] if opaque else []
         chosen = {entry.entry_id: entry for entry in unkept if has_text(entry)}
         n_same: dict[str, int] = {}
         own, shared = self._changed_by(lineage, chosen, snapshot)
@@ -340,11 +345,8 @@ class UnkeptPlaces(Struct, frozen=True):
         groups = self.paths_of(change_ids)
         for path, named in groups.items():
             snapshot, lineage = self._read(path), self.lineage(path)
-            there = set[str]()
-            if snapshot is not None:
-                there = {found.change.change_id for found in self._places_in(lineage, snapshot)}
-            ids = there.intersection(named)
-            if snapshot is None or not ids:
+            ids = {found.change.change_id for found in self._places_in(lineage, snapshot)}.intersection(named)
+            if not ids:
                 continue
             of_entries = [(change_id, entry_of_change(change_id)) for change_id in ids]
             n_changes += self.store.keep_places(keep_id, of_entries)  # another daemon may have kept some
@@ -435,10 +437,15 @@ class UnkeptPlaces(Struct, frozen=True):
         )
 
     def _read(self, path: str) -> Snapshot | None:
-        """The present content, of the unsaved document if there is one; None if it cannot be read."""
+        """The present content, of the unsaved document if there is one; None if it cannot be read.
+
+        A folder in the place of a file means that the file is gone.
+        """
         try:
             return self.fs.read(path)
-        except (FileOpsError, PathMoved):
+        except IsDirectory:
+            return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
+        except (FileOpsError, PathMoved):  # a link or a pipe now, or a file that the daemon may not open
             return None
 
 
@@ -509,8 +516,8 @@ def _unkept_place(
     return UnkeptPlace(change, place)
 
 
-def _change_of_file(entries: Sequence[Entry]) -> UnkeptChange:
-    """Describes the change of a whole file, if the record has no text of it or only the executable bit changed."""
+def _change_of_file(entries: Sequence[Entry], *, is_undoable: bool) -> UnkeptChange:
+    """Describes the change of a whole file: its text is not known, or only the executable bit changed."""
     newest = entries[-1]
     return UnkeptChange(
         change_id=f"{newest.entry_id}.{_WHOLE_FILE}",
@@ -520,7 +527,7 @@ def _change_of_file(entries: Sequence[Entry]) -> UnkeptChange:
         added=0,
         removed=0,
         removed_text="",
-        undoable=all(map(is_usable, entries)),
+        undoable=is_undoable,
         by=newest.by,
         session_id=session_of(newest.by),
         label=_label(newest),
@@ -530,8 +537,8 @@ def _change_of_file(entries: Sequence[Entry]) -> UnkeptChange:
     )
 
 
-def _operation(changes: Sequence[UnkeptChange], lineage: Sequence[Entry], snapshot: Snapshot) -> FileOperation:
-    if not snapshot.exists:
+def _operation(changes: Sequence[UnkeptChange], lineage: Sequence[Entry], snapshot: Snapshot | None) -> FileOperation:
+    if snapshot is not None and not snapshot.exists:
         return "delete"
     ids = {entry_id for change in changes for entry_id in change.entry_ids}
     return "create" if any(entry.kind == "create" and entry.entry_id in ids for entry in lineage) else "modify"
