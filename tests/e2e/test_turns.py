@@ -84,6 +84,37 @@ async def test_write_of_a_program_is_the_commands_that_was_open_and_both_ends_ar
     assert "SECRET" not in json.dumps(found)
 
 
+async def test_first_command_of_an_agent_whose_folder_is_given_by_a_link_is_recorded(
+    daemon: SharedDaemon, folder: Path
+) -> None:
+    """R-TURN-4: the command begins when it is known where the link leads, and that is watched."""
+    link = folder.with_name("link")
+    link.symlink_to(folder)
+    agent = await daemon.agent(link)
+    begun = await agent.call("fileops/beginCommand", {"label": "make"})
+    await shell(folder, "echo inside >> b.py")
+    ended = await agent.call("fileops/endCommand", {"command_id": begun["command_id"]})
+    assert (begun["recorded"], len(ended["entries"])) == (True, 1)
+    (turn,) = (await agent.call("fileops/turns", {"root": str(link)}))["turns"]
+    assert turn["n_entries"] == 1
+
+
+async def test_first_command_of_a_hook_in_a_folder_that_is_not_open_is_recorded(
+    daemon: SharedDaemon, folder: Path, person: LspClient
+) -> None:
+    """R-HOOK-1: an agent may change to another project between two commands."""
+    other = folder.with_name("other")
+    other.mkdir()
+    (other / "d.py").write_text("one\n")
+    await daemon.host(folder, "claude-code", hints={"session": "c1"})
+    call = {"cwd": str(other), "tool_use_id": "u1"}
+    await daemon.state.record(CLAUDE, {"what": "begin_command", "program": "make", **call})
+    await shell(other, "echo inside >> d.py")
+    await daemon.state.record(CLAUDE, {"what": "end_command", **call})
+    editor = await daemon.editor(other)
+    assert authors(await entries(editor)) == [("d.py", "command", "Claude Code · make")]
+
+
 async def test_end_of_a_command_that_is_unknown_or_another_clients_is_refused(
     daemon: SharedDaemon, folder: Path, person: LspClient
 ) -> None:

@@ -18,7 +18,8 @@ async def begin_turn(service: "FileOps", params: wire.BeginTurnParams) -> wire.B
 
 async def list_turns(service: "FileOps", params: wire.TurnsParams) -> wire.TurnsResult:
     of = None if params.session_id is None else service.names.resolve(params.session_id)
-    counted = await service.work.list(of, params.root, params.limit or DEFAULT_LIMIT)
+    root = None if params.root is None else await service.history.canonical(params.root)
+    counted = await service.work.list(of, root, params.limit or DEFAULT_LIMIT)
     return wire.TurnsResult(
         turns=[
             wire.Turn(

@@ -152,9 +152,9 @@ class SharedDaemonState(DaemonState):
             await note_report(self._parts.workspace.work, unattached.session, checked)
             return
         self._attach(unattached, found)
-        await note_report(self._parts.workspace.work, self._working_session(found, cwd), checked)
-        if cwd is not None and self._parts.recorder is not None:
+        if cwd is not None and self._parts.recorder is not None:  # first, because a command waits for its folders
             await asyncio.to_thread(self._parts.recorder.record, cwd, found.connection.name)
+        await note_report(self._parts.workspace.work, self._working_session(found, cwd), checked)
 
     def _is_forged(self, hook: "Hook") -> bool:
         """Return whether a hook names a connected session of a host that has not started the hook."""

@@ -148,7 +148,7 @@ class FileOps:
             workspace.work,
             self.names,
             client.asker.info_of,
-            lambda: self.folders,
+            self._folders.canonical,
             workspace.record,
             self.run_on_disk,
             is_agent=client.is_agent,

@@ -48,6 +48,11 @@ class WorkspaceFolders:
             self._resolving.add(task)  # the loop keeps only a weak reference
             task.add_done_callback(self._resolving.discard)
 
+    async def canonical(self) -> tuple[str, ...]:
+        """Return the canonical folders, once it is known where those that are links lead."""
+        await self.resolve_all()
+        return tuple(dict.fromkeys(folder for folder in self._canonical.values() if folder is not None))
+
     def unresolved_above(self, file_path: str) -> list[str]:
         """Return the unresolved folders that contain this file, or may contain it under another name."""
         unresolved = self._unresolved

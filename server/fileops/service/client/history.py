@@ -211,6 +211,10 @@ class ClientHistory:
 
         return await self._read(look)
 
+    async def canonical(self, path: str) -> str:
+        """Return where a path leads; the path itself if that is not known."""
+        return await self._workers.run(CancelToken(), lambda: self._canonical(path))
+
     def _canonical(self, path: str) -> str:
         try:
             return self._workspace.fs.resolve(path)

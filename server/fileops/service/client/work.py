@@ -38,7 +38,7 @@ class ClientWork:
         work: SessionWork,
         names: SessionNames,
         info_of: Callable[[SessionName], SessionInfo],
-        folders: Callable[[], tuple[str, ...]],
+        folders: Callable[[], Awaitable[tuple[str, ...]]],
         store: Callable[[], Awaitable["RecordStore | None"]],
         run_on_disk: "RunOnDisk",
         *,
@@ -47,7 +47,7 @@ class ClientWork:
     ) -> None:
         """Take what the client's requests need.
 
-        Args: info_of: describes a session. folders: in which the client works, also canonical. is_agent: it sees only
+        Args: info_of: describes a session. folders: in which the client works, canonical. is_agent: it sees only
         its own sessions' turns. scope: the folders that a list covers if none is named.
         """
         self._work = work
@@ -61,7 +61,7 @@ class ClientWork:
 
     async def begin_turn(self, session_id: SessionName, host_id: str | None, title: str | None = None) -> str:
         """Begin a turn, unless the open one has this id; return the turn's id."""
-        return (await self._work.begin_turn(self._session(session_id), host_id, title)).turn_id
+        return (await self._work.begin_turn(await self._session(session_id), host_id, title)).turn_id
 
     async def begin_command(
         self, session_id: SessionName, host_id: str | None, line: str, *, is_background: bool
@@ -70,7 +70,7 @@ class ClientWork:
 
         Args: line: see SessionWork.begin_command.
         """
-        session = self._session(session_id)
+        session = await self._session(session_id)
         command = await self._work.begin_command(session, line, host_id=host_id, is_background=is_background)
         return command.command_id, await self._work.until_watched(session.roots)
 
@@ -92,7 +92,7 @@ class ClientWork:
     async def list(self, session_id: SessionName | None, root: str | None, limit: int | None) -> Sequence[CountedTurn]:
         """Return the turns that this client may see, newest first, of one session or of all.
 
-        Args: root: only turns with entries in this folder; without it, in the client's own folders.
+        Args: root: canonical; only turns with entries in this folder. Without it, in the client's own folders.
         """
         store, names = await self._store(), self._names
         if store is None:
@@ -114,8 +114,9 @@ class ClientWork:
     @asynccontextmanager
     async def running(self, session_id: SessionName, line: str) -> AsyncGenerator[Command]:
         """Run the body as a command of a session."""
-        async with self._work.running(self._session(session_id), line) as command:
+        async with self._work.running(await self._session(session_id), line) as command:
             yield command
 
-    def _session(self, session_id: SessionName) -> WorkingSession:
-        return WorkingSession(session_id=session_id, label=self._info_of(session_id).label, roots=self._folders())
+    async def _session(self, session_id: SessionName) -> WorkingSession:
+        folders = await self._folders()
+        return WorkingSession(session_id=session_id, label=self._info_of(session_id).label, roots=folders)
