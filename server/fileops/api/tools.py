@@ -3,7 +3,7 @@
 `requests.py` lists them with the notices that a client has asked for; the tools of MCP call them directly.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -92,16 +92,16 @@ async def read(service: "FileOps", params: wire.ReadParams, max_output_bytes: in
     return read_answer(session, await service.read(convert.read_request(params, session, max_output_bytes)))
 
 
-async def edit(service: "FileOps", params: wire.EditParams) -> ToolAnswer:
-    return await _edited(service, convert.edit_request(params, service.names.full(params.session_id)))
+def edit(service: "FileOps", params: wire.EditParams) -> Awaitable[ToolAnswer]:
+    return _edited(service, convert.edit_request(params, service.names.full(params.session_id)))
 
 
-async def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> ToolAnswer:
-    return await _edited(service, convert.multi_edit_request(params, service.names.full(params.session_id)))
+def multi_edit(service: "FileOps", params: wire.MultiEditParams) -> Awaitable[ToolAnswer]:
+    return _edited(service, convert.multi_edit_request(params, service.names.full(params.session_id)))
 
 
-async def write(service: "FileOps", params: wire.WriteParams) -> ToolAnswer:
-    return await _edited(service, convert.write_request(params, service.names.full(params.session_id)))
+def write(service: "FileOps", params: wire.WriteParams) -> Awaitable[ToolAnswer]:
+    return _edited(service, convert.write_request(params, service.names.full(params.session_id)))
 
 
 async def _edited(service: "FileOps", request: "EditRequest") -> ToolAnswer:

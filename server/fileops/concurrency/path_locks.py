@@ -6,8 +6,6 @@ requests of this process; what protects a file is the filesystem's compare-and-s
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 
 
 class _FairLock:
@@ -57,31 +55,45 @@ class PathLocks:
         lock = self._locks.get(key)
         return 0 if lock is None else len(lock.waiting)
 
-    @asynccontextmanager
-    async def acquire(self, key: str, *, shared: bool) -> AsyncGenerator[None]:
+    def acquire(self, key: str, *, shared: bool) -> "_Turn":
         """Hold the lock of `key`, after all earlier requests for it; consecutive `shared` ones hold it together."""
-        lock = self._locks.get(key)
-        if lock is None:
-            lock = self._locks[key] = _FairLock()
-        if lock.waiting or not lock.is_free(shared=shared):
-            granted = asyncio.get_running_loop().create_future()
-            lock.waiting.append((granted, shared))
-            try:
-                await granted
-            except asyncio.CancelledError:
-                if granted.done() and not granted.cancelled():  # acquired together with the cancel: pass it on
-                    self._leave(key, lock, shared=shared)
-                else:
-                    granted.cancel()
-                raise
-        else:
-            lock.enter(shared=shared)
-        try:
-            yield
-        finally:
-            self._leave(key, lock, shared=shared)
+        return _Turn(self._locks, key, shared=shared)
 
-    def _leave(self, key: str, lock: _FairLock, *, shared: bool) -> None:
-        lock.leave(shared=shared)
+
+class _Turn:
+    """One request's hold of a lock, as an async context manager."""
+
+    __slots__ = ("_key", "_lock", "_locks", "_shared")
+
+    def __init__(self, locks: dict[str, _FairLock], key: str, *, shared: bool) -> None:
+        self._locks = locks
+        self._key = key
+        self._shared = shared
+
+    async def __aenter__(self) -> None:
+        lock = self._locks.get(self._key)
+        if lock is None:
+            lock = self._locks[self._key] = _FairLock()
+        self._lock = lock
+        if not lock.waiting and lock.is_free(shared=self._shared):
+            lock.enter(shared=self._shared)
+            return
+        granted = asyncio.get_running_loop().create_future()
+        lock.waiting.append((granted, self._shared))
+        try:
+            await granted
+        except asyncio.CancelledError:
+            if granted.done() and not granted.cancelled():  # acquired together with the cancel: pass it on
+                self._leave()
+            else:
+                granted.cancel()
+            raise
+
+    async def __aexit__(self, *_failure: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        lock = self._lock
+        lock.leave(shared=self._shared)
         if not lock.waiting and lock.is_free(shared=False):
-            self._locks.pop(key, None)
+            self._locks.pop(self._key, None)

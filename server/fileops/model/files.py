@@ -15,6 +15,9 @@ Source = Literal["disk", "buffer"]
 StaleReason = Literal["modified", "deleted", "replaced"]
 
 
+_UNIT_BYTES: dict[Encoding, int] = {"utf-8": 1, "utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4}
+
+
 class TextFormat(Struct, frozen=True, kw_only=True, gc=False):
     """How the bytes of a file encode text. `bom` is b"" if the file has none."""
 
@@ -24,7 +27,7 @@ class TextFormat(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def unit_bytes(self) -> int:
         """Width of a code unit: 1, 2 or 4."""
-        return {"utf-8": 1, "utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4}[self.encoding]
+        return _UNIT_BYTES[self.encoding]
 
 
 class Text(Struct, frozen=True, kw_only=True):

@@ -166,14 +166,17 @@ class Diagnosis:
         written = [commit for commit in commits if commit.has_changed]
         if not written:
             return
-        session_id, changes = written[0].session_id, tuple(map(_change_of, written))
-        edit_ids = tuple(commit.edit_id for commit in written)
+        session_id = written[0].session_id
         with self._lock:
             session, servers = self._sessions.get(session_id), self._servers
+        if session is None and servers is None:
+            return
+        changes = tuple(map(_change_of, written))
         if session is None:
             if servers is not None:
                 servers.note_changed([event for change in changes for event in _events_of(change)])
             return
+        edit_ids = tuple(commit.edit_id for commit in written)
         edits = Edits(changes=changes, edit_ids=edit_ids, session_id=session_id, severity=session.severity)
         by_servers = None
         if session.settings:

@@ -24,6 +24,9 @@ class DocumentTable:
         self._unsaved: Keys = {}  # may have a text that is not on disk
         self._unresolved: Keys = {}  # of these, those opened through a link or never resolved
 
+    def __len__(self) -> int:
+        return len(self._states)
+
     def __contains__(self, key: DocumentKey) -> bool:
         return key in self._states
 

@@ -52,14 +52,15 @@ class DocumentStore:
         self._disk = disk
         self._encoding = encoding
         self._resolution = BoundedResolution(disk.resolve)
-        self._state = threading.Condition()
-        # Guarded by _state:
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        # Guarded by _lock:
         self._serial = 0
         self._table = DocumentTable()
         self._classified: dict[DocumentKey, DocumentState] = {}
         self._unclassified: dict[DocumentKey, None] = {}  # opened or changed since they were classified
         self._unlocated: dict[DocumentKey, None] = {}  # of these, the opened ones
-        self.pending = PendingEdits(self._state, self._table.__contains__)
+        self.pending = PendingEdits(self._changed, self._table.__contains__)
 
     # --- what the editors say (event loop) ---------------------------------------------------------------------
     # Each returns the path at which another text may be effective now; None if no such document is open.
@@ -73,7 +74,7 @@ class DocumentStore:
         self._open(key, path, 0, "", Doubt(reason=reason))
 
     def _open(self, key: DocumentKey, path: str, version: int, text: str, doubt: Doubt | None) -> None:
-        with self._state:
+        with self._lock:
             document = OpenDocument(
                 key=key,
                 path=path,
@@ -89,7 +90,7 @@ class DocumentStore:
 
     def changed(self, key: DocumentKey, version: int, changes: Sequence[DocumentChange]) -> str | None:
         """Apply changes. One that does not fit the text that we have puts the document in doubt."""
-        with self._state:
+        with self._lock:
             document = self._named(key)
             if document is None:
                 return None
@@ -111,7 +112,7 @@ class DocumentStore:
 
     def mark_unknown(self, editor: str, uri: str | None, reason: str) -> list[str]:
         """Put a document of this editor in doubt, or all if `uri` is None. Return their paths."""
-        with self._state:
+        with self._lock:
             keys = self._table.keys(editor) if uri is None else [DocumentKey(editor, uri)]
             documents = [document for key in keys if (document := self._named(key)) is not None]
             for document in documents:
@@ -119,7 +120,7 @@ class DocumentStore:
             return [self._table.place_of(document) for document in documents]
 
     def saved(self, key: DocumentKey) -> str | None:
-        with self._state:
+        with self._lock:
             document = self._named(key)
             if document is None:
                 return None
@@ -137,11 +138,11 @@ class DocumentStore:
 
     def named(self, key: DocumentKey) -> OpenDocument | None:
         """Return the open document that an editor means by this key."""
-        with self._state:
+        with self._lock:
             return self._named(key)
 
     def closed(self, key: DocumentKey) -> str | None:
-        with self._state:
+        with self._lock:
             document = self._named(key)
             if document is None:
                 return None
@@ -149,42 +150,45 @@ class DocumentStore:
             self._table.remove(document.key)
             for by_key in (self._classified, self._unclassified, self._unlocated):
                 by_key.pop(document.key, None)
-            self._state.notify_all()
+            self._changed.notify_all()
         return path
 
     def dropped(self, editor: str) -> list[str]:
         """Close all documents of an editor that is gone. Return their paths."""
-        with self._state:
+        with self._lock:
             keys = self._table.keys(editor)
         return [path for key in keys if (path := self.closed(key)) is not None]
 
     def may_be_open(self, canonical_path: str) -> bool:
         """Return False if no document with unsaved text is open on the file. Reads no disk, so True is only a guess."""
-        with self._state:
+        with self._lock:
             return self._table.may_be_at(canonical_path)
 
     def last_at(self, path: str) -> "list[OpenDocument]":
         """Return the documents that are open at this path, as last resolved or as given. Reads no disk."""
-        with self._state:
+        with self._lock:
             return self._table.last_at(path)
 
     def is_open_in(self, editor: str, path: str) -> bool:
         """Return whether the editor has a document open at this path, as last resolved or as given. Reads no disk."""
-        with self._state:
+        with self._lock:
             known = self._table.at(path)
             return (
                 any(document.editor == editor for document in known) or self._table.at_given(editor, path) is not None
             )
 
     def has_unclassified(self, editor: str) -> bool:
-        with self._state:
+        with self._lock:
             return any(key.editor == editor for key in self._unclassified)
 
     # --- which document counts (worker threads) ----------------------------------------------------------------
 
     def effective(self, path: str) -> EffectiveDocument | None:
         """Choose the document that counts: one in doubt, or a dirty one, or any; the last changed of several."""
-        classified = [pair for document in self.at(path) if (pair := self.state_of(document.key, path)) is not None]
+        documents = self.at(path)
+        if not documents:
+            return None
+        classified = [pair for document in documents if (pair := self.state_of(document.key, path)) is not None]
         return effective_of(classified)
 
     def require_same(self, path: str, effective: EffectiveDocument | None) -> None:
@@ -196,12 +200,12 @@ class DocumentStore:
 
     def wrote(self, disk: Snapshot) -> None:
         """Record that the daemon wrote the file: documents that show this text later were reloaded. Must not raise."""
-        with self._state:
+        with self._lock:
             is_open = bool(self._table.at(disk.path))
         if not is_open:
             return
         facts = facts_of(disk)  # reads the whole text, so not under the lock
-        with self._state:
+        with self._lock:
             for document in self._table.at(disk.path):
                 self._table.update(document.key, document.serial, lambda now: with_file_text(now, facts.digest))
 
@@ -218,7 +222,7 @@ class DocumentStore:
         # A cached result is used only with its serial, and as long as the file is the one that it was compared with. So
         # it may be missing or old, and never makes another document count.
         while True:
-            with self._state:
+            with self._lock:
                 document, cached = self._table.get(key), self._classified.get(key)
             if document is None:
                 return None
@@ -231,7 +235,7 @@ class DocumentStore:
             else:
                 disk = facts_of(self._disk.read(path))
             digest = text_digest(document.text.text)
-            with self._state:
+            with self._lock:
                 compared = self._table.update(
                     key,
                     document.serial,
@@ -240,24 +244,28 @@ class DocumentStore:
             if compared is None:
                 continue  # the document changed
             state = classify(compared, disk, digest)
-            with self._state:
+            with self._lock:
                 if self._table.get(key) is compared:
                     self._classified[key] = state
             return compared, state
 
     def at(self, path: str, *, thoroughly: bool = False) -> list[OpenDocument]:
         """Return the documents that are open at a canonical path: see DocumentTable.to_resolve."""
-        with self._state:
+        with self._lock:
+            if not self._table:
+                return []
             unsure = self._table.to_resolve(path, thoroughly=thoroughly)
+            if not unsure:
+                return self._table.at(path)
         files = self._resolve_all(unsure)
-        with self._state:
+        with self._lock:
             certain = [document for document in self._table.at(path) if document.key not in files]
             resolved = (self._table.get(key) for key, file in files.items() if file == path)
             return [*certain, *(document for document in resolved if document is not None)]
 
     def classify_pending(self, editor: str) -> list[str]:
         """Classify what was opened or changed in one editor. Return the paths of what was opened."""
-        with self._state:
+        with self._lock:
             due = [key for key in self._unclassified if key.editor == editor]
             opened = {key for key in due if key in self._unlocated}
             for key in due:
@@ -265,7 +273,7 @@ class DocumentStore:
                 self._unlocated.pop(key, None)
         paths: list[str] = []
         for key in due:
-            with self._state:
+            with self._lock:
                 document = self._table.get(key)
             if document is None:
                 continue
@@ -319,7 +327,7 @@ class DocumentStore:
     def _located(self, document: OpenDocument, outcome: Outcome) -> str | None:
         match outcome:
             case str():
-                with self._state:
+                with self._lock:
                     self._table.locate(document.key, document.path, outcome)
                 return outcome
             case FileMissing() | NotAbsolute():
@@ -330,14 +338,14 @@ class DocumentStore:
                 raise outcome
 
     def _last_place_of(self, document: OpenDocument) -> str:
-        with self._state:
+        with self._lock:
             return self._table.place_of(document)
 
     # --- what the editor was asked to do (worker threads): see `pending` also ------------------------------------
 
     def is_at(self, key: DocumentKey, serial: int) -> bool:
         """Return whether the client has reported no change since this state."""
-        with self._state:
+        with self._lock:
             document = self._table.get(key)
             return document is not None and document.serial == serial
 
@@ -346,7 +354,7 @@ class DocumentStore:
 
         Return None if it has done so since this state.
         """
-        with self._state:
+        with self._lock:
             new_serial = self._next_serial()
             return self._table.update(
                 key,
@@ -373,4 +381,4 @@ class DocumentStore:
         self._table.put(document)
         self._unclassified[document.key] = None
         self.pending.note(document)
-        self._state.notify_all()
+        self._changed.notify_all()

@@ -199,9 +199,7 @@ class UnreadableFiles:
         """
         if stamp is None or stamp.n_links < 2:
             return
-        rules = self._book.above(canonical_path)
-        for folder in self._folders():
-            rules += self._book.above(f"{folder}/")
+        rules = self._rules_around(canonical_path)
         folders = {above.folder or "/" for above in rules}
         if self._globs:
             folders.update(self._folders())
@@ -225,10 +223,7 @@ class UnreadableFiles:
         """
         if stamp is None or is_rule_file(canonical_path):
             return None
-        rules = self._book.above(canonical_path)
-        for folder in self._folders():
-            rules += self._book.above(f"{folder}/")
-        for above in rules:
+        for above in self._rules_around(canonical_path):
             if self._book.is_at(above.path, stamp):
                 return above.path
         if stamp.n_links < 2:
@@ -263,6 +258,14 @@ class UnreadableFiles:
         if self._globs_at(path) or not self._book.has_none_above(path):
             return False
         return not in_folders or all(self._book.has_none_above(f"{folder}/") for folder in self._folders())
+
+    def _rules_around(self, canonical_path: str) -> tuple[Rules, ...]:
+        """Return the rules that apply to the file or to the client's folders."""
+        rules = self._book.above(canonical_path)
+        for folder in self._folders():
+            if not is_inside(folder, canonical_path):  # else they are above the file, too
+                rules += self._book.above(f"{folder}/")
+        return rules
 
     def _refusal(self, path: str, rules: Iterable[Rules]) -> NotPermitted | None:
         for above in rules:
