@@ -78,7 +78,7 @@ MCP_CHOICES = (
         sent={"off": False},
     ),
     Choice(
-        "hints",
+        "suggestions",
         ("on", "off"),
         "say after a failed edit what to send instead, and show the lines around an unread place (default: on)",
     ),

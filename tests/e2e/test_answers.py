@@ -177,9 +177,9 @@ def test_ten_thousand_places_are_named_within_the_bounds(client: McpClient, tmp_
     assert answer == f"It is at lines {lines} and 9980 more."
 
 
-def test_answer_is_the_specified_text_alone_if_hints_are_off(tmp_path: Path, file: Path) -> None:
+def test_answer_is_the_specified_text_alone_if_suggestions_are_off(tmp_path: Path, file: Path) -> None:
     """R-ANS-9."""
-    with mcp_client(tmp_path, "--hints", "off") as client:
+    with mcp_client(tmp_path, "--suggestions", "off") as client:
         client.begin()
         for _ in range(2):
             assert texts_of(edit(client, file, "return 2", "return 3")) == [NOT_READ]
@@ -191,8 +191,8 @@ def test_answer_is_the_specified_text_alone_if_hints_are_off(tmp_path: Path, fil
 def test_edit_of_a_file_that_is_too_large_to_read_names_the_part_to_read(client: McpClient, file: Path) -> None:
     """R-ANS-5."""
     file.write_text("".join(f"line {i} of many\n" for i in range(1, 70_000)))  # over 1 MB: no lines are shown
-    (_, advice) = texts_of(edit(client, file, "line 60000 of many", "new"))
-    assert advice == (
+    (_, suggestion) = texts_of(edit(client, file, "line 60000 of many", "new"))
+    assert suggestion == (
         "The file is too large to read whole. Use Read with offset 59997 and limit 7: the place of the edit is there."
     )
     assert client.tool("Read", file_path=str(file), offset=59997, limit=7)["isError"] is False
@@ -221,5 +221,5 @@ def test_read_names_the_part_also_where_lines_of_it_were_shown(client: McpClient
     file.write_text("".join(f"line {i} of many\n" for i in range(1, 30_000)))  # 500 kB
     (_, shown) = texts_of(edit(client, file, "line 20000 of many", "new"))
     assert shown.startswith(SEEN)
-    (_, advice) = texts_of(client.tool("Read", file_path=str(file)))
-    assert "offset 19997 and limit 7" in advice
+    (_, suggestion) = texts_of(client.tool("Read", file_path=str(file)))
+    assert "offset 19997 and limit 7" in suggestion

@@ -116,8 +116,8 @@ def test_failing_changes_are_answered_with_what_to_send_instead(client: RawClien
     ]
     details = apply(client, changes)["details"]
     (suggestion,) = details["suggestions"]
-    assert (suggestion["kind"], suggestion["old_string"]) == ("nearest", "text of a")
-    assert [hint.partition(":")[0] for hint in details["hints"]] == ["Change 1", "Change 2"]
+    assert (suggestion["kind"], suggestion["old_string"]) == ("similar", "text of a")
+    assert [text.partition(":")[0] for text in details["suggestion_texts"]] == ["Change 1", "Change 2"]
     assert "shown" not in details
     changes[0]["edits"] = [step(suggestion["old_string"], "A")]
     changes[1]["edits"] = [step("text of c", "C")]

@@ -174,8 +174,8 @@ def test_diff_that_deletes_another_text_is_refused(client: RawClient, folder: Pa
 def test_hunk_that_is_not_there_is_refused_with_what_is(client: RawClient) -> None:
     result = apply(client, dialect("*** Update File: a.py", "@@", " class B:", "-   x = 1", "+   x = 2"))
     assert result["error"]["code"] == "no_match"
-    nearest = result["details"]["nearest"]
-    assert (nearest["start_line"], nearest["differs_in"]) == (5, ["indentation"])
+    place = result["details"]["suggested_place"]
+    assert (place["start_line"], place["differs_in"]) == (5, ["indentation"])
 
 
 def test_file_that_was_not_read_is_not_patched(client: RawClient, folder: Path) -> None:

@@ -59,8 +59,8 @@ async def test_client_is_asked_after_the_tiers_and_its_proposal_is_used(file: Pa
     assert (question.file_path, question.session_id, question.edit_index) == (str(file), "default", 0)
     assert (question.old_string, question.new_string) == ("cheddar = 1", "cheddar = 3")
     assert question.reason == "The text to replace was not found in the file."
-    assert question.nearest is not None
-    assert question.nearest["start_line"] == 2
+    assert question.suggested_place is not None
+    assert question.suggested_place["start_line"] == 2
     assert file.read_bytes() == b"bread = 2\r\ncheese = 3\r\napples = 4\r\napples = 4\r\n"
     assert result.details.get("match") == "client"
     assert result.details.get("match_lines") == [2]
@@ -101,7 +101,7 @@ async def test_proposal_that_does_not_match_exactly_once_fails_as_the_edit_did(
         assert result.output == (
             "<tool_use_error>String to replace not found in file.\nString: cheddar = 1</tool_use_error>"
         )
-        assert (result.details.get("nearest") or {}).get("start_line") == 2
+        assert (result.details.get("suggested_place") or {}).get("start_line") == 2
     assert file.read_bytes() == before
 
 

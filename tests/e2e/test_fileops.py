@@ -196,7 +196,7 @@ async def test_failing_step_is_named(client: FileOpsClient, file: Path) -> None:
 
 
 # R-EDIT-3
-async def test_missing_text_is_reported_with_the_nearest(client: FileOpsClient, tmp_path: Path) -> None:
+async def test_missing_text_is_reported_with_a_suggestion(client: FileOpsClient, tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("def total(items):\n    return sum(items)\n")
     await client.start_session()
@@ -205,11 +205,11 @@ async def test_missing_text_is_reported_with_the_nearest(client: FileOpsClient, 
         "edit", file_path=str(path), old_string="def total(items):\n\treturn sum(items)", new_string="x"
     )
     assert result["error"]["code"] == "no_match"
-    nearest = result["details"]["nearest"]
-    assert set(nearest) == {"start_line", "end_line", "similarity", "diff", "differs_in"}
-    assert (nearest["start_line"], nearest["end_line"]) == (1, 2)
-    assert 0.5 < nearest["similarity"] <= 1
-    assert "tabs" in nearest["differs_in"]
+    place = result["details"]["suggested_place"]
+    assert set(place) == {"start_line", "end_line", "similarity", "diff", "differs_in"}
+    assert (place["start_line"], place["end_line"]) == (1, 2)
+    assert 0.5 < place["similarity"] <= 1
+    assert "tabs" in place["differs_in"]
 
 
 # R-EDIT-3

@@ -259,7 +259,7 @@ def shown(file: Path, command: str, response: object) -> dict[str, Any]:
     ids=["Claude Code", "Codex and opencode", "Gemini CLI"],
 )
 def test_output_that_has_the_file_counts_as_read(here: Place, file: Path, response: object) -> None:
-    with mcp_client(file.parent, "--hints", "on", env={**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}) as agent:
+    with mcp_client(file.parent, "--suggestions", "on", env={**here.env, "CLAUDE_CODE_SESSION_ID": "c1"}) as agent:
         agent.begin(host="claude-code")
         agent.tool("Read", file_path=str(file))  # the session is known from here on
         path = file.parent / "g.txt"

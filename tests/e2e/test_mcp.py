@@ -156,16 +156,16 @@ def test_disabled_notices_do_not_affect_the_refusal(tmp_path: Path) -> None:
         assert texts_of(client.tool("Edit", file_path=str(path), old_string="one", new_string="1")) == [STALE]
 
 
-def test_missing_text_is_reported_with_the_nearest_place(client: McpClient, tmp_path: Path) -> None:
+def test_missing_text_is_reported_with_a_suggestion(client: McpClient, tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("def area(width, height):\n\treturn width * height\n")
     client.begin()
     client.tool("Read", file_path=str(path))
-    output, hint = texts_of(
+    output, suggestion = texts_of(
         client.tool("Edit", file_path=str(path), old_string="    return width * height\n", new_string="    pass\n")
     )
     assert output.startswith("<tool_use_error>String to replace not found in file.")
-    assert hint == (
+    assert suggestion == (
         "Line 2 is closest; it differs in tabs and spaces. Send this as old_string, with a newline at its end:\n"
         "```\n\treturn width * height\n```"
     )

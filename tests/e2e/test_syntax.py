@@ -60,8 +60,8 @@ def test_file_that_did_not_parse_before_is_not_reported(tmp_path: Path) -> None:
         assert not any("parses" in text for text in texts_of(result))
 
 
-def test_broken_file_is_not_reported_if_hints_are_off(tmp_path: Path) -> None:
-    with mcp_client(tmp_path, "--hints", "off") as client:
+def test_broken_file_is_not_reported_if_suggestions_are_off(tmp_path: Path) -> None:
+    with mcp_client(tmp_path, "--suggestions", "off") as client:
         client.begin()
         path = tmp_path / "a.py"
         path.write_text("x = 1\n")

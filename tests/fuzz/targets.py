@@ -266,7 +266,7 @@ def windows(data: bytes) -> None:
 
 
 def guesses(data: bytes) -> None:
-    """Corrections, strategies and hints on any bytes: a known failure or splices inside the text, never else."""
+    """Corrections, strategies and suggestions on any bytes: a known failure or splices inside the text, never else."""
     wish = Wish(data)
     strategy = ("exact", "exact", "regex", "block")[wish.number(4)]
     old, new, replace_all = wish.text(8), wish.text(4), not wish.number(3)
@@ -280,9 +280,9 @@ def guesses(data: bytes) -> None:
         planned = plan(snapshot, fmt, [edit], limits=Limits(), correction=True)
     except FileOpsError as failure:
         assert getattr(failure, "edit_index", None) in {0, None}
-        if isinstance(failure, NoMatch) and failure.nearest is not None:
-            assert 0 <= failure.nearest.similarity <= 1
-            assert 1 <= failure.nearest.start_line <= failure.nearest.end_line
+        if isinstance(failure, NoMatch) and failure.suggested_place is not None:
+            assert 0 <= failure.suggested_place.similarity <= 1
+            assert 1 <= failure.suggested_place.start_line <= failure.suggested_place.end_line
         return
     splicing.validate(planned.splices, len(content))
     after = splicing.apply(content, planned.splices)

@@ -15,7 +15,7 @@ from fileops_client.callbacks import (
     OnReviews,
     Question,
 )
-from fileops_client.details import Details, Nearest, Suggestion
+from fileops_client.details import Details, SuggestedPlace, Suggestion
 from fileops_client.errors import (
     AttachRefused,
     CallbackFailed,
@@ -157,7 +157,6 @@ __all__ = [
     "Listener",
     "Location",
     "Log",
-    "Nearest",
     "Notification",
     "OnReviews",
     "Opening",
@@ -188,6 +187,7 @@ __all__ = [
     "SetupOptions",
     "Stats",
     "Subscription",
+    "SuggestedPlace",
     "Suggestion",
     "TextOptions",
     "Tool",

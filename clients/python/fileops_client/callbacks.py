@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 
 from fileops_client._connection import RequestHandler
-from fileops_client.details import Nearest, RebasedDetails
+from fileops_client.details import RebasedDetails, SuggestedPlace
 from fileops_client.errors import CallbackFailed
 from fileops_client.values import AskingSession, DidChangeReviews, Hunk
 
@@ -73,7 +73,7 @@ class CorrectionRequest:
     old_string: str
     new_string: str
     reason: str
-    nearest: Nearest | None = None
+    suggested_place: SuggestedPlace | None = None
 
 
 _Asked = TypeVar("_Asked", Question, CommandQuestion, CorrectionRequest)

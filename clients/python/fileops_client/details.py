@@ -194,35 +194,6 @@ class LineRange(TypedDict):
     """The last line."""
 
 
-class Nearest(TypedDict):
-    """The place that a text which was not found most likely meant. A hint, never applied."""
-
-    start_line: int
-    """1-based first line."""
-    end_line: int
-    """1-based last line, included."""
-    similarity: float
-    """Similarity, from 0 to 1."""
-    diff: str
-    """Unified diff, from the caller's text to the text at that place."""
-    differs_in: list[
-        Literal[
-            "case",
-            "escapes",
-            "indentation",
-            "invalid_bytes",
-            "invisible",
-            "line_ends",
-            "line_numbers",
-            "quotes",
-            "tabs",
-            "trailing_blanks",
-            "words",
-        ]
-    ]
-    """The kinds of differences."""
-
-
 class Notice(TypedDict):
     """What others changed in a file that the session has read."""
 
@@ -363,6 +334,35 @@ class StepDetails(TypedDict, total=False):
     """The step's own outcome. After a failure no step was applied, even if it is `ok`."""
 
 
+class SuggestedPlace(TypedDict):
+    """The place that a text which was not found most likely meant. Never applied."""
+
+    start_line: int
+    """1-based first line."""
+    end_line: int
+    """1-based last line, included."""
+    similarity: float
+    """Similarity, from 0 to 1."""
+    diff: str
+    """Unified diff, from the caller's text to the text at that place."""
+    differs_in: list[
+        Literal[
+            "case",
+            "escapes",
+            "indentation",
+            "invalid_bytes",
+            "invisible",
+            "line_ends",
+            "line_numbers",
+            "quotes",
+            "tabs",
+            "trailing_blanks",
+            "words",
+        ]
+    ]
+    """The kinds of differences."""
+
+
 class Suggestion(TypedDict):
     """What to send instead of a step that failed."""
 
@@ -370,7 +370,7 @@ class Suggestion(TypedDict):
     """0-based index of the step."""
     end_line: int
     """1-based last line in the file, included."""
-    kind: Literal["already_there", "nearest", "seen_now", "unique"]
+    kind: Literal["already_there", "seen_now", "similar", "unique"]
     """The most likely place, a longer text that is unique, or why nothing else has to be sent."""
     note: str
     """The explanation for the model."""
@@ -515,12 +515,6 @@ class Details(TypedDict, total=False):
     """
     height: int
     """Height of the image in the file, in pixels."""
-    hints: list[Any]
-    """The texts for the model about all failing changes, most important first.
-
-    The texts for the model, most important first. After a refused edit of a file that is `too_large`: the text
-    for the model about the lines to read.
-    """
     kept: list[str]
     """For a `set_conflict`: where the old contents of those files are kept."""
     late_diagnostics: list[DiagnosticsReport]
@@ -550,8 +544,6 @@ class Details(TypedDict, total=False):
     """Size of the whole output in bytes."""
     n_undone: int
     """How many entries were undone."""
-    nearest: Nearest | None
-    """Where the text was most likely meant; null if nothing is similar."""
     needs_approval: bool
     """For a dry run: whether a user would be asked. For a preview: whether the user would be asked."""
     newline: Literal["\n", "\r\n", "mixed"] | None
@@ -600,6 +592,14 @@ class Details(TypedDict, total=False):
     """1-based number of the first line shown."""
     still_undone: list[str]
     """After a failure: the files that could not be restored."""
+    suggested_place: SuggestedPlace | None
+    """Where the text was most likely meant; null if nothing is similar."""
+    suggestion_texts: list[Any]
+    """The texts for the model about all failing changes, most important first.
+
+    The texts for the model, most important first. After a refused edit of a file that is `too_large`: the text
+    for the model about the lines to read.
+    """
     suggestions: list[Any]
     """What to send instead of the failed steps of the first failed change, best first.
 

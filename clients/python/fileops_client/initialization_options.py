@@ -92,7 +92,7 @@ class Options(TypedDict, total=False):
     """Names of installed validators, all of which must accept a text."""
     notices: Literal["details", "off", "output"]
     """Whether results say what others changed, and where."""
-    hints: Literal["details", "off", "output"]
+    suggestions: Literal["details", "off", "output"]
     """What is added to a failed edit."""
     diagnostics: Literal["details", "off", "output"]
     """Whether results say which problems an edit introduced and resolved, and where."""

@@ -40,11 +40,11 @@ class ToolResult:
 
     @property
     def text_for_model(self) -> str:
-        """`output`, plus the hints that it does not contain."""
-        return "\n\n".join((self.output, *self.details.get("hints", ())))
+        """`output`, plus the suggestions that it does not contain."""
+        return "\n\n".join((self.output, *self.details.get("suggestion_texts", ())))
 
     def for_model(self, format: ResultFormat, call_id: str, *, name: str | None = None) -> Any:  # noqa: A002
-        """Return the result as a model API expects the answer to its call `call_id`, as JSON types, with the hints.
+        """Return the result as a model API expects the answer to its call `call_id`, as JSON, with suggestions.
 
         name: the tool's name, which "gemini" and "pydantic-ai" need; by default that of the call. Images are attached
         if the format can hold them (all except "openai"). Raises: ValueError.

@@ -169,7 +169,7 @@ export function commandSuite(): void {
         const session = agent();
         const asked: unknown[] = [];
         const off = session.correctWith(async question => {
-          asked.push([question.old_string, question.session_id, question.edit_index, question.nearest?.start_line]);
+          asked.push([question.old_string, question.session_id, question.edit_index, question.suggested_place?.start_line]);
           return right;
         });
         const { result, path } = await misquote(session);

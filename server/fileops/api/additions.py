@@ -1,4 +1,4 @@
-"""What is added to a tool's result: hints, what others changed, and which problems edits introduced."""
+"""What is added to a tool's result: suggestions, what others changed, and which problems edits introduced."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fileops.core.presentation.notices import notice_text, rebased_text
 from fileops.core.presentation.problems import problems_text
-from fileops.core.presentation.suggestion_texts import NO_HINTS, Hints
+from fileops.core.presentation.suggestion_texts import NO_SUGGESTIONS, SuggestionTexts
 from fileops.model.diagnostics import DiagnosticsReport
 from fileops.model.results import Notice, Notices
 from fileops.model.settings import Settings
@@ -31,7 +31,7 @@ class Additions(Struct, frozen=True, kw_only=True):
     both. is_rebased: whether its edit was applied over what `notices.about` says.
     """
 
-    hints: Hints = NO_HINTS
+    suggestions: SuggestionTexts = NO_SUGGESTIONS
     diagnostics: DiagnosticsReport | None = None
     late: Sequence[DiagnosticsReport] = ()
     problems: Sequence[str] = ()
@@ -65,11 +65,11 @@ class Additions(Struct, frozen=True, kw_only=True):
             *(self.problems if settings.diagnostics == "output" else ()),
             *(self.reported if settings.notices == "output" else ()),
         ]
-        if hints := self.hints.texts(texts):
-            if settings.hints == "output":
-                texts = [*hints, *texts]
+        if suggested := self.suggestions.texts(texts):
+            if settings.suggestions == "output":
+                texts = [*suggested, *texts]
             else:
-                details["hints"] = hints
+                details["suggestion_texts"] = suggested
         if not details and not texts:
             return result
         return replace(result, output="\n\n".join((result.output, *texts)), details={**result.details, **details})
@@ -84,7 +84,7 @@ async def additions_to(
     """
     report, late, problems = await _diagnostics(service, answer)
     return Additions(
-        hints=answer.hints,
+        suggestions=answer.suggestions,
         diagnostics=report,
         late=late,
         problems=problems,
@@ -131,7 +131,7 @@ async def _notices(service: "FileOps", answer: "ToolAnswer", *, is_whole: bool) 
     try:
         async with asyncio.timeout(NOTICES_S):
             found = await service.notices(
-                answer.session, about, without=answer.shown_path, is_whole=is_whole, n_used=answer.hints.n_chars
+                answer.session, about, without=answer.shown_path, is_whole=is_whole, n_used=answer.suggestions.n_chars
             )
     except (TimeoutError, asyncio.CancelledError):
         return Notices()

@@ -66,7 +66,7 @@ def try_read(service: "FileOps", params: wire.ReadParams) -> wire.ToolResult | N
     if service.settings.notices != "off" or service.diagnosis is not None:
         return None
     answer = tools.try_read(service, params)
-    return None if answer is None else Additions(hints=answer.hints).add_to(answer.result, service.settings)
+    return None if answer is None else Additions(suggestions=answer.suggestions).add_to(answer.result, service.settings)
 
 
 async def list_tools(service: "FileOps", params: wire.ToolsParams) -> wire.ToolsResult:

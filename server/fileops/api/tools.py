@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fileops.core.presentation.suggestion_texts import NO_HINTS, Hints, hints_of, hints_of_read, hints_of_set
+from fileops.core.presentation.suggestion_texts import (
+    NO_SUGGESTIONS,
+    SuggestionTexts,
+    texts_of_edit,
+    texts_of_read,
+    texts_of_set,
+)
 from fileops.model.changes import ChangeSetResult
 from fileops.model.errors import FileOpsError, ModifiedExternally
 from fileops.model.results import CommandResult, EditResult, ReadResult, UndoResult
@@ -51,14 +57,14 @@ class ToolAnswer(Struct, frozen=True, kw_only=True):
         return isinstance(self.error, ModifiedExternally)
 
     @property
-    def hints(self) -> Hints:
+    def suggestions(self) -> SuggestionTexts:
         """What is said beside the result, so that the next call succeeds."""
         outcome = self.outcome
         if isinstance(outcome, ReadResult):
-            return NO_HINTS if outcome.error is None else hints_of_read(outcome)
+            return NO_SUGGESTIONS if outcome.error is None else texts_of_read(outcome)
         if isinstance(outcome, EditResult) and self.edited is not None:
-            return hints_of(outcome, self.edited)
-        return hints_of_set(outcome) if isinstance(outcome, ChangeSetResult) else NO_HINTS
+            return texts_of_edit(outcome, self.edited)
+        return texts_of_set(outcome) if isinstance(outcome, ChangeSetResult) else NO_SUGGESTIONS
 
     @property
     def edit_ids(self) -> tuple[str, ...]:

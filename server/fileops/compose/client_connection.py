@@ -122,7 +122,7 @@ class ClientConnection:
         return [*rewound, *(notice_text(notice) for notice in notices.others), *problems]
 
     async def note_views(self, session_id: SessionName, file_paths: "Sequence[str]", output: str) -> None:
-        """See state.Connection. Only with hints: without them a session reads for itself."""
+        """See state.Connection. Only with suggestions: without them a session reads for itself."""
         if self._service is not None and self._service.settings.shows_lines:
             await self._service.note_views(session_id, file_paths, output)
 

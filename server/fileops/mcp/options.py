@@ -11,7 +11,8 @@ from fileops.mcp.elicitation import APPROVAL_TIMEOUT_S
 from fileops.model.settings import Settings
 from fileops.service.hub.approvals import UNDECIDED_MODE, Approve
 
-DEFAULTS: Mapping[str, Any] = {"hints": "details", "diagnostics": "details"}  # where they are not those of Settings
+# Where they are not those of Settings.
+DEFAULTS: Mapping[str, Any] = {"suggestions": "details", "diagnostics": "details"}
 
 
 class McpOptions(Struct, frozen=True, kw_only=True):

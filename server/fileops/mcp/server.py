@@ -243,7 +243,7 @@ class McpServer:
         more = [results.shown_change(result, self._roots.folders)] if shows else []
         more += [texts.applied_after_cancel(file) for file in self.service.files.take_unanswered(answer.session)]
         problems, reported = additions.problems, additions.reported
-        more += additions.hints.texts([*problems, *reported])
+        more += additions.suggestions.texts([*problems, *reported])
         if isinstance(error, OutsideRoots):
             more.append(texts.outside_roots(self._roots.folders))
         elif isinstance(error, NotebookFile) and self.names.host != "claude-code":

@@ -5,7 +5,7 @@ A user approves or rejects a plan. The client's model corrects an `old_string` t
 
 from msgspec import Struct
 
-from fileops.model.edits import Change, Nearest, Rebased
+from fileops.model.edits import Change, Rebased, SuggestedPlace
 from fileops.model.review import ConsentRule, Decider, PreviousDecision, ReviewChange
 from fileops.model.sessions import SessionName
 
@@ -164,7 +164,7 @@ class CorrectionRequest(Struct, frozen=True, kw_only=True):
     """The replacement text."""
     reason: str
     """Why it failed, in the words for the model."""
-    nearest: Nearest | None
+    suggested_place: SuggestedPlace | None
     """Where the text was most likely meant; null if nothing is similar."""
 
 

@@ -94,8 +94,8 @@ DiffersIn = Literal[
 ]
 
 
-class Nearest(Struct, frozen=True, kw_only=True):
-    """The place that a text which was not found most likely meant. A hint, never applied."""
+class SuggestedPlace(Struct, frozen=True, kw_only=True):
+    """The place that a text which was not found most likely meant. Never applied."""
 
     start_line: int
     """1-based first line."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from fileops.model.edits import LineRange, Nearest, Relevance
+    from fileops.model.edits import LineRange, Relevance, SuggestedPlace
     from fileops.model.review import ConsentRule, Decider
 
 
@@ -151,7 +151,7 @@ class NoMatch(FileOpsError):
     code: ClassVar[str] = "no_match"
     old_string: str
     edit_index: int = 0
-    nearest: "Nearest | None" = None
+    suggested_place: "SuggestedPlace | None" = None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -250,7 +250,7 @@ class HunkNotFound(FileOpsError):
     old_string: str
     patch_line: int
     edit_index: int = 0
-    nearest: "Nearest | None" = None
+    suggested_place: "SuggestedPlace | None" = None
     anchor: str | None = None
     elsewhere: tuple[int, ...] = ()
     wants_end: bool = False

@@ -87,7 +87,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names of installed validators, all of which must accept a text."""
     notices: Literal["off", "details", "output"] = "off"
     """Whether results say what others changed, and where."""
-    hints: Literal["off", "details", "output"] | None = None
+    suggestions: Literal["off", "details", "output"] | None = None
     """What is added to a failed edit."""
     diagnostics: Literal["off", "details", "output"] = "off"
     """Whether results say which problems an edit introduced and resolved, and where."""
@@ -134,6 +134,6 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def shows_lines(self) -> bool:
         """Whether a refused edit is answered with lines that count as read.
 
-        A client that has not asked for hints may not know them, and would not pass the lines on.
+        A client that has not asked for suggestions may not know them, and would not pass the lines on.
         """
-        return self.hints not in {None, "off"}
+        return self.suggestions not in {None, "off"}

@@ -22,7 +22,7 @@ from fileops.core.merge.relevance import foreign_ranges
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.presentation import outputs
 from fileops.core.presentation.failures import failure_message
-from fileops.core.presentation.suggestion_texts import nearest_note
+from fileops.core.presentation.suggestion_texts import similar_note
 from fileops.core.roots import Roots, is_inside
 from fileops.model.approval import (
     ApprovalRequest,
@@ -271,7 +271,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         """
         change, error = request.changes[problem.change_index], problem.error
         if isinstance(error, HunkNotFound):
-            shows = self.editor.settings.hints != "off"
+            shows = self.editor.settings.suggestions != "off"
             return replace(problem, suggestions=_suggestions_for_hunk(error) if shows else None)
         if not isinstance(change, EditFile | RenameFile) or not change.edits:
             return problem
@@ -527,18 +527,18 @@ def _edit_request(request: ChangeSetRequest, change: FileChange) -> EditRequest:
 
 
 def _suggestions_for_hunk(error: HunkNotFound) -> Suggestions | None:
-    nearest = error.nearest
-    if nearest is None:
+    place = error.suggested_place
+    if place is None:
         return None
     suggestion = Suggestion(
         edit_index=error.edit_index,
-        kind="nearest",
-        start_line=nearest.start_line,
-        end_line=nearest.end_line,
+        kind="similar",
+        start_line=place.start_line,
+        end_line=place.end_line,
         old_string=None,
-        note=nearest_note(nearest.start_line, nearest.end_line, nearest.differs_in, is_elided=False),
-        differs_in=nearest.differs_in,
-        diff=nearest.diff,
+        note=similar_note(place.start_line, place.end_line, place.differs_in, is_elided=False),
+        differs_in=place.differs_in,
+        diff=place.diff,
     )
     failure = FailedStep(edit_index=error.edit_index, code=error.code, message=failure_message(error))
     return Suggestions(offered=(suggestion,), failures=(failure,))

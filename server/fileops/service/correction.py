@@ -40,7 +40,7 @@ def unmatched(request: EditRequest, error: NoMatch, failed: EditResult) -> Needs
         old_string=edit.old_string,
         new_string=edit.new_string,
         reason=failure_message(error),
-        nearest=error.nearest,
+        suggested_place=error.suggested_place,
     )
     return NeedsCorrection(error=error, question=question, failed=failed)
 

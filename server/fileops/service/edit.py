@@ -157,7 +157,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         return self._plan(request, snapshot, None, token)
 
     def suggest(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Suggested":
-        """Return the failure with its nearest place, and what is added to its answer."""
+        """Return the failure with its suggested place, and what is added to its answer."""
         return Suggester(fs=self.fs, history=self.history, settings=self.settings).suggest(request, error, roots)
 
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
@@ -455,7 +455,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         is_accepted: bool = False,
     ) -> EditResult:
         """Raises: Stale, PathMoved, Cancelled and the failures of writing."""
-        with nullcontext() if self.settings.hints == "off" else self.syntax.begin(plan) as check:
+        with nullcontext() if self.settings.suggestions == "off" else self.syntax.begin(plan) as check:
             commit = self.committer.commit(
                 PlannedCommit(plan=plan, given_path=request.file_path, is_kept=is_accepted),
                 token,

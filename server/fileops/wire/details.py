@@ -7,7 +7,7 @@ R-EDIT-3, R-UNDO-2, R-BASH-2).
 from typing import Literal, Required, TypedDict
 
 from fileops.model.diagnostics import DiagnosticsReport
-from fileops.model.edits import LineRange, Nearest, Operation, Relevance
+from fileops.model.edits import LineRange, Operation, Relevance, SuggestedPlace
 from fileops.model.files import CommitReport
 from fileops.model.rewind import RewindConflict
 from fileops.model.suggestions import FailedStep, ShownLines, SuggestionKind, SyntaxReport
@@ -78,7 +78,7 @@ class ReadDetails(Noticing, total=False):
     """Height of the image in the file, in pixels."""
     n_frames: int
     """How many images the file contains; only the first is shown."""
-    hints: list[str]
+    suggestion_texts: list[str]
     """After a refused edit of a file that is `too_large`: the text for the model about the lines to read."""
 
 
@@ -142,7 +142,7 @@ class SuggestionsDetails(TypedDict, total=False):
 class FailureDetails(TypedDict, total=False):
     edit_index: int
     """0-based index of the failed step."""
-    nearest: Nearest | None
+    suggested_place: SuggestedPlace | None
     """Where the text was most likely meant; null if nothing is similar."""
     match_lines: list[int]
     """1-based lines where the text was found."""
@@ -235,7 +235,7 @@ class EditDetails(FailureDetails, SuggestionsDetails, Diagnosing, total=False):
     """With `include_texts`: the whole text after; null over 1 MB."""
     syntax: SyntaxReport
     """The syntax errors of a file that had none before the edit."""
-    hints: list[str]
+    suggestion_texts: list[str]
     """The texts for the model, most important first."""
 
 
@@ -294,7 +294,7 @@ class ChangesDetails(FailureDetails, Diagnosing, total=False):
     """What to send instead of the failed steps of the first failed change, best first."""
     failures: tuple[FailedStep, ...]
     """Every failing step of that change."""
-    hints: list[str]
+    suggestion_texts: list[str]
     """The texts for the model about all failing changes, most important first."""
 
 

@@ -20,8 +20,8 @@ def failure_details(error: errors.FileOpsError) -> "FailureDetails":
     elif isinstance(error, errors.HunkNotFound | errors.HunkAmbiguous):
         details["patch_line"] = error.patch_line
     match error:
-        case errors.NoMatch(nearest=nearest) | errors.HunkNotFound(nearest=nearest):
-            details["nearest"] = nearest
+        case errors.NoMatch(suggested_place=place) | errors.HunkNotFound(suggested_place=place):
+            details["suggested_place"] = place
         case errors.MultipleMatches(lines=lines) | errors.CountMismatch(lines=lines):
             details["match_lines"] = list(lines)
         case errors.ModifiedExternally(

@@ -25,8 +25,8 @@ from fileops.core.matching.exact import find
 from fileops.core.patch.hunks import plan_hunks
 from fileops.core.patch.parser import parse_patch
 from fileops.core.pausing import unchecked
-from fileops.core.suggestions.nearest import nearest
 from fileops.core.suggestions.steps import examine
+from fileops.core.suggestions.suggested_place import suggested_place
 from fileops.core.text import detect_format
 from fileops.core.whole_text import splices_to_text
 from fileops.core.windows.numbered import WindowReader
@@ -75,9 +75,9 @@ def corrected(data: bytes, old: str, new: str = "new") -> Work:
     return lambda: correct(text, wish)
 
 
-def hinted(data: bytes, old: str) -> Work:
+def place_of(data: bytes, old: str) -> Work:
     text = text_of(data)
-    return lambda: nearest(text, old)
+    return lambda: suggested_place(text, old)
 
 
 def examined_of(data: bytes, old: str) -> Work:
@@ -179,15 +179,15 @@ CASES: dict[str, tuple[int, Case]] = {
     "correct: look-alikes, nearly": (40_000, lambda n: corrected("\u2019".encode() * n, "'" * (n // 2) + "x")),
     "correct: escapes, nearly": (40_000, lambda n: corrected(b"a\n" * (n // 2), "a\\n" * (n // 8) + "b", "c\\n")),
     "correct: the new text like the old": (40_000, lambda n: corrected(b"a\xc2\xa0" * n, "a " * n, "a " * n + "b")),
-    # the hint of a text that is not found
-    "nearest: equal lines": (100_000, lambda n: hinted(b"some words\n" * (n // 11), "some words\n" * 150 + "other")),
-    "nearest: one huge line": (100_000, lambda n: hinted(b"some words " * (n // 11), "some words, other")),
-    "nearest: near matches": (
-        100_000, lambda n: hinted(b"".join(b"value_%d = %d\n" % (i, i) for i in range(n // 20)), "value = 3\nvalues = 4"),
+    # the suggested place of a text that is not found
+    "suggested place: equal lines": (100_000, lambda n: place_of(b"some words\n" * (n // 11), "some words\n" * 150 + "other")),
+    "suggested place: one huge line": (100_000, lambda n: place_of(b"some words " * (n // 11), "some words, other")),
+    "suggested place: near matches": (
+        100_000, lambda n: place_of(b"".join(b"value_%d = %d\n" % (i, i) for i in range(n // 20)), "value = 3\nvalues = 4"),
     ),
-    "nearest: shared words": (100_000, lambda n: hinted(b"the cat sat\n" * (n // 12), "a cat on the mat")),
-    "nearest: a huge wanted text": (100_000, lambda n: hinted(b"abc def\n" * (n // 8), "abc dex\n" * (n // 8))),
-    "nearest: blanks": (100_000, lambda n: hinted(b" " * n, "x" + " " * 5000 + "y")),
+    "suggested place: shared words": (100_000, lambda n: place_of(b"the cat sat\n" * (n // 12), "a cat on the mat")),
+    "suggested place: a huge wanted text": (100_000, lambda n: place_of(b"abc def\n" * (n // 8), "abc dex\n" * (n // 8))),
+    "suggested place: blanks": (100_000, lambda n: place_of(b" " * n, "x" + " " * 5000 + "y")),
     # what to send after a failed edit
     "examine: many equal lines": (100_000, lambda n: examined_of(b"some words\n" * (n // 11), "some words\n" * 3 + "other")),
     "examine: one huge line": (100_000, lambda n: examined_of(b"some words " * (n // 11), "some words, other")),

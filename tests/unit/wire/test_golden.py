@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fileops.model import errors
-from fileops.model.edits import Change, Hunk, HunkLine, LineRange, Nearest
+from fileops.model.edits import Change, Hunk, HunkLine, LineRange, SuggestedPlace
 from fileops.model.events import BecameStale, DidConflict, DidEdit, DidRead, WatcherHealth
 from fileops.model.files import CommitReport, TextFormat
 from fileops.model.results import EditResult, ReadResult, TrackedFile, Window
@@ -52,7 +52,9 @@ CHANGE = Change(
     first_changed_line=2,
     snippet="     1→one\n     2→2",
 )
-NEAREST = Nearest(start_line=3, end_line=4, similarity=0.93, diff="@@ -1 +1 @@\n-a\n+b\n", differs_in=("tabs", "case"))
+PLACE = SuggestedPlace(
+    start_line=3, end_line=4, similarity=0.93, diff="@@ -1 +1 @@\n-a\n+b\n", differs_in=("tabs", "case")
+)
 
 
 def read(**fields: object) -> object:
@@ -119,7 +121,7 @@ MESSAGES: dict[str, Callable[[], object]] = {
         edit_id="e2",
         commit=CommitReport(method="buffer", durability="editor"),
     ),
-    "edit_without_match": lambda: failed(errors.NoMatch(old_string="x", edit_index=1, nearest=NEAREST)),
+    "edit_without_match": lambda: failed(errors.NoMatch(old_string="x", edit_index=1, suggested_place=PLACE)),
     "edit_without_anything_near": lambda: failed(errors.NoMatch(old_string="x")),
     "edit_with_many_matches": lambda: failed(errors.MultipleMatches(old_string="x", n_matches=2, lines=(3, 9))),
     "edit_with_wrong_count": lambda: failed(errors.CountMismatch(n_expected=3, n_found=1, lines=(4,))),
@@ -189,7 +191,7 @@ def _some(field: str) -> object:
         return ()
     if field == "relevance":
         return None
-    if field in {"nearest", "diff_since_read", "also_changed_by", "by"}:
+    if field in {"suggested_place", "diff_since_read", "also_changed_by", "by"}:
         return None
     numbers = {
         "size_bytes",

@@ -41,7 +41,7 @@ t.it('its proposal is written, and the answer reports it', function()
     { asked.old_string, asked.file_path, asked.session_id, asked.edit_index },
     { 'chees = 1', path, agent.id, 0 }
   )
-  t.eq(asked.nearest.start_line, 1)
+  t.eq(asked.suggested_place.start_line, 1)
   t.eq(t.contents(path), 'cheese = 3\nbread = 2\n')
   t.eq(world.text_of(buf), t.contents(path))
 end)

@@ -344,8 +344,6 @@ export interface ChangesDetails {
   failures?: FailedStepDetails[];
   /** The changed files, in the order of the request. */
   files?: ChangedFile[];
-  /** The texts for the model about all failing changes, most important first. */
-  hints?: string[];
   /** For a `set_conflict`: where the old contents of those files are kept. */
   kept?: string[];
   /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
@@ -356,8 +354,6 @@ export interface ChangesDetails {
   match_lines?: number[];
   /** Whether the changes differ from the request. */
   modified_by_user?: boolean;
-  /** Where the text was most likely meant; null if nothing is similar. */
-  nearest?: Nearest | null;
   /** For a dry run: whether a user would be asked. */
   needs_approval?: boolean;
   /** With the option `notices`: what others changed in files that the session has read. */
@@ -376,6 +372,10 @@ export interface ChangesDetails {
   relevance?: RelevanceDetails;
   /** The set's id, for `undo`; null if nothing was written. */
   set_id?: string | null;
+  /** Where the text was most likely meant; null if nothing is similar. */
+  suggested_place?: SuggestedPlace | null;
+  /** The texts for the model about all failing changes, most important first. */
+  suggestion_texts?: string[];
   /** What to send instead of the failed steps of the first failed change, best first. */
   suggestions?: SuggestionDetails[];
   /** The validator that refused the text. */
@@ -576,7 +576,7 @@ export interface CorrectEditParams {
   /** Why it failed, in the words for the model. */
   reason: string;
   /** Where the text was most likely meant; null if nothing is similar. */
-  nearest: Nearest | null;
+  suggested_place: SuggestedPlace | null;
 }
 /** The strings that the client's model proposed and that were used. */
 export interface CorrectedStep {
@@ -952,8 +952,6 @@ export interface EditDetails {
   edits?: StepDetails[];
   /** Every failing step. */
   failures?: FailedStepDetails[];
-  /** The texts for the model, most important first. */
-  hints?: string[];
   /** For a `set_conflict`: where the old contents of those files are kept. */
   kept?: string[];
   /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
@@ -966,8 +964,6 @@ export interface EditDetails {
   match_lines?: number[];
   /** Whether the user changed the proposal. */
   modified_by_user?: boolean;
-  /** Where the text was most likely meant; null if nothing is similar. */
-  nearest?: Nearest | null;
   /** For a dry run: whether a user would be asked. */
   needs_approval?: boolean;
   /** With `format`: why no language server formatted the changed lines, as a clause. */
@@ -996,6 +992,10 @@ export interface EditDetails {
   replacements?: number;
   /** The lines that count as read with this answer. */
   shown?: ShownDetails;
+  /** Where the text was most likely meant; null if nothing is similar. */
+  suggested_place?: SuggestedPlace | null;
+  /** The texts for the model, most important first. */
+  suggestion_texts?: string[];
   /** What to send instead of the failed steps, best first. */
   suggestions?: SuggestionDetails[];
   /** The syntax errors of a file that had none before the edit. */
@@ -1349,7 +1349,7 @@ export interface InitializationOptions {
   /** Whether results say what others changed, and where. */
   notices?: ('details' | 'off' | 'output') | null;
   /** What is added to a failed edit. */
-  hints?: ('details' | 'off' | 'output') | null;
+  suggestions?: ('details' | 'off' | 'output') | null;
   /** Whether results say which problems an edit introduced and resolved, and where. */
   diagnostics?: ('details' | 'off' | 'output') | null;
   /** How many seconds the answer to an edit waits for its problems. */
@@ -1596,31 +1596,6 @@ export interface NEntriesResult {
   /** How many entries. */
   n_entries: number;
 }
-/** The place that a text which was not found most likely meant. A hint, never applied. */
-export interface Nearest {
-  /** 1-based first line. */
-  start_line: number;
-  /** 1-based last line, included. */
-  end_line: number;
-  /** Similarity, from 0 to 1. */
-  similarity: number;
-  /** Unified diff, from the caller's text to the text at that place. */
-  diff: string;
-  /** The kinds of differences. */
-  differs_in: (
-    | 'case'
-    | 'escapes'
-    | 'indentation'
-    | 'invalid_bytes'
-    | 'invisible'
-    | 'line_ends'
-    | 'line_numbers'
-    | 'quotes'
-    | 'tabs'
-    | 'trailing_blanks'
-    | 'words'
-  )[];
-}
 /** What others changed in a file that the session has read. */
 export interface Notice {
   /** The author: `external`, `buffer` or a session. */
@@ -1707,8 +1682,6 @@ export interface ReadDetails {
   end_line?: number;
   /** Height of the image in the file, in pixels. */
   height?: number;
-  /** After a refused edit of a file that is `too_large`: the text for the model about the lines to read. */
-  hints?: string[];
   /** With the option `diagnostics`: reports on the session's earlier edits that came after their results. */
   late_diagnostics?: DiagnosticsReport[];
   /** Type of the image. */
@@ -1731,6 +1704,8 @@ export interface ReadDetails {
   source?: ('buffer' | 'disk') | null;
   /** 1-based number of the first line shown. */
   start_line?: number;
+  /** After a refused edit of a file that is `too_large`: the text for the model about the lines to read. */
+  suggestion_texts?: string[];
   /** With `raw`: the unchanged text. */
   text?: string;
   /** Lines of the file; null if the end was not reached. */
@@ -2154,8 +2129,6 @@ export interface RewindDetails {
   n_left?: number;
   /** How many entries were undone. */
   n_undone?: number;
-  /** Where the text was most likely meant; null if nothing is similar. */
-  nearest?: Nearest | null;
   /** For a preview: whether the user would be asked. */
   needs_approval?: boolean;
   /** With the option `notices`: what others changed in files that the session has read. */
@@ -2176,6 +2149,8 @@ export interface RewindDetails {
   rewind_id?: string | null;
   /** After a failure: the files that could not be restored. */
   still_undone?: string[];
+  /** Where the text was most likely meant; null if nothing is similar. */
+  suggested_place?: SuggestedPlace | null;
   /** The validator that refused the text. */
   validator?: string;
 }
@@ -2488,6 +2463,31 @@ export interface StepDetails {
   /** The step's own outcome. After a failure no step was applied, even if it is `ok`. */
   status?: 'failed' | 'not_tried' | 'ok';
 }
+/** The place that a text which was not found most likely meant. Never applied. */
+export interface SuggestedPlace {
+  /** 1-based first line. */
+  start_line: number;
+  /** 1-based last line, included. */
+  end_line: number;
+  /** Similarity, from 0 to 1. */
+  similarity: number;
+  /** Unified diff, from the caller's text to the text at that place. */
+  diff: string;
+  /** The kinds of differences. */
+  differs_in: (
+    | 'case'
+    | 'escapes'
+    | 'indentation'
+    | 'invalid_bytes'
+    | 'invisible'
+    | 'line_ends'
+    | 'line_numbers'
+    | 'quotes'
+    | 'tabs'
+    | 'trailing_blanks'
+    | 'words'
+  )[];
+}
 /** What to send instead of a step that failed. */
 export interface SuggestionDetails {
   /** 0-based index of the step. */
@@ -2495,7 +2495,7 @@ export interface SuggestionDetails {
   /** 1-based last line in the file, included. */
   end_line: number;
   /** The most likely place, a longer text that is unique, or why nothing else has to be sent. */
-  kind: 'already_there' | 'nearest' | 'seen_now' | 'unique';
+  kind: 'already_there' | 'seen_now' | 'similar' | 'unique';
   /** The explanation for the model. */
   note: string;
   /** The exact current text; null if there is none to send, or it is too long or uncertain. */
@@ -2719,8 +2719,6 @@ export interface UndoDetails {
   match_lines?: number[];
   /** Whether the user changed a proposal. */
   modified_by_user?: boolean;
-  /** Where the text was most likely meant; null if nothing is similar. */
-  nearest?: Nearest | null;
   /** For a dry run: whether a user would be asked. */
   needs_approval?: boolean;
   /** With the option `notices`: what others changed in files that the session has read. */
@@ -2735,6 +2733,8 @@ export interface UndoDetails {
   reason?: string;
   /** With `freshness` `relevant`: why others' changes were relevant to the edit. */
   relevance?: RelevanceDetails;
+  /** Where the text was most likely meant; null if nothing is similar. */
+  suggested_place?: SuggestedPlace | null;
   /** The undone edits; empty if the user changed the proposal. */
   undone?: string[];
   /** The validator that refused the text. */

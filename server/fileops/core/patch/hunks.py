@@ -26,7 +26,7 @@ from fileops.core.matching.correction import to_plain
 from fileops.core.matching.exact import EXACT
 from fileops.core.matching.replacement import LineEnds, coalesced, replacement_at
 from fileops.core.pausing import Check, unchecked
-from fileops.core.suggestions.nearest import nearest
+from fileops.core.suggestions.suggested_place import suggested_place
 from fileops.core.text import encode, newline_of, return_of, split_lines, to_lf
 from fileops.model.edits import Edit, HunkLine, PatchHunk, Plan, Splice
 from fileops.model.errors import HunkAmbiguous, HunkNotFound, InvalidPatch, NotEncodable
@@ -343,7 +343,7 @@ class _Finder:
             anchor=anchor,
             elsewhere=tuple(start + 1 for start in elsewhere),
             wants_end=hunk.is_at_end,
-            nearest=None if elsewhere else nearest(self._lines.text, old),
+            suggested_place=None if elsewhere else suggested_place(self._lines.text, old),
         )
 
     # --- tiers -------------------------------------------------------------------------------------------------

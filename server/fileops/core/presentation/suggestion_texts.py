@@ -37,7 +37,7 @@ _FENCE = re.compile("`{3,}")
 # --- notes of single suggestions ----------------------------------------------------------------------------------
 
 
-def nearest_note(first: int, last: int, differs_in: Sequence[DiffersIn], *, is_elided: bool) -> str:
+def similar_note(first: int, last: int, differs_in: Sequence[DiffersIn], *, is_elided: bool) -> str:
     """Return the sentences about the place that a text most likely meant."""
     named = ", ".join(_DIFFERENCES[kind] for kind in differs_in)
     verb, they = ("is", "it differs") if first == last else ("are", "they differ")
@@ -83,7 +83,7 @@ def _header(found: "re.Match[str]", first_line: int) -> str:
 # --- the texts of one answer --------------------------------------------------------------------------------------
 
 
-class Hints(Struct, frozen=True):
+class SuggestionTexts(Struct, frozen=True):
     """The texts that are added to the result of an edit, most important first."""
 
     all_texts: tuple[str, ...] = ()
@@ -106,10 +106,10 @@ class Hints(Struct, frozen=True):
         return kept
 
 
-NO_HINTS = Hints()
+NO_SUGGESTIONS = SuggestionTexts()
 
 
-def hints_of(result: EditResult, file_path: str) -> Hints:
+def texts_of_edit(result: EditResult, file_path: str) -> SuggestionTexts:
     """Return what is added to the result of an edit. file_path: as the caller gave it."""
     texts: list[str] = []
     if (suggestions := result.suggestions) is not None:
@@ -120,23 +120,25 @@ def hints_of(result: EditResult, file_path: str) -> Hints:
         texts += _step_texts(suggestions, len(result.edits))
     if result.syntax is not None:
         texts.append(syntax_text(file_path.rpartition("/")[2], result.syntax))
-    return Hints(tuple(filter(None, texts)))
+    return SuggestionTexts(tuple(filter(None, texts)))
 
 
-def hints_of_read(result: ReadResult) -> Hints:
+def texts_of_read(result: ReadResult) -> SuggestionTexts:
     """Return what is added to a read that was refused because the file is too large."""
     error = result.error
-    return Hints((to_read_text(error.to_read),)) if isinstance(error, TooLarge) and error.to_read else NO_HINTS
+    if isinstance(error, TooLarge) and error.to_read:
+        return SuggestionTexts((to_read_text(error.to_read),))
+    return NO_SUGGESTIONS
 
 
-def hints_of_set(result: ChangeSetResult) -> Hints:
+def texts_of_set(result: ChangeSetResult) -> SuggestionTexts:
     """Return what is added to the result of a change set; if several changes fail, each text names its change."""
     texts: list[str] = []
     for problem in result.problems:
         found = [] if problem.suggestions is None else _step_texts(problem.suggestions, problem.n_edits)
         named = f"Change {problem.change_index + 1}: " if len(result.problems) > 1 else ""
         texts += [f"{named}{text}" for text in found if text]
-    return Hints(tuple(texts))
+    return SuggestionTexts(tuple(texts))
 
 
 def _step_texts(suggestions: Suggestions, n_steps: int) -> list[str]:

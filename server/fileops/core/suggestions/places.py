@@ -24,7 +24,7 @@ from fileops.core.suggestions.lines import LineTable
 from fileops.core.text import to_lf
 from fileops.model.edits import DiffersIn
 
-MIN_SIMILARITY = 0.5  # of the nearest place; below, it misleads more than it helps
+MIN_SIMILARITY = 0.5  # of a suggested place; below, it misleads more than it helps
 MAX_PLACES = 3
 MAX_TEXT_CHARS = 4 << 20
 MAX_TEXT_LINES = 200_000

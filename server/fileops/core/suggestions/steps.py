@@ -18,8 +18,8 @@ from fileops.core.plan import resolve
 from fileops.core.presentation import suggestion_texts as wording
 from fileops.core.presentation.failures import failure_message
 from fileops.core.suggestions.lines import LineTable
-from fileops.core.suggestions.nearest import lines_of_text
 from fileops.core.suggestions.places import Place, places
+from fileops.core.suggestions.suggested_place import lines_of_text
 from fileops.core.suggestions.unique import extension
 from fileops.core.text import count_newlines, to_lf
 from fileops.model.edits import Edit, Splice
@@ -147,7 +147,7 @@ class _Examiner:
         finally:
             self.suggestions += found[:MAX_OF_A_STEP]
             self.ranges.append(tuple((each.start_line, each.end_line) for each in found[:MAX_OF_A_STEP]))
-        best = next((each for each in found if each.kind == "nearest" and each.old_string is not None), None)
+        best = next((each for each in found if each.kind == "similar" and each.old_string is not None), None)
         if best is not None and best.old_string is not None:
             self._repair(index, replace(edit, old_string=best.old_string))
         elif after is not None:
@@ -198,25 +198,25 @@ class _Examiner:
         found = places(table, edit.old_string, edit.new_string, self._check)
         offered = list[Suggestion]()
         for place in found:
-            if (offer := self._nearest(index, edit, table, place)) is None:
+            if (offer := self._similar(index, edit, table, place)) is None:
                 break  # it occurs several times, so it cannot be sent; less similar places are not meant
             offered.append(offer)
         if not there:
             return offered
-        # The new text is there. If the old one is about as similar to it as to the nearest place, that place is where
-        # the edit was made. Else the old text is still there, in other words, and the new one is another place.
+        # The new text is there. If the old one is about as similar to it as to the best place, that place is where the
+        # edit was made. Else the old text is still there, in other words, and the new one is another place.
         done = places(LineTable(new), edit.old_string, new, self._check)
         similarity_to_new = done[0].similarity if done else 0.0
-        nearest = found[0] if found else None
-        at = next((at for at in there if nearest is not None and _overlap(nearest, at, len(new))), None)
-        if nearest is None or nearest.similarity <= similarity_to_new + _DONE_MARGIN:
+        best = found[0] if found else None
+        at = next((at for at in there if best is not None and _overlap(best, at, len(new))), None)
+        if best is None or best.similarity <= similarity_to_new + _DONE_MARGIN:
             at = there[0] if at is None and len(there) == 1 else at
             return offered if at is None else [self._already_there(index, table, at, None, len(new))]
         if at is None and len(there) == 1:
             offered.append(self._already_there(index, table, there[0], None, len(new)))
         return offered
 
-    def _nearest(self, index: int, edit: Edit, table: LineTable, place: Place) -> Suggestion | None:
+    def _similar(self, index: int, edit: Edit, table: LineTable, place: Place) -> Suggestion | None:
         old = table.text[place.start : place.end]
         if not old or self._try(self._present, replace(edit, old_string=old)) is None:
             return None
@@ -224,11 +224,11 @@ class _Examiner:
         is_sent = place.is_sure and old.count("\n") < MAX_OLD_LINES and len(old) <= MAX_OLD_CHARS
         return Suggestion(
             edit_index=index,
-            kind="nearest",
+            kind="similar",
             start_line=first,
             end_line=last,
             old_string=old if is_sent else None,
-            note=wording.nearest_note(first, last, place.differs_in, is_elided=place.is_elided),
+            note=wording.similar_note(first, last, place.differs_in, is_elided=place.is_elided),
             differs_in=place.differs_in,
             diff="" if is_sent else wording.line_diff(to_lf(edit.old_string), old, first),
         )

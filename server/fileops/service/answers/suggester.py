@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from fileops.core import text
 from fileops.core.pausing import Check
 from fileops.core.roots import Roots
-from fileops.core.suggestions.nearest import lines_of_text, nearest
 from fileops.core.suggestions.shown import N_CONTEXT, shown_lines
 from fileops.core.suggestions.steps import Examination, OwnEdit, examine
+from fileops.core.suggestions.suggested_place import lines_of_text, suggested_place
 from fileops.model.edits import Edit, LineRange
 from fileops.model.errors import (
     CountMismatch,
@@ -60,7 +60,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
     settings: Settings
 
     def suggest(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> Suggested:
-        """Return the failure with its nearest place, and what is added to its answer."""
+        """Return the failure with its suggested place, and what is added to its answer."""
         if request.content is not None or not isinstance(error, _SUGGESTED):
             return Suggested(error=error)
         check = _cpu_limit()
@@ -70,8 +70,8 @@ class Suggester(Struct, frozen=True, kw_only=True):
             if content is None:
                 return Suggested(error=error)
             edits = request.given or request.edits
-            if self.settings.hints == "off":
-                return Suggested(error=_with_nearest(error, edits, content, check))
+            if self.settings.suggestions == "off":
+                return Suggested(error=_with_place(error, edits, content, check))
             return self._suggested(request, error, edits, snapshot, content, check)
         except (FileOpsError, PathMoved, OutOfTime):
             return Suggested(error=error)
@@ -94,7 +94,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
             return own
 
         examined = examine(content, edits, encoding=snapshot.encoding, own_edits=own_edits, check=check)
-        error = _with_nearest(error, edits, content, check)
+        error = _with_place(error, edits, content, check)
         suggestions = Suggestions(offered=examined.suggestions, failures=examined.failures)
         if not isinstance(error, NotRead | ModifiedExternally):
             return Suggested(error=error, suggestions=suggestions)
@@ -158,15 +158,15 @@ def _text_of(snapshot: Snapshot) -> Text | None:
     return None if text.is_binary(snapshot.data, fmt) else Text(data=snapshot.data, format=fmt)
 
 
-def _with_nearest(error: FileOpsError, edits: Sequence[Edit], content: Text, check: Callable[[], None]) -> FileOpsError:
-    """Return the failure of a text that was not found, with its nearest place."""
+def _with_place(error: FileOpsError, edits: Sequence[Edit], content: Text, check: Callable[[], None]) -> FileOpsError:
+    """Return the failure of a text that was not found, with its suggested place."""
     if isinstance(error, NoMatch):
         edit = edits[error.edit_index]
         try:
             return NoMatch(
                 old_string=error.old_string,
                 edit_index=error.edit_index,
-                nearest=nearest(content, edit.old_string, edit.new_string, check),
+                suggested_place=suggested_place(content, edit.old_string, edit.new_string, check),
             )
         except OutOfTime:
             return error

@@ -130,11 +130,11 @@ def test_hunk_that_is_nowhere_is_refused(
     assert (refusal.value.edit_index, refusal.value.anchor, refusal.value.elsewhere) == (index, anchor, elsewhere)
 
 
-def test_hunk_that_is_nowhere_is_refused_with_what_is_nearest() -> None:
+def test_hunk_that_is_nowhere_is_refused_with_a_suggestion() -> None:
     with pytest.raises(HunkNotFound) as refusal:
         planned(b"def f():\n    return 1\n", dialect("@@\n def f():\n-  return 1\n+  return 2\n"))
-    assert refusal.value.nearest is not None
-    assert (refusal.value.nearest.start_line, refusal.value.nearest.end_line) == (1, 2)
+    assert refusal.value.suggested_place is not None
+    assert (refusal.value.suggested_place.start_line, refusal.value.suggested_place.end_line) == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -140,13 +140,11 @@
 ---@field edit_index? integer 0-based index of the failed step.
 ---@field failures? fileops.wire.FailedStepDetails[] Every failing step of that change.
 ---@field files? fileops.wire.ChangedFile[] The changed files, in the order of the request.
----@field hints? string[] The texts for the model about all failing changes, most important first.
 ---@field kept? string[] For a `set_conflict`: where the old contents of those files are kept.
 ---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: reports on the session's earlier edits that came after their results.
 ---@field left? string[] For a `set_conflict`: files with the new content that could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
 ---@field modified_by_user? boolean Whether the changes differ from the request.
----@field nearest? fileops.wire.Nearest Where the text was most likely meant; null if nothing is similar.
 ---@field needs_approval? boolean For a dry run: whether a user would be asked.
 ---@field notices? fileops.wire.Notice[] With the option `notices`: what others changed in files that the session has read.
 ---@field patch_line? integer 1-based line of the patch with the fault, or with the hunk that failed.
@@ -156,6 +154,8 @@
 ---@field reason? string The reason of the processor or validator, or of an `undo_conflict`.
 ---@field relevance? fileops.wire.RelevanceDetails With `freshness` `relevant`: why others' changes were relevant to the edit.
 ---@field set_id? string The set's id, for `undo`; null if nothing was written.
+---@field suggested_place? fileops.wire.SuggestedPlace Where the text was most likely meant; null if nothing is similar.
+---@field suggestion_texts? string[] The texts for the model about all failing changes, most important first.
 ---@field suggestions? fileops.wire.SuggestionDetails[] What to send instead of the failed steps of the first failed change, best first.
 ---@field validator? string The validator that refused the text.
 
@@ -229,7 +229,7 @@
 ---@field old_string string The text that was not found.
 ---@field new_string string The replacement text.
 ---@field reason string Why it failed, in the words for the model.
----@field nearest? fileops.wire.Nearest Where the text was most likely meant; null if nothing is similar.
+---@field suggested_place? fileops.wire.SuggestedPlace Where the text was most likely meant; null if nothing is similar.
 
 ---@class (exact) fileops.wire.CorrectedStep The strings that the client's model proposed and that were used.
 ---@field edit_index integer 0-based index of the step.
@@ -406,14 +406,12 @@
 ---@field edit_index? integer 0-based index of the failed step.
 ---@field edits? fileops.wire.StepDetails[] For a multi-edit: the outcome of each step.
 ---@field failures? fileops.wire.FailedStepDetails[] Every failing step.
----@field hints? string[] The texts for the model, most important first.
 ---@field kept? string[] For a `set_conflict`: where the old contents of those files are kept.
 ---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: reports on the session's earlier edits that came after their results.
 ---@field left? string[] For a `set_conflict`: files with the new content that could not be restored.
 ---@field match? string How the text was found: `exact` only if all of it was.
 ---@field match_lines? integer[] 1-based lines where the text was found.
 ---@field modified_by_user? boolean Whether the user changed the proposal.
----@field nearest? fileops.wire.Nearest Where the text was most likely meant; null if nothing is similar.
 ---@field needs_approval? boolean For a dry run: whether a user would be asked.
 ---@field not_formatted? string With `format`: why no language server formatted the changed lines, as a clause.
 ---@field notices? fileops.wire.Notice[] With the option `notices`: what others changed in files that the session has read.
@@ -428,6 +426,8 @@
 ---@field relevance? fileops.wire.RelevanceDetails With `freshness` `relevant`: why others' changes were relevant to the edit.
 ---@field replacements? integer How many places were replaced.
 ---@field shown? fileops.wire.ShownDetails The lines that count as read with this answer.
+---@field suggested_place? fileops.wire.SuggestedPlace Where the text was most likely meant; null if nothing is similar.
+---@field suggestion_texts? string[] The texts for the model, most important first.
 ---@field suggestions? fileops.wire.SuggestionDetails[] What to send instead of the failed steps, best first.
 ---@field syntax? fileops.wire.SyntaxDetails The syntax errors of a file that had none before the edit.
 ---@field validator? string The validator that refused the text.
@@ -595,7 +595,7 @@
 ---@field processors? string[] Names of installed processors, in the order in which they run.
 ---@field validators? string[] Names of installed validators, all of which must accept a text.
 ---@field notices? 'details'|'off'|'output' Whether results say what others changed, and where.
----@field hints? 'details'|'off'|'output' What is added to a failed edit.
+---@field suggestions? 'details'|'off'|'output' What is added to a failed edit.
 ---@field diagnostics? 'details'|'off'|'output' Whether results say which problems an edit introduced and resolved, and where.
 ---@field diagnostics_wait_s? number How many seconds the answer to an edit waits for its problems.
 ---@field diagnostics_severity? 'error'|'hint'|'information'|'warning' The mildest problems that are reported.
@@ -692,13 +692,6 @@
 ---@class (exact) fileops.wire.NEntriesResult How much was changed in the record.
 ---@field n_entries integer How many entries.
 
----@class (exact) fileops.wire.Nearest The place that a text which was not found most likely meant. A hint, never applied.
----@field start_line integer 1-based first line.
----@field end_line integer 1-based last line, included.
----@field similarity number Similarity, from 0 to 1.
----@field diff string Unified diff, from the caller's text to the text at that place.
----@field differs_in ('case'|'escapes'|'indentation'|'invalid_bytes'|'invisible'|'line_ends'|'line_numbers'|'quotes'|'tabs'|'trailing_blanks'|'words')[] The kinds of differences.
-
 ---@class (exact) fileops.wire.Notice What others changed in a file that the session has read.
 ---@field changed_by string The author: `external`, `buffer` or a session.
 ---@field diff? string The first lines of the hunks; null if there are none to show.
@@ -718,7 +711,6 @@
 ---@field encoding? string The file's encoding.
 ---@field end_line? integer 1-based number of the last line shown.
 ---@field height? integer Height of the image in the file, in pixels.
----@field hints? string[] After a refused edit of a file that is `too_large`: the text for the model about the lines to read.
 ---@field late_diagnostics? fileops.wire.DiagnosticsReport[] With the option `diagnostics`: reports on the session's earlier edits that came after their results.
 ---@field mime_type? string Type of the image.
 ---@field mtime? number Modification time, in seconds since the epoch.
@@ -730,6 +722,7 @@
 ---@field size_bytes? integer Size of the file in bytes.
 ---@field source? 'buffer'|'disk' Whether the text is from the disk or from an open document.
 ---@field start_line? integer 1-based number of the first line shown.
+---@field suggestion_texts? string[] After a refused edit of a file that is `too_large`: the text for the model about the lines to read.
 ---@field text? string With `raw`: the unchanged text.
 ---@field total_lines? integer Lines of the file; null if the end was not reached.
 ---@field width? integer Width of the image in the file, in pixels.
@@ -941,7 +934,6 @@
 ---@field match_lines? integer[] 1-based lines where the text was found.
 ---@field n_left? integer How many entries are left, at least in part.
 ---@field n_undone? integer How many entries were undone.
----@field nearest? fileops.wire.Nearest Where the text was most likely meant; null if nothing is similar.
 ---@field needs_approval? boolean For a preview: whether the user would be asked.
 ---@field notices? fileops.wire.Notice[] With the option `notices`: what others changed in files that the session has read.
 ---@field patch_line? integer 1-based line of the patch with the fault, or with the hunk that failed.
@@ -952,6 +944,7 @@
 ---@field relevance? fileops.wire.RelevanceDetails With `freshness` `relevant`: why others' changes were relevant to the edit.
 ---@field rewind_id? string The id of the rewind; null if nothing was written.
 ---@field still_undone? string[] After a failure: the files that could not be restored.
+---@field suggested_place? fileops.wire.SuggestedPlace Where the text was most likely meant; null if nothing is similar.
 ---@field validator? string The validator that refused the text.
 
 ---@class (exact) fileops.wire.RewindParams Exactly one of the ids, from `entry_id` to `rewind_id`, names the changes to undo.
@@ -1072,10 +1065,17 @@
 ---@field replacements? integer How many places were replaced.
 ---@field status? 'failed'|'not_tried'|'ok' The step's own outcome. After a failure no step was applied, even if it is `ok`.
 
+---@class (exact) fileops.wire.SuggestedPlace The place that a text which was not found most likely meant. Never applied.
+---@field start_line integer 1-based first line.
+---@field end_line integer 1-based last line, included.
+---@field similarity number Similarity, from 0 to 1.
+---@field diff string Unified diff, from the caller's text to the text at that place.
+---@field differs_in ('case'|'escapes'|'indentation'|'invalid_bytes'|'invisible'|'line_ends'|'line_numbers'|'quotes'|'tabs'|'trailing_blanks'|'words')[] The kinds of differences.
+
 ---@class (exact) fileops.wire.SuggestionDetails What to send instead of a step that failed.
 ---@field edit_index integer 0-based index of the step.
 ---@field end_line integer 1-based last line in the file, included.
----@field kind 'already_there'|'nearest'|'seen_now'|'unique' The most likely place, a longer text that is unique, or why nothing else has to be sent.
+---@field kind 'already_there'|'seen_now'|'similar'|'unique' The most likely place, a longer text that is unique, or why nothing else has to be sent.
 ---@field note string The explanation for the model.
 ---@field old_string? string The exact current text; null if there is none to send, or it is too long or uncertain.
 ---@field start_line integer 1-based first line in the file.
@@ -1181,7 +1181,6 @@
 ---@field left? string[] For a `set_conflict`: files with the new content that could not be restored.
 ---@field match_lines? integer[] 1-based lines where the text was found.
 ---@field modified_by_user? boolean Whether the user changed a proposal.
----@field nearest? fileops.wire.Nearest Where the text was most likely meant; null if nothing is similar.
 ---@field needs_approval? boolean For a dry run: whether a user would be asked.
 ---@field notices? fileops.wire.Notice[] With the option `notices`: what others changed in files that the session has read.
 ---@field patch_line? integer 1-based line of the patch with the fault, or with the hunk that failed.
@@ -1189,6 +1188,7 @@
 ---@field ranges? fileops.wire.LineRange[] For an `undo_conflict`: the lines that the undo would have to overwrite.
 ---@field reason? string The reason of the processor or validator, or of an `undo_conflict`.
 ---@field relevance? fileops.wire.RelevanceDetails With `freshness` `relevant`: why others' changes were relevant to the edit.
+---@field suggested_place? fileops.wire.SuggestedPlace Where the text was most likely meant; null if nothing is similar.
 ---@field undone? string[] The undone edits; empty if the user changed the proposal.
 ---@field validator? string The validator that refused the text.
 

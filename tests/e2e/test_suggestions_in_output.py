@@ -7,21 +7,21 @@ import pytest
 
 from fileops_client import FileOpsClient
 
-ADVICE = "Lines 1-2 are closest; they differ in indentation. Send this as old_string:\n```\nhello\n    world\n```"
+SUGGESTION = "Lines 1-2 are closest; they differ in indentation. Send this as old_string:\n```\nhello\n    world\n```"
 
 
 @pytest.mark.parametrize("mode", ["output", "details", "off"])
-async def test_hints_are_where_the_client_asks_for_them(
+async def test_suggestion_texts_are_where_the_client_asks_for_them(
     tmp_path: Path, mode: Literal["off", "details", "output"]
 ) -> None:
     file = tmp_path / "a.txt"
     file.write_text("hello\n    world\n")
-    async with FileOpsClient.start(root=tmp_path, initialization_options={"hints": mode}) as client:
+    async with FileOpsClient.start(root=tmp_path, initialization_options={"suggestions": mode}) as client:
         await client.read(file)
         result = await client.edit(file, "hello\n  world", "moon")
     assert result.error is not None
-    assert result.output.endswith(f"\n\n{ADVICE}") == (mode == "output")
-    assert (result.details.get("hints") == [ADVICE]) == (mode == "details")
+    assert result.output.endswith(f"\n\n{SUGGESTION}") == (mode == "output")
+    assert (result.details.get("suggestion_texts") == [SUGGESTION]) == (mode == "details")
 
 
 TO_READ = "The file is too large to read whole. Use Read with offset 19997 and limit 7: the place of the edit is there."
@@ -34,7 +34,7 @@ async def test_read_names_the_lines_of_an_edit_that_the_session_was_refused(
     """R-ANS-5."""
     file = tmp_path / "a.txt"
     file.write_text("".join(f"line {i} of many\n" for i in range(1, 30_000)))
-    async with FileOpsClient.start(root=tmp_path, initialization_options={"hints": mode}) as client:
+    async with FileOpsClient.start(root=tmp_path, initialization_options={"suggestions": mode}) as client:
         plain = await client.read(file, session_id="a")
         await client.edit(file, "line 20000 of many", "new", session_id="a", dry_run=True)
         assert await client.read(file, session_id="a") == plain
@@ -49,4 +49,4 @@ async def test_read_names_the_lines_of_an_edit_that_the_session_was_refused(
     assert named.error is not None
     assert named.error.code == "too_large"
     assert named.output == (f"{plain.output}\n\n{TO_READ}" if mode == "output" else plain.output)
-    assert named.details == ({"hints": [TO_READ]} if mode == "details" else {})
+    assert named.details == ({"suggestion_texts": [TO_READ]} if mode == "details" else {})

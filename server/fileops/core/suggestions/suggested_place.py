@@ -1,27 +1,27 @@
-"""The nearest place of an unmatched text for `details.nearest`: a hint for the caller, never applied."""
+"""The place that a text which was not found most likely meant, for `details.suggested_place`. Never applied."""
 
 from fileops.core.pausing import Check, unchecked
 from fileops.core.presentation.suggestion_texts import line_diff
 from fileops.core.suggestions.lines import LineTable
 from fileops.core.suggestions.places import MAX_OLD_CHARS, Place, places, without_surrogates
 from fileops.core.text import decode_part, to_lf
-from fileops.model.edits import Nearest
+from fileops.model.edits import SuggestedPlace
 from fileops.model.files import Text
 
 MAX_SCANNED_BYTES = 4 << 20  # only this much of a larger file is searched
 
 
-def nearest(text: Text, old: str, new: str = "", check: Check = unchecked) -> Nearest | None:
-    """Return the nearest place, or None if no place is similar enough. Raises: the errors of `check`."""
+def suggested_place(text: Text, old: str, new: str = "", check: Check = unchecked) -> SuggestedPlace | None:
+    """Return the most similar place, or None if no place is similar enough. Raises: the errors of `check`."""
     lines = lines_of_text(text)
     found = places(lines, old, new, check)
-    return nearest_at(lines, old, found[0]) if found else None
+    return suggested_place_at(lines, old, found[0]) if found else None
 
 
-def nearest_at(lines: LineTable, old: str, place: Place) -> Nearest:
+def suggested_place_at(lines: LineTable, old: str, place: Place) -> SuggestedPlace:
     shown = without_surrogates(to_lf(old[:MAX_OLD_CHARS]).removesuffix("\n"))
     there = lines.slice(place.first_line - 1, place.last_line - 1)
-    return Nearest(
+    return SuggestedPlace(
         start_line=place.first_line,
         end_line=place.last_line,
         similarity=place.similarity,
