@@ -520,6 +520,7 @@ async def test_file_without_text_is_listed_without_lines_and_has_no_authors_of_l
             (folder / "picture").write_bytes(b"\0\1")
             await agent.end_command(command_id)
         assert "picture  (whole file)" in (await run(shared, folder, "changes")).stdout.decode()
+        assert "picture: 1 change not shown, because" in (await run(shared, folder, "diff")).stdout.decode()
         done = await run(shared, folder, "blame", "picture")
         assert (done.returncode, done.stderr) == (1, b"fileops-server blame: The file is binary.\n")
 
@@ -636,7 +637,7 @@ async def test_json_of_each_command_has_the_documented_keys(shared: Place, folde
     assert set(await answer(shared, folder, "log", log["entries"][0]["entry_id"])) == {"entry", "diff"}
     assert set(await answer(shared, folder, "log", turns["turns"][0]["turn_id"])) == {"turn", "entries", "diff"}
     diff = await answer(shared, folder, "diff")
-    assert (set(diff), set(diff["files"][0])) == ({"diff", "files"}, {"path", "added", "removed"})
+    assert (set(diff), set(diff["files"][0])) == ({"diff", "files", "conflicts"}, {"path", "added", "removed"})
     blame = await answer(shared, folder, "blame", "a.txt")
     assert (set(blame), "text" in blame["lines"][0]) == ({"path", "lines"}, True)
     preview = await answer(shared, folder, "undo", "--agent", "codex", "--dry-run")

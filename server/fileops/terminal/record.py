@@ -48,11 +48,22 @@ from fileops.terminal.record_lines import (
     entry_line,
     files_of,
     group_lines,
+    reversed_diff,
     rewind_lines,
     turn_line,
+    unshown_lines,
     when,
 )
-from fileops_client import FileOpsClient, RecordedFolder, RecordEntry, ResponseError, Rewind, RewoundFile, Unkept
+from fileops_client import (
+    FileOpsClient,
+    RecordedFolder,
+    RecordEntry,
+    ResponseError,
+    Rewind,
+    RewindConflict,
+    RewoundFile,
+    Unkept,
+)
 from fileops_client.author import AuthorKind
 
 LEFT = 3  # exit status: done, but conflicts were left
@@ -311,18 +322,21 @@ async def _diff(client: FileOpsClient, options: argparse.Namespace) -> int:
     target = await _diffed(client, options)
     path = await path_of(client, options, options.path)
     files: Sequence[RewoundFile] = ()
+    conflicts: Sequence[RewindConflict] = ()
     if target is not None:
         paths = None if path is None else [path]
         preview = await client.rewind(**target, paths=paths, dry_run=True, approved=True, timeout_s=REWIND_S)
         if preview.error is not None and preview.error.code not in {"unknown_target", "undo_conflict"}:
             raise NotDone(preview.error.message)
-        files = preview.files
+        files, conflicts = preview.files, preview.conflicts
     diff = "".join(reversed_diff(file.ui_extra.diff) for file in files)
     answer = {
         "diff": diff,
         "files": [{"path": file.file_path, "added": file.removed, "removed": file.added} for file in files],
+        "conflicts": msgspec.to_builtins(conflicts),
     }
-    return _print(options, answer, diff_lines(diff, os.getcwd()), _none(options, "No differences."))
+    lines = [*diff_lines(diff, os.getcwd()), *unshown_lines(conflicts, os.getcwd())]
+    return _print(options, answer, lines, _none(options, "No differences."))
 
 
 async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target | None:
@@ -611,37 +625,6 @@ def _no_changes(options: argparse.Namespace) -> str:
 
 
 # --- output -----------------------------------------------------------------------------------------------------------
-
-
-def reversed_diff(diff: str) -> str:
-    """The diff in the other direction."""
-    result: list[str] = []
-    removed: list[str] = []  # lines that follow those that are added now
-    for line in diff.splitlines(keepends=True):
-        if line.startswith("--- "):
-            removed.append("+++ " + line[4:])
-            continue
-        if line.startswith("+++ "):
-            result += ("--- " + line[4:], *removed)
-            removed = []
-            continue
-        if line.startswith("-"):
-            removed.append("+" + line[1:])
-            continue
-        if line.startswith("+"):
-            result.append("-" + line[1:])
-            continue
-        if line.startswith("\\") and removed and not (result and result[-1].startswith("-")):
-            removed.append(line)
-            continue
-        result += removed
-        removed = []
-        if line.startswith("@@ "):
-            _, old, new, rest = line.split(" ", 3)
-            result.append(f"@@ -{new[1:]} +{old[1:]} {rest}")
-        else:
-            result.append(line)
-    return "".join([*result, *removed])
 
 
 def _print(

@@ -16,7 +16,7 @@ YOU = "You"  # the person, in whichever editor or terminal
 SHOWN_ID_CHARS = 10  # of an id: its letter, and 8 digits, which a record of a million entries hardly ever repeats
 _LETTERS = {"create": "A", "modify": "M", "delete": "D", "mode": "X"}
 _STYLES = {"+": "added", "-": "removed"}
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -(?P<old>(\d+)(?:,(\d+))?) \+(?P<new>(\d+)(?:,(\d+))?) @@")
 _MARK = "\ufeff"
 _LEFT = {
     "overlaps": "others changed the same text since",
@@ -210,11 +210,47 @@ def diff_lines(diff: str, folder: str) -> Iterator[Line]:
             yield [(line[:4] + shown_path(_path_of(line[4:]), folder), "name")] if is_name else plain(visible(line))
             continue
         yield [(visible(line), "hunk")]
-        body = list(_body(lines, int(head[2] or 1), int(head[4] or 1)))
-        if head[1] == head[3] == "1":
+        body = list(_body(lines, int(head[3] or 1), int(head[6] or 1)))
+        if head[2] == head[5] == "1":
             body = _without_mark(body)
         for shown in _without_line_ends(body):
             yield [(visible(shown), _STYLES.get(shown[:1], "plain"))]
+
+
+def reversed_diff(diff: str) -> str:
+    """The unified diff in the other direction."""
+    if not diff:
+        return ""
+    result: list[str] = []
+    lines = iter(re.split(r"\n(?!\\ )", diff.removesuffix("\n")))  # a line and its "\ No newline" are one
+    for line in lines:
+        head = _HUNK.match(line)
+        if head is not None:
+            old, new, rest = head["old"], head["new"], line[head.end() :]
+            result.append(f"@@ -{new} +{old} @@{rest}")
+            result += _reversed_body(_body(lines, int(head[3] or 1), int(head[6] or 1)))
+        elif line.startswith(("--- ", "old mode ")):  # the new name or mode follows
+            after, n_chars = next(lines), 4 if line.startswith("-") else 9
+            result += (line[:n_chars] + after[n_chars:], after[:n_chars] + line[n_chars:])
+        elif line.startswith("new file mode "):
+            result.append("deleted" + line.removeprefix("new"))
+        else:
+            result.append(line)
+    return "\n".join([*result, ""])
+
+
+def _reversed_body(body: Iterator[str]) -> Iterator[str]:
+    added: list[str] = []  # they follow those that are removed now
+    for line in body:
+        if line.startswith("-"):
+            added.append("+" + line[1:])
+        elif line.startswith("+"):
+            yield "-" + line[1:]
+        else:
+            yield from added
+            added = []
+            yield line
+    yield from added
 
 
 def _path_of(name: str) -> str:
@@ -283,12 +319,18 @@ def rewind_lines(rewind: Rewind, folder: str, done: str) -> Iterator[Line]:
         yield [(_conflict(conflict, folder), "warning")]
 
 
-def _conflict(conflict: RewindConflict, folder: str) -> str:
+def unshown_lines(conflicts: Sequence[RewindConflict], folder: str) -> Iterator[Line]:
+    """What a diff leaves out."""
+    for conflict in conflicts:
+        yield [(_conflict(conflict, folder, "not shown"), "warning")]
+
+
+def _conflict(conflict: RewindConflict, folder: str, verb: str = "left") -> str:
     where = f", {lines_named(conflict.ranges)}" if conflict.ranges else ""
     by = f" ({', '.join(map(author_name, conflict.by))})" if conflict.by else ""
     n_left, why = counted(len(conflict.entries), "change"), _LEFT.get(conflict.reason, conflict.reason)
     because = f": {visible(conflict.message)}" if conflict.message else f", because {why}"
-    return f"  {shown_path(conflict.file_path, folder)}{where}: {n_left} left{because}{by}"
+    return f"  {shown_path(conflict.file_path, folder)}{where}: {n_left} {verb}{because}{by}"
 
 
 def shown_path(path: str, folder: str) -> str:
