@@ -42,7 +42,6 @@ log = logging.getLogger(__name__)
 
 MAX_WAITING = 32  # reviews of one session at once; nobody reads more
 MAX_CLOSED = 1000  # ended reviews that are kept, without their texts, to answer late decisions
-DEFAULT_GRACE_S = 30.0  # of a view that names no other grace
 
 LeftReason = Literal["already_decided", "review_changed", "unknown_review", "reopened"]
 
