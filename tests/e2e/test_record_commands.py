@@ -570,6 +570,14 @@ def test_unknown_name_is_answered_with_what_there_is_and_nothing_is_done(
     assert (folder / "a.txt").read_text() == before
 
 
+async def test_person_who_has_undone_something_is_not_listed_as_an_agent(shared: Place, folder: Path) -> None:
+    await edited(folder)
+    assert (await run(shared, folder, "undo", "--all", "--yes")).returncode == 0
+    refused = (await run(shared, folder, "log", "--session", "nobody")).stderr.decode()
+    assert "These are: Codex (" in refused
+    assert "terminal" not in refused
+
+
 async def test_file_that_was_removed_is_known_by_its_name(shared: Place, folder: Path) -> None:
     await edited(folder)
     (folder / "new.txt").unlink()

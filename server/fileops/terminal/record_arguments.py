@@ -135,9 +135,10 @@ async def session_of(client: FileOpsClient, options: argparse.Namespace, since: 
 
 
 async def _sessions(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> dict[str, str]:
-    """Labels of the sessions that have changed something, or have been asked something, by their ids."""
+    """Labels of the agents' sessions that have changed something, or have been asked something, by their ids."""
     log = await client.log(root=options.root, since=since, limit=MAX_ENTRIES)
-    known = {by.session_id: by.label.partition(" · ")[0] for entry in log.entries if (by := entry.by).session_id}
+    authors = [entry.by for entry in log.entries if entry.by.kind in {"session", "command"}]
+    known = {by.session_id: by.label.partition(" · ")[0] for by in authors if by.session_id}
     if since is None:
         known |= {turn.session_id: turn.label for turn in await client.turns(root=options.root, limit=MAX_ENTRIES)}
     return known
