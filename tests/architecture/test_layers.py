@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model", "core.presentation", "core.matching", "core.globs", "core.legacy_text", "core.roots", "rpc.decode",
     },
     "service": {
-        "model", "ports", "core", "concurrency", "tracking", "record", "telemetry", "platform.memory",
+        "model", "ports", "core", "concurrency", "tracking", "record", "telemetry", "platform.memory", "platform.umask",
     },
     "api": {"model", "core.presentation", "wire", "service", "rpc.decode"},
     "lsp": {

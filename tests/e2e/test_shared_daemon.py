@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,22 @@ def test_first_client_starts_the_daemon_and_the_next_one_shares_it(here: Place, 
         assert "nvim-1" not in shown
         assert (editor.shut_down(), agent.shut_down()) == (0, 0)
     assert here.status()["connections"] == []
+
+
+def test_file_that_a_second_client_creates_has_its_umask(here: Place, file: Path) -> None:
+    with ExitStack() as held:
+        clients: dict[int, RawClient] = {}
+        before = os.umask(0o022)
+        held.callback(os.umask, before)
+        for umask in (0o022, 0o077):
+            os.umask(umask)
+            clients[umask] = held.enter_context(attached(here, "attach"))
+            clients[umask].initialize(rootUri=file.parent.as_uri())
+        assert len(here.daemons()) == 1
+        for umask, client in clients.items():
+            new = file.with_name(f"made-{umask}")
+            client.result("fileops/edit", {"file_path": str(new), "old_string": "", "new_string": "new\n"})
+            assert new.stat().st_mode & 0o777 == 0o666 & ~umask
 
 
 def test_status_shows_the_language_servers_that_were_started(here: Place, file: Path) -> None:

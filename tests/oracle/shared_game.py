@@ -278,7 +278,11 @@ class SharedGame:
         roots: tuple[str, ...],
     ) -> AgentSeat:
         loose = dice.choice([{}, {"approval_mode": "yolo"}, {"approval_mode": "auto_edit", "ask": "never"}])
-        options = {"freshness": freshness, "notices": dice.choice(["details", "details", "output", "off"]), **loose}
+        options: dict[str, Any] = {
+            "freshness": freshness,
+            "notices": dice.choice(["details", "details", "output", "off"]),
+            **loose,
+        }
         client = await self.daemon.agent(*map(Path, roots), host=host, session=own_id, **options)
         self._note("joins", "lsp", base, options, *map(self._short, roots))
         return AgentSeat(client, host, base, freshness, roots=roots)

@@ -256,14 +256,27 @@ class SharedDaemon:
         await client.initialize(*folders, capabilities=editor_capabilities(confirms=confirms), options=options)
         return client
 
-    async def agent(self, *folders: Path, host: str = "bot", session: str | None = None, **options: Any) -> LspClient:
+    async def agent(
+        self,
+        *folders: Path,
+        host: str = "bot",
+        session: str | None = None,
+        umask: int | None = None,
+        **options: Any,
+    ) -> LspClient:
         """An agent that speaks `fileops/*`, initialized."""
-        client = await self.lsp("agent", host, session=session)
+        client = await self.lsp("agent", host, session=session, umask=umask)
         await client.initialize(*folders, options=options)
         return client
 
     async def lsp(
-        self, role: Any, host: str, *, session: str | None = None, hints: Mapping[str, object] | None = None
+        self,
+        role: Any,
+        host: str,
+        *,
+        session: str | None = None,
+        hints: Mapping[str, object] | None = None,
+        umask: int | None = None,
     ) -> LspClient:
         attachment = Attachment(
             version="0",
@@ -274,6 +287,7 @@ class SharedDaemon:
             session=session,
             hints=hints or {},
             pid=os.getpid(),
+            umask=umask,
         )
         return self._kept(LspClient(*await self._connect(attachment), by_line=False))
 

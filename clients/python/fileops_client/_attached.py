@@ -83,6 +83,7 @@ async def launch(
             "hints": {},
             "options": {},
             "pid": os.getpid(),
+            "umask": _umask(),
         }
     ).encode("ascii")
     ending_until = time.monotonic() + ENDING_S
@@ -167,6 +168,15 @@ def _version() -> str:
         return metadata.version("fileops-server")
     except metadata.PackageNotFoundError:  # only the client is on the path
         return "0"
+
+
+def _umask() -> int | None:
+    """Return the umask of this process, None if it cannot be read without setting it, which other threads would see."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            return next((int(line.split()[1], 8) for line in status if line.startswith("Umask:")), None)
+    except OSError:
+        return None
 
 
 def _working_folder() -> str:

@@ -61,6 +61,7 @@ def attachment_here(
         hints=hints_of(os.environ),
         options=options or {},
         pid=os.getpid(),
+        umask=_umask(),
     )
 
 
@@ -153,6 +154,13 @@ def _outcome(address: Address, connection: str) -> int | None:
     attached.connection.close()
     status = attached.answer.fields.get("status")
     return status if isinstance(status, int) else None
+
+
+def _umask() -> int:
+    """Return this process's umask, which can only be read by setting it. No other thread runs yet."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
 
 
 def _working_folder() -> str:

@@ -17,6 +17,7 @@ MAX_LINE_BYTES = 64 << 10
 LINE_S = 5.0  # until the client's line, after it has connected
 MAX_HOST_CHARS = 18  # a connection's name adds "-NNNNN" and has at most 24 characters
 MAX_TEXT_CHARS = 4096
+MAX_UMASK = 0o777
 
 _T = TypeVar("_T", bound=str)
 Protocol = Literal["lsp", "mcp"]
@@ -50,7 +51,7 @@ class Attachment(NamedTuple):
     version: of the client's fileops-server. host: the agent's or editor's program, `[a-z0-9-]`. cwd, roots: absolute
     paths. session: the name given with `--session`. hints: `session` and `project` of the host's environment, and
     `markers`, the names of HOST_MARKERS that are set. options: of `fileops-server mcp`, see `McpOptions`; defaults are
-    left out. pid: of the client; the daemon trusts the kernel's instead.
+    left out. pid: of the client; the daemon trusts the kernel's instead. umask: of the client; None: the daemon's.
     """
 
     version: str
@@ -63,6 +64,7 @@ class Attachment(NamedTuple):
     hints: Mapping[str, object] = {}
     options: Mapping[str, object] = {}
     pid: int = 0
+    umask: int | None = None
 
 
 class ControlRequest(NamedTuple):
@@ -110,6 +112,7 @@ def parse_request(line: bytes) -> Attachment | ControlRequest:
         hints=_object(request, "hints"),
         options=_object(request, "options"),
         pid=pid if isinstance(pid, int) else 0,
+        umask=_umask(request.get("umask")),
     )
 
 
@@ -241,6 +244,14 @@ def _paths(value: object) -> tuple[str, ...]:
     if value is not None and not isinstance(value, list):
         raise BadRequest("roots must be a list")
     return tuple(_path(root, "roots") for root in cast("list[object]", value or []))
+
+
+def _umask(value: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_UMASK:
+        raise BadRequest(f"umask must be a number from 0 to {MAX_UMASK}")
+    return value
 
 
 def _path(value: object, key: str) -> str:

@@ -106,6 +106,7 @@ class LspConnection(ClientConnection):
             is_editor=self.is_editor and hub is not None,
             sinks=shared.sinks,
             place=self._place,
+            umask=self._attachment.umask,
             warn=warn if state.is_on_disk else ignore,
         )
         if hub is not None:

@@ -125,6 +125,7 @@ class McpConnection(ClientConnection):
             is_agent=True,
             sinks=shared.sinks,
             place=self._place,
+            umask=self._attachment.umask,
         )
         if hub is not None:
             routing = AgentRouting(hub.editors, approve=options.approve, modes=shared.workspace.modes)

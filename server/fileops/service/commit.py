@@ -19,6 +19,7 @@ from fileops.model.events import DidEdit
 from fileops.model.files import CommitReport, Committed
 from fileops.model.record import By, BySession
 from fileops.model.sessions import SessionName
+from fileops.platform import umask
 from fileops.ports import Clock, CommitHooks, EditRecorder, FileSystem
 
 _random = random.Random()  # seeded by the kernel once, not for each edit
@@ -74,6 +75,8 @@ class Committer(Struct, frozen=True, kw_only=True):
     keep: adds to the history. label_of: a session's label in the record, by full name.
 
     diagnose: called with the commits of a request, to compare the problems before and after them.
+
+    umask: of the client whose commits these are; None: that of this process.
     """
 
     fs: FileSystem
@@ -82,6 +85,7 @@ class Committer(Struct, frozen=True, kw_only=True):
     recorder: EditRecorder | None = None
     label_of: Callable[[SessionName], str] = str
     diagnose: Callable[[Sequence[Commit]], None] | None = None
+    umask: int | None = None
 
     def commit(
         self,
@@ -97,7 +101,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         `on_committed` updates the trackers; it is called inside the file's lock, right after the commit. Raises: Stale,
         PathMoved, Cancelled and the failures of writing.
         """
-        with self._announced(planned.paths):
+        with self._announced(planned.paths), umask.of_client(self.umask):
             committed = self._write(planned, CommitGuard(token, on_committed))
         commit = self._recorded(planned, committed, session_id=session_id, set_id=set_id, time=self._now())
         if self.diagnose is not None:
@@ -120,7 +124,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         is written.
         """
         set_id = new_set_id()
-        with self._announced([path for each in planned for path in each.paths]):
+        with self._announced([path for each in planned for path in each.paths]), umask.of_client(self.umask):
             hooks = SetCommitGuard(token, on_committed)
             committed = self.fs.replace_set(set_id, [each.file for each in planned], hooks, is_strict=is_strict)
         time = self._now()

@@ -99,7 +99,7 @@ class FileOps:
             fs=fs,
             read_resolved=read_resolved,
             freshness=freshness,
-            committer=workspace.committer,
+            committer=workspace.committer_of(client.umask),
             settings=settings,
             history=workspace.edit_history,
             syntax=workspace.syntax,

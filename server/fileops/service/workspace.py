@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from fileops.concurrency.path_locks import PathLocks
 from fileops.concurrency.workers import SharedWorkers
 from fileops.model.sessions import SessionName
@@ -100,6 +102,10 @@ class Workspace:
         self.on_keeping: Callable[[Iterable[str]], None] = lambda _paths: None
         # Waits until everything written so far is in the record of a shared daemon.
         self.settle_record: Callable[[], None] = _nothing if recorder is None else recorder.settle
+
+    def committer_of(self, umask: int | None) -> Committer:
+        """Return the committer for a client with this umask; None: with that of this process."""
+        return self.committer if umask is None else replace(self.committer, umask=umask)
 
     async def record(self) -> "RecordStore | None":
         """The record of a shared daemon, which its own thread opens; None if nothing is recorded."""

@@ -22,6 +22,7 @@ FULL = Attachment(
     hints={"session": "af9f", "project": "/p", "markers": ["CLAUDECODE"]},
     options={"approve": "ask"},
     pid=4711,
+    umask=0o027,
 )
 LEAST: dict[str, Any] = {
     "fileops_attach": 1, "version": "0.5.0", "protocol": "lsp", "role": "editor", "host": "nvim", "cwd": "/p",
@@ -41,6 +42,12 @@ def test_attachment_arrives_as_it_was_sent() -> None:
 def test_folder_with_non_utf8_name_arrives_as_it_was_sent() -> None:
     attachment = FULL._replace(cwd="/p/\udce9")
     assert handshake.parse_request(handshake.attach_line(attachment)) == attachment
+
+
+@pytest.mark.parametrize("umask", ["022", -1, 0o1000, True, 1.5])
+def test_umask_that_is_none_is_refused(umask: object) -> None:
+    with pytest.raises(BadRequest, match="umask"):
+        handshake.parse_request(line(umask=umask))
 
 
 def test_optional_keys_have_defaults_and_unknown_ones_are_ignored() -> None:

@@ -22,7 +22,7 @@ from fileops.fs.local.write_target import WriteTarget, inode_of
 from fileops.model.errors import AlreadyExists
 from fileops.model.files import CommitReport
 from fileops.model.internal_errors import Stale
-from fileops.platform import descriptors, sync, syscalls
+from fileops.platform import descriptors, sync, syscalls, umask
 from fileops.platform.locks import try_lock
 
 # A mount point, a file of another user in a sticky folder, an append-only folder.
@@ -51,7 +51,7 @@ def replace_by_rename(
         raise CannotReplaceError("hard links")
     knows_links = _knows_links(target)
     try:
-        temp = make_temp(target.dir_fd, 0o600, checks)  # private until it has the file's mode
+        temp = make_temp(target.dir_fd, checks, is_new=False)  # private until it has the file's mode
     except OSError as error:
         if error.errno in NO_PLACE:
             raise CannotReplaceError("no file can be made in the folder") from error
@@ -111,7 +111,7 @@ def create(dir_fd: int, name: str, data: bytes, checks: CommitChecks) -> Written
 
     Raises: AlreadyExists, OSError, and the errors of the checks; no file was created then.
     """
-    with make_temp(dir_fd, 0o666, checks) as temp:
+    with make_temp(dir_fd, checks, is_new=True) as temp:
         temp.fill(data)
         is_synced = temp.finish()
         written = os.fstat(temp.fd)
@@ -359,13 +359,17 @@ class TempFile(Struct):
             self.writing_fd = -1
 
 
-def make_temp(dir_fd: int, mode: int, checks: CommitChecks) -> TempFile:
-    """Create an empty temp file in the folder. Raises: OSError, and the errors of `checks.prepare`."""
+def make_temp(dir_fd: int, checks: CommitChecks, *, is_new: bool) -> TempFile:
+    """Create an empty temp file in the folder, private unless it becomes a new file.
+
+    Raises: OSError, and the errors of `checks.prepare`.
+    """
     require_room_for_temp(dir_fd)
     checks.prepare()
     name = new_name("tmp")
     try:
-        return TempFile(name, dir_fd, os.open(name, _NEW_FILE, mode, dir_fd=dir_fd), checks.on_kept)
+        fd = umask.create_file(name, _NEW_FILE, dir_fd) if is_new else os.open(name, _NEW_FILE, 0o600, dir_fd=dir_fd)
+        return TempFile(name, dir_fd, fd, checks.on_kept)
     except OSError:
         release(name)
         raise

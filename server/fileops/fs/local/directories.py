@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from fileops.core.roots import folder_of
 from fileops.fs.local import nofollow
 from fileops.fs.local.nofollow import Opener
-from fileops.platform import descriptors, sync
+from fileops.platform import descriptors, sync, umask
 
 NO_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS}  # no file can be created in the folder
 _FS_IOC_GETFLAGS = 0x80006601 | struct.calcsize("l") << 16  # ioctl_iflags(2): _IOR('f', 1, long)
@@ -68,7 +68,7 @@ def ensure_directory(folder: str, opener: Opener, prepare: Callable[[], None]) -
                 parent_fd = dir_fd
                 prepare()
                 with suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=parent_fd)
+                    umask.make_folder(name, parent_fd)
                     made.append((parent_fd, name))
                 dir_fd = os.open(name, nofollow.FOLDER | os.O_NOFOLLOW, dir_fd=parent_fd)
                 stack.callback(descriptors.close, dir_fd)

@@ -55,7 +55,7 @@ from fileops.model.errors import AlreadyExists, SetConflict, SetUnsupported
 from fileops.model.events import RecoveredFile
 from fileops.model.files import CommitReport, Committed, Snapshot
 from fileops.model.internal_errors import PathMoved, Stale
-from fileops.platform import descriptors, sync, syscalls
+from fileops.platform import descriptors, sync, syscalls, umask
 from fileops.ports import SetHooks
 
 _NO_LINK = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
@@ -205,7 +205,7 @@ class SetCommit(Struct, kw_only=True):
             self.hooks.prepare()
             parent_fd = self._open_folder(held, folder_of(folder))
             with suppress(FileExistsError):
-                os.mkdir(os.path.basename(folder), dir_fd=parent_fd)
+                umask.make_folder(os.path.basename(folder), parent_fd)
             sync.sync_folder(parent_fd)
         for path in wanted:
             self._open_folder(held, path)
@@ -245,7 +245,7 @@ class SetCommit(Struct, kw_only=True):
             return mode if permissions is None else permissions.applied_to(mode)
 
         try:
-            temp = commit.make_temp(step.dir_fd, 0o666 if target is None else 0o600, self._checks(step))
+            temp = commit.make_temp(step.dir_fd, self._checks(step), is_new=target is None)
         except OSError as error:
             if error.errno in NO_PLACE and target is not None:
                 raise SetUnsupported(reason=f"no file can be made in the folder of {step.path}") from error

@@ -56,4 +56,5 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     person: ByPerson = ByPerson(session_id="", label="a person")  # its user's name in the record
     # The agent's program that started this client, if any: no person acts through such a client.
     agent_above: "Callable[[], str | None]" = lambda: None
+    umask: int | None = None  # for new files; None: that of this process
     is_agent: bool = False  # it sees and undoes only its own edits, and approves none

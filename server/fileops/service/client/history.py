@@ -463,7 +463,7 @@ class ClientHistory:
             fs=fs,
             freshness=workspace.freshness,
             events=self._client.events,
-            committer=workspace.committer,
+            committer=workspace.committer_of(self._client.umask),
             settings=self._settings,
             history=workspace.history,
             may_undo=self._may_undo,
@@ -480,7 +480,8 @@ class ClientHistory:
             return None
         return RewindOperation(
             fs=self._fs, freshness=workspace.freshness, events=self._client.events,
-            committer=workspace.committer, settings=self._settings, history=workspace.history, store=store,
+            committer=workspace.committer_of(self._client.umask), settings=self._settings,
+            history=workspace.history, store=store,
             may_rewind=partial(self._may_rewind, store), settle=workspace.settle_record,
             deciding=workspace.deciding, person=self._client.person,
         )  # fmt: skip
