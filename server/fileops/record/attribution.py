@@ -1,11 +1,11 @@
-"""Who wrote a change that was observed in a file: a table of rules over what is known of the time of the change.
+"""Rules that decide who wrote an observed change of a file, from what is known about the time of the change.
 
 Pure: times are arguments, in seconds of one clock that is never set. Texts are compared as editors show them, without
 a BOM and with line feeds at the ends of lines, because an editor reports its text in that form.
 
-The rules are R-BY-1 in docs/PROTOCOL.md (Record); the number of a row is beside its rule. The first one that holds
-decides. They err on one side: text of a person is never called an agent's while the person's editor is attached. So a
-change near a save is called unsure even if one command alone was running.
+The rules are R-BY-1 in docs/PROTOCOL.md (Record); a comment beside each rule has the number of its row. The first rule
+that matches decides. The rules err on one side: text that a person wrote is never attributed to an agent while the
+person's editor is attached. So a change near a save is unsure even if only one command was running.
 """
 
 import math
@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from fileops.model.record import OUTSIDE, By, ByCommand, ByPerson, BySession, Command, Evidence, KnownBy, unsure
 
-SETTLE_S = 1.0  # editors report what they saved at most this long after the change was read
+SETTLE_S = 1.0  # an editor reports a save at most this long after the change was read
 FORMATTER_S = 2.0  # after a save, the editor's formatter may write
-EARLY_S = 0.5  # a report of a save may be handled before the event of its write is read
+EARLY_S = 0.5  # a save may be reported before the event of its write is read
 
 
 class Save(Struct, frozen=True, kw_only=True):
@@ -30,13 +30,13 @@ class Save(Struct, frozen=True, kw_only=True):
 
 
 class Observation(Struct, frozen=True, kw_only=True):
-    """A change of one file from one content to another. Texts are None where no file was, or where it is not text.
+    """A change of one file from one content to another. A text is None if there is no file or it is not text.
 
-    began: when the content before was last known to be there, or the first event since. read: when the content after
-    was read. commands: those that were open at some time between, and whose folders contain the file. is_certain: False
-    if at another time none of them was open, so that a program outside may have written. n_writes: how often a content
-    was finished in that time, None if that is not known. typed_by: whose unsaved document had the text after before the
-    file had it. loaded_by: whose document had it then, or loaded it from the file.
+    began: when the file was last known to have the content before, or the first event after that. read: when the
+    content after was read. commands: those that were open at some time in between, and whose folders contain the file.
+    is_certain: False if none of them was open for a part of that time, so that another program may have written.
+    n_writes: how many writes were completed in that time; None if that is not known. typed_by: whose unsaved document
+    had the new text before the file did. loaded_by: whose document had it then, or loaded it from the file.
     """
 
     before_text: str | None
@@ -51,7 +51,7 @@ class Observation(Struct, frozen=True, kw_only=True):
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """A part of an observed change, and its author. text: what the file was after it, None at the end of the change."""
+    """A part of an observed change, and its author. text: of the file after this part; None if it is the last part."""
 
     by: By
     evidence: Evidence
@@ -68,16 +68,16 @@ def attribute(
 ) -> tuple[Part, ...]:
     """Return one part, or two if a save lies between the two contents. Rows 2 to 8: row 1 needs no observation.
 
-    Args: saves: of this file, oldest first. lingering: commands that have ended, of which a process may still write.
-    later_texts: of contents that the file had after this change. A save of such a text was observed for itself.
-    later_began: of the first later change of the file that may contain a save. A save since then is no part of this one
-    for certain.
+    Args: saves: of this file, oldest first. lingering: ended commands that may have left a process that still writes.
+    later_texts: contents that the file had after this change. A save of such a text was observed separately.
+    later_began: `began` of the first later change of the file that may contain a save. A save since then is not
+    certain to be a part of this change.
     """
     before, after = _shown(change.before_text), _shown(change.after_text)
     person = change.typed_by or _saved_by(change, after, saves)
     if person is not None:  # row 2
         return (_part_of_person(person, change, n_writes=1),)
-    # A deletion that nothing follows is neither a formatter's nor the half of a save by rename.
+    # A deletion with no later change is neither a formatter's nor half of a save by rename.
     is_removal = after is None and not later_texts
     rest = _part_of_programs(change, () if is_removal else saves, lingering)
     later = {_shown(text) for text in later_texts}
@@ -97,7 +97,7 @@ def attribute(
 
 
 def _part_of_person(person: ByPerson, change: Observation, *, n_writes: int) -> Part:
-    """What an editor saved. If there were more writes than this one needs, what a command wrote may be a part of it."""
+    """Return the part that an editor saved. Further writes may mean that a command wrote some of it."""
     if change.commands and (change.n_writes is None or change.n_writes > n_writes):
         return Part(by=unsure(*map(_by_command, change.commands), person), evidence="save")
     return Part(by=person, evidence="save")
@@ -138,5 +138,5 @@ def _by_command(command: Command) -> ByCommand:
 
 
 def _shown(text: str | None) -> str | None:
-    """The text as an editor shows it."""
+    """Return the text as an editor shows it."""
     return None if text is None else text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

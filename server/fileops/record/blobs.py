@@ -1,22 +1,22 @@
 """How the store packs contents: whole, or as the difference from another content.
 
-A delta names how many bytes the two contents share at their beginning and at their end, and has the bytes between them
-deflated, with the corresponding bytes of the other content as a dictionary. Trimming first matters for files of more
-than 32 KiB, which is all that deflate sees of a dictionary.
+A delta states how many bytes the two contents share at the start and at the end. The bytes in between are deflated,
+with the corresponding bytes of the other content as the dictionary. Trimming first matters for files of more than
+32 KiB, because deflate uses only that much of a dictionary.
 """
 
 import struct
 import zlib
 
-MAX_CHAIN = 50  # deltas between a content and the whole one that it is made from
+MAX_CHAIN = 50  # deltas between a content and its whole base
 _HEAD = struct.Struct("<II")
-_LEVEL = 1  # the smallest delay; level 6 saves 8 % of the space
+_LEVEL = 1  # the fastest level; level 6 saves 8 % of the space
 _RAW = -15  # deflate without header and checksum: the digest is the checksum
 _WINDOW_BYTES = 32 << 10
 
 
 class DamagedBlob(Exception):
-    """The packed bytes are not what `pack` or `pack_delta` made."""
+    """The packed bytes were not made by `pack` or `pack_delta`."""
 
 
 def pack(content: bytes) -> bytes:
@@ -54,7 +54,7 @@ def unpack_delta(packed: bytes, base: bytes) -> bytes:
 
 
 def _shared_start(one: bytes, other: bytes) -> int:
-    """How many bytes the two share at their beginning. Halving compares in C what a loop would compare in Python."""
+    """Return how many bytes the two share at the start. Bisection compares in C what a loop would compare in Python."""
     n_same, n_max = 0, min(len(one), len(other))
     while n_same < n_max:
         n_half = (n_max - n_same + 1) // 2

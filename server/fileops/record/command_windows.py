@@ -1,9 +1,9 @@
-"""Registry of the commands that run, and of those that have ended a moment ago: who may have written a change.
+"""Registry of the shell commands that are running or ended recently, and so may have written a change.
 
 A command is a window in time: the host says when its shell tool begins and when it ends, and no process is watched.
-The begins and ends of all commands are numbered, as *edges*. A change is observed between two edges: the last one at
-which every earlier change had been read, and the one at which the file was read. So it is known which commands were
-open for all of that time, and which for a part of it, without the help of a clock.
+The starts and ends of all commands are numbered as *edges*. A change is observed between two edges: the last one at
+which every earlier change had been read, and the one at which the file was read. So it is known, without a clock,
+which commands were open for all of that time and which for a part of it.
 
 Called on any thread. The table is replaced under one lock and never changed in place, so readers take no lock: the
 thread that reads the kernel's events waits for nothing.
@@ -23,14 +23,14 @@ from fileops.model.sessions import SessionName
 from fileops.platform.steady_clock import steady_time
 from fileops.record import git
 
-MAX_OPEN_S = 2 * 3600.0  # a host that died says no end
-LINGERING_S = 10.0  # how long after its end such a program may go on to write
+MAX_OPEN_S = 2 * 3600.0  # a host that died reports no end
+LINGERING_S = 10.0  # how long such a program may write after the end
 REMEMBERED_S = 60.0  # after its end: a change is decided some seconds after it was made
-MAX_OPEN = 1000  # of all sessions: a host that never says an end fills nothing
+MAX_OPEN = 1000  # in all sessions: bounds a host that reports no ends
 
 
 class _Window(Struct, frozen=True):
-    """A command with its edges, and their times on the steady clock. An open one has no end."""
+    """A command with its edges and their times on the steady clock. An open command has no end."""
 
     command: Command
     began_edge: int
@@ -47,7 +47,7 @@ class _Window(Struct, frozen=True):
 
 
 class OpenCommands(Struct, frozen=True):
-    """The commands that were open between two edges. is_certain: no time between them was without one of these."""
+    """The commands that were open between two edges. is_certain: at all times at least one of these was open."""
 
     commands: tuple[Command, ...] = ()
     is_certain: bool = True
@@ -62,7 +62,7 @@ class CommandWindows:
         self._now, self._wall = now, wall
         self._lock = threading.Lock()
         self._windows: Mapping[str, _Window] = {}  # in the order of their beginning
-        self.edge = 0  # how many begins and ends there have been; written under _lock
+        self.edge = 0  # number of starts and ends so far; written under _lock
 
     def begin(
         self,
@@ -74,7 +74,7 @@ class CommandWindows:
         host_id: str | None = None,
         is_background: bool = False,
     ) -> Command:
-        """Begin a command; the open one with this `host_id` of the session, if there is one.
+        """Begin a command, or return the session's open command with this `host_id`.
 
         Args: host_id: the host's id of the tool use. roots: canonical; see Command.
         """
@@ -103,7 +103,7 @@ class CommandWindows:
         return command
 
     def end(self, session_id: SessionName, host_id: str | None, *, is_background: bool = False) -> Command | None:
-        """End a command of a session by the host's id; without one the newest open one. None if none is open."""
+        """End a session's command by the host's id; without an id, the newest open one. None if none is open."""
         with self._lock:
             found = self._open_of(session_id, host_id)
             ended = None if found is None else self._ended(found, is_background=is_background)
@@ -119,7 +119,7 @@ class CommandWindows:
         return self._told(ended)
 
     def end_all(self, session_id: SessionName) -> list[Command]:
-        """End what is open of a session, the ends of which were not said."""
+        """End all open commands of a session, whose ends were not reported."""
         with self._lock:
             lost = [self._ended(command, is_lost=True) for command in self.open if command.session_id == session_id]
         for command in lost:
@@ -144,17 +144,17 @@ class CommandWindows:
             self.on_change(command)
 
     def open_with(self, host_id: str, is_of: Callable[[SessionName], bool]) -> Command | None:
-        """The newest open command with this id of the host, of the sessions for which `is_of` holds."""
+        """Return the newest open command with this host id among the sessions that `is_of` accepts."""
         return next((c for c in reversed(self.open) if c.host_id == host_id and is_of(c.session_id)), None)
 
     def get(self, command_id: str) -> Command | None:
-        """A command that is open, or ended less than REMEMBERED_S ago."""
+        """Return a command that is open, or that ended less than REMEMBERED_S ago."""
         window = self._windows.get(command_id)
         return None if window is None else window.command
 
     @property
     def open(self) -> tuple[Command, ...]:
-        """The open commands of all sessions, the oldest first."""
+        """Return the open commands of all sessions, oldest first."""
         oldest = self._now() - MAX_OPEN_S
         return tuple(
             window.command for window in self._windows.values() if window.ended is None and window.began > oldest
@@ -162,11 +162,11 @@ class CommandWindows:
 
     @property
     def roots(self) -> Iterable[str]:
-        """The folders of the sessions of all commands that are remembered."""
+        """Return the folders of the sessions of all remembered commands."""
         return (root for window in self._windows.values() for root in window.command.roots)
 
     def open_between(self, path: str, project: str, since: int, until: int) -> OpenCommands:
-        """The commands that were open at some time between two edges, and whose sessions work on `path`.
+        """Return the commands that were open at some time between two edges and whose sessions work on `path`.
 
         Args: project: the recorded folder that contains the path.
         """
@@ -182,7 +182,7 @@ class CommandWindows:
         return OpenCommands(tuple(window.command for window in found), is_certain)
 
     def lingering(self, path: str, project: str, began: float, ended: float) -> tuple[Command, ...]:
-        """The commands that have ended, and may still have a program that wrote `path` between two steady times.
+        """Return the ended commands that may have left a program that wrote `path` between two steady times.
 
         These were started in the background, or their end was not reported.
         """
@@ -196,14 +196,14 @@ class CommandWindows:
         )
 
     def _open_of(self, session_id: SessionName, host_id: str | None) -> Command | None:
-        """The newest open command of a session with this id; any of them without one. The lock is held."""
+        """Return the newest open command of a session, with this id if one is given. The lock is held."""
         for command in reversed(self.open):
             if command.session_id == session_id and host_id in {None, command.host_id}:
                 return command
         return None
 
     def _ended(self, command: Command, *, is_background: bool = False, is_lost: bool = False) -> Command:
-        """The lock is held."""
+        """End a command and return it. The lock is held."""
         ended = replace(
             command,
             ended=max(self._wall(), command.began),
@@ -225,8 +225,8 @@ class CommandWindows:
 def covers(command: Command, path: str, project: str) -> bool:
     """Whether a command's session works in a folder with this canonical path.
 
-    An agent names its folders itself, and `/` contains everything. So a folder above a project counts only if the
-    project is a part of it: a repository in another one, and not one of several in a folder, or at home.
+    An agent chooses its folders itself, and `/` contains everything. So a folder above a project counts only if the
+    project is a part of it, as a repository inside another one is; a home or a folder of several projects does not.
     """
     return any(
         is_inside(root, path) and (is_inside(project, root) or git.project_of(root) is not None)

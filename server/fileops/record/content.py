@@ -1,4 +1,4 @@
-"""The content of one file as the record may keep it: text of at most 2 MB that is not protected."""
+"""Reads a file as the record may keep it: text of at most 2 MB that is not protected."""
 
 import errno
 import os
@@ -14,18 +14,18 @@ from fileops.core.roots import Roots
 from fileops.model.record import ContentKind
 
 MAX_BYTES = 2 << 20
-TextOf = Callable[[str, bytes], bytes]  # the text of a file as UTF-8, of its canonical path and bytes
-# Beside the protected paths: files that have secrets by their name (R-RECP-2).
+TextOf = Callable[[str, bytes], bytes]  # returns UTF-8 text, given canonical path and bytes
+# In addition to the protected paths: files whose names suggest secrets (R-RECP-2).
 _SECRETS = re.compile(r"(?:.*\.(?:pem|key)|id_.*|\.netrc|\.npmrc|\.pypirc|credentials.*)", re.IGNORECASE | re.DOTALL)
 
 
-# What open(2) says where there is no regular file. Any other error says nothing of the file.
+# The errors of open(2) where there is no regular file. Any other error says nothing about the file.
 _NO_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.ENAMETOOLONG})
-_MAX_NS = (1 << 63) - 1  # as the database and its format can have it; some filesystems have any time
+_MAX_NS = (1 << 63) - 1  # the database's limit; some filesystems exceed it
 
 
 class Unreadable(Exception):
-    """A file or folder could not be read, so nothing is known of it: it may be there, with any content."""
+    """A file or folder could not be read. It may exist, with any content."""
 
 
 class ReadFile(Struct, frozen=True, kw_only=True):
@@ -41,15 +41,15 @@ class ReadFile(Struct, frozen=True, kw_only=True):
 
 
 def is_secret(path: str, root: str) -> bool:
-    """Whether nothing of the content may be kept. Args: root: the recorded folder; "" for a file outside of one."""
+    """Whether the content must not be kept. Args: root: the recorded folder; "" for a file outside any."""
     name = path.rpartition("/")[2]
     return _SECRETS.fullmatch(name) is not None or is_protected(path, Roots.of((root,)) if root else None)
 
 
 def read_file(path: str, root: str, text_of: TextOf = lambda _path, data: data) -> ReadFile | None:
-    """Read a file; None if there is no regular file and no link. Follows no link at its end. Raises: Unreadable.
+    """Read a file; None if it is neither a regular file nor a link. A final link is not followed. Raises: Unreadable.
 
-    Args: text_of: gives the content that is kept, of a file in an encoding that clients have named.
+    Args: text_of: returns the content to keep, for a file whose encoding a client has named.
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -93,7 +93,7 @@ def _read(kind: ContentKind, data: bytes | None, status: os.stat_result) -> Read
 
 
 def listed_in(folder: str) -> "list[os.DirEntry[str]]":
-    """What is in a folder; nothing if it is gone. Raises: Unreadable."""
+    """Return the entries of a folder; none if it is gone. Raises: Unreadable."""
     try:
         with os.scandir(folder) as entries:
             return [entry for entry in entries if entry.name != ".git"]
@@ -104,7 +104,7 @@ def listed_in(folder: str) -> "list[os.DirEntry[str]]":
 
 
 def kept_ns(time_ns: int) -> int:
-    """A time of a file as the record keeps it."""
+    """Return a file time as the record stores it."""
     return min(max(time_ns, -_MAX_NS), _MAX_NS)
 
 

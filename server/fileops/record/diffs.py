@@ -7,11 +7,11 @@ from fileops.model.edits import Splice
 from fileops.model.record import Contents, Entry
 from fileops.model.settings import Limits
 
-MAX_COUNTED_BYTES = 200_000  # of a content whose changed lines are counted by comparison
+MAX_COUNTED_BYTES = 200_000  # the largest content whose changed lines are counted
 
 
 def diff_of(entry: Entry, contents: Contents) -> str:
-    """The unified diff of an entry; "" where a content is not kept."""
+    """Return the unified diff of an entry; "" if a content is not kept."""
     is_whole = (contents.before is not None) == (entry.before is not None) and (
         (contents.after is not None) == (entry.after is not None)
     )
@@ -35,7 +35,7 @@ def diff_of(entry: Entry, contents: Contents) -> str:
 
 
 def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
-    """How many lines were added and removed."""
+    """Return how many lines were added and removed."""
     fmt = text.detect_format(before or after)
     if not before or not after or len(before) + len(after) > MAX_COUNTED_BYTES:
         n_before, n_after = (text.count_lines(data, fmt) if data else 0 for data in (before, after))

@@ -1,7 +1,7 @@
 """A thread for calls that wait for a disk, so that their caller can stop waiting.
 
-A filesystem that has stopped to answer (sshfs, NFS) keeps the thread that asks it until it answers again, and nothing
-ends that wait. So such a thread is left to its call, and the caller goes on with another one.
+A filesystem that stops answering (sshfs, NFS) blocks the calling thread until it answers again, and nothing can end
+that wait. So the thread is left to its call, and the caller continues with another thread.
 """
 
 import threading
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class DiskHangs(Exception):
-    """A call has not ended in time. It may still end, and have its effects, at any later time."""
+    """A call has not ended in time. It may still end and take effect at any later time."""
 
 
 class _Outcome(Struct):
@@ -24,7 +24,7 @@ class _Outcome(Struct):
 
 
 class DiskThread:
-    """One caller, one call at a time. The thread starts with the first call and never delays the end of the process."""
+    """Thread for one caller and one call at a time. It starts with the first call and never delays process exit."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
@@ -32,7 +32,7 @@ class DiskThread:
         self._has_begun = False
 
     def run(self, call: Callable[[], T], within_s: float) -> T:
-        """Return what the call returns, or raise what it raises. Raises: DiskHangs; then this can only be left."""
+        """Return what the call returns, or raise what it raises. Raises: DiskHangs; then only `leave` may be called."""
         if not self._has_begun:
             self._has_begun = True
             threading.Thread(target=self._run, name="fileops-record-disk", daemon=True).start()
@@ -46,7 +46,7 @@ class DiskThread:
         return outcome.result  # pyright: ignore[reportReturnType] - it is what the call returned
 
     def leave(self, when_back: Callable[[], object] = lambda: None) -> None:
-        """Let the thread end after its call. Waits for nothing. Args: when_back: called in the thread then."""
+        """Let the thread end after its call, without waiting. Args: when_back: called in the thread at that time."""
         self._calls.put(when_back)
         self._calls.put(None)
 
@@ -55,6 +55,6 @@ class DiskThread:
             outcome = _Outcome()
             try:
                 outcome.result = call()
-            except BaseException as failure:  # noqa: BLE001 - the caller gets every failure
+            except BaseException as failure:  # noqa: BLE001 - raised again in the caller
                 outcome.failure = failure
             self._outcomes.put(outcome)

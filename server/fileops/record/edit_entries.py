@@ -16,7 +16,7 @@ Recorded = tuple[Entry, Contents]
 
 
 def recorded(edit: AppliedEdit, after: bytes | None) -> list[Recorded]:
-    """The entries of an edit: one, or two if it renamed the file. Args: after: the content after it, if it is known."""
+    """Return the entries of an edit: one, or two for a rename. Args: after: the content after it, if it is known."""
     if after is not None and content_digest(after) != edit.after:
         after = None
     before = _content_before(edit, after)
@@ -50,7 +50,7 @@ def recorded(edit: AppliedEdit, after: bytes | None) -> list[Recorded]:
 
 
 def link_undos(store: RecordStore, edit: AppliedEdit) -> None:
-    """Say in the entries of an edit what it undid, and in those that it undid that it did."""
+    """Link the entries of an edit with the entries that it undid, in both directions."""
     undone = [entry.entry_id for edit_id in edit.undoes for entry in store.entries_of_edit(edit_id)]
     for entry in store.entries_of_edit(edit.edit_id) if undone else ():
         store.replace(replace(entry, undoes=tuple(undone)))
@@ -58,7 +58,7 @@ def link_undos(store: RecordStore, edit: AppliedEdit) -> None:
 
 
 def _content_before(edit: AppliedEdit, after: bytes | None) -> bytes | None:
-    """None if there was no file, or its content is not known."""
+    """Return the content before an edit; None if there was no file, or its content is not known."""
     source = b"" if edit.kind == "delete" else after
     if edit.kind == "create" or source is None:
         return None

@@ -1,7 +1,7 @@
 """Applied edits as rows of the record.
 
-What is read here may come from a daemon of another version, or from another program. It is an edit only if every field
-has a value that an edit can have.
+A row may come from a daemon of another version, or from another program. It is accepted only if every field has a value
+that an edit can have.
 """
 
 import math
@@ -19,7 +19,7 @@ _KINDS: dict[str, EditKind] = {"create": "create", "modify": "modify", "delete":
 
 
 class _Record(Struct, frozen=True, array_like=True):
-    """The fields of AppliedEdit. Appended to only at its end."""
+    """The fields of AppliedEdit. New fields are added only at the end."""
 
     edit_id: str
     session_id: SessionName
@@ -47,13 +47,13 @@ _DECODER = msgspec.msgpack.Decoder(_Record)
 
 
 def packed_edit(edit: AppliedEdit) -> KeptEdit:
-    """The row of an edit."""
+    """Return the row of an edit."""
     body = msgspec.msgpack.encode(_record_of(edit))
     return KeptEdit(edit_id=edit.edit_id, time=edit.timestamp, path=edit.path, body=body)
 
 
 def unpacked_edit(body: bytes) -> AppliedEdit:
-    """The edit of a row. Raises: msgspec.DecodeError, ValueError."""
+    """Return the edit of a row. Raises: msgspec.DecodeError, ValueError."""
     return _edit_of(_DECODER.decode(body))
 
 
@@ -121,5 +121,5 @@ def _edit_of(record: _Record) -> AppliedEdit:
 
 
 def _kept(text: str) -> str:
-    """Msgpack's strings hold no lone surrogates."""
+    """Replace lone surrogates, which msgpack strings cannot hold."""
     return text.encode("utf-8", "replace").decode()

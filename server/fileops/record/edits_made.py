@@ -1,4 +1,4 @@
-"""A commit as the edit of the history that it is. Pure."""
+"""Converts a commit to an edit of the history. Pure."""
 
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import splices_between
@@ -53,7 +53,7 @@ def _reverse(kind: EditKind, before: Snapshot, after: Snapshot, splices: tuple[S
 
 
 def _summary(kind: EditKind, change: Change, undoes: tuple[str, ...]) -> str:
-    """One line for a list of edits."""
+    """Return one line for a list of edits."""
     if undoes:
         return f"undo of {len(undoes)} edit{'s' if len(undoes) > 1 else ''}"
     counts = f"+{change.n_added} -{change.n_removed}"

@@ -1,7 +1,7 @@
 """Makes entries of observed changes and of the daemon's own edits, and writes them to the store.
 
-Belongs to the recorder's thread. An entry of a file that an editor has open may change its author for a second
-(`settle`), because editors report what they saved after they saved it.
+Belongs to the recorder's thread. The author of an entry may change for a second if an editor has the file open
+(see `settle`), because editors report a save after they made it.
 """
 
 import math
@@ -45,17 +45,17 @@ from fileops.record.other_daemons import Relation, joined, put_own, relation
 from fileops.record.store import RecordStore
 from fileops.record.turns import TurnRegistry
 
-SAME_WRITER_S = 2.0  # of an unknown writer, between two changes that are one
+SAME_WRITER_S = 2.0  # two changes of an unknown writer within it are one
 MOVED_S = 60.0  # between the readings of both names of a renamed file: a folder of thousands of them is read in seconds
-LEFT_S = 5.0  # after which an entry that is not settled is no living daemon's
-MAX_HALVES = 100_000  # of renames, whose other half is expected
+LEFT_S = 5.0  # an older unsettled entry belongs to no running daemon
+MAX_HALVES = 100_000  # of renames that wait for their other half
 MAX_BETWEEN = 20  # entries at the other name of a rename, since the rename
 
 
 class Observed(Struct, frozen=True, kw_only=True):
-    """A change that was read and is not written yet. Versions are None where no file was.
+    """A change that was read and is not written yet. A version is None if there was no file.
 
-    before_data, after_data: the contents, None where they are not kept, or in the store already. began, read,
+    before_data, after_data: the contents; None if they are not kept, or are in the store already. began, read,
     is_certain, n_writes, typed_by, loaded_by: see attribution.Observation; on the steady clock. time: when it was read,
     in seconds since the epoch. is_open: whether an editor has the file open. root: of the recorded folder.
     """
@@ -80,15 +80,15 @@ class Observed(Struct, frozen=True, kw_only=True):
 
     @property
     def began_at(self) -> float:
-        """When it began, in seconds since the epoch."""
+        """Return when it began, in seconds since the epoch."""
         return self.time - (self.read - self.began)
 
 
 class Identity(Struct, frozen=True):
-    """What a file keeps while it is renamed, and no other file has.
+    """What identifies a file across a rename.
 
-    The number of a removed file is used again at once, and a copy may have the content and the time of its model; none
-    has all three. root: of the recorded folder.
+    The inode number of a removed file is reused at once, and a copy may have the content and the time of its original;
+    no other file has all three. root: of the recorded folder.
     """
 
     root: str
@@ -98,7 +98,7 @@ class Identity(Struct, frozen=True):
 
 
 class _Half(Struct, frozen=True):
-    """An entry of a name that appeared or vanished, as long as the other name of the file may still be read.
+    """An entry for a name that appeared or vanished, while the file's other name may still be read.
 
     version: of the file, when its name changed.
     """
@@ -111,9 +111,9 @@ class _Half(Struct, frozen=True):
 
 
 class _Unsettled(Struct):
-    """An entry whose author may change. has_author: it is certain before the time is over. by: its author until then.
+    """An entry whose author may change. has_author: the author is certain already. by: its author until then.
 
-    Another author in the store is what another daemon knows.
+    A different author in the store was recorded by another daemon.
     """
 
     entry_id: str
@@ -136,7 +136,7 @@ class EntryWriter:
         self._store, self._windows, self._turns = store, windows, turns
         self._saves: dict[str, list[Save]] = {}
         self._unsettled: deque[_Unsettled] = deque()
-        self._closed: dict[str, _Unsettled] = {}  # the last change of files that no editor was known to have open
+        self._closed: dict[str, _Unsettled] = {}  # last changes of files not known to be open
         self._halves: OrderedDict[Identity, _Half] = OrderedDict()
         self._left = [entry.entry_id for entry in store.entries(LogQuery())[0] if not entry.settled]
         self._left_until: float | None = None
@@ -150,7 +150,7 @@ class EntryWriter:
         is_certain = parts[0].evidence == "save" and len(parts) == 1
         is_settled = is_certain or not (change.is_open or saves)
         if not is_settled:
-            parts = parts[-1:]  # a save between two contents divides the change once that is certain
+            parts = parts[-1:]  # a save in between divides the change only when certain
         with self._store.transaction():
             kept = self._written(change, parts, _identity(change), is_settled=is_settled)
         if kept is None:
@@ -191,14 +191,14 @@ class EntryWriter:
         return relation(other, after, began=change.began_at, read=change.time, written=written, now=time.time())
 
     def _joined(self, entry: Entry, change: Observed, part: Part) -> Entry:
-        """An entry with what this daemon knows of its author, beside what another daemon knows."""
+        """Return an entry whose author combines what this daemon and another daemon know."""
         by, evidence = joined(entry.by, entry.evidence, part.by, part.evidence)
         during = tuple(turn.turn_id for turn in self._turns.open_during(entry.path, change.began_at, change.time))
         entry = replace(entry, evidence=evidence, during=tuple(dict.fromkeys((*entry.during, *during))))
         return entry if by == entry.by else self._authored(entry, by)
 
     def save(self, path: str, save: Save) -> None:
-        """An editor has saved this text."""
+        """Handle the report that an editor saved this text."""
         self._saves[path] = [*self._saves.get(path, []), save][-20:]
         closed = self._closed.pop(path, None)
         if closed is not None:
@@ -210,9 +210,9 @@ class EntryWriter:
                     self._settle(unsettled, parts)
 
     def _revise(self, closed: _Unsettled, save: Save) -> None:
-        """Decide again about a change whose file an editor had open and saved, which had not been heard of then.
+        """Decide again about a change that an editor made by a save that had not been reported at the time.
 
-        A daemon that was stopped, or is busy, reads the file before the messages of the editor.
+        A daemon that was stopped, or is busy, reads the file before the editor's messages.
         """
         change = closed.observed
         parts = self._parts(change, self._saves_near(change))
@@ -222,7 +222,7 @@ class EntryWriter:
         content = _content_kind(change.before, change.after)
         if (entry.before, entry.after) == (_version(change.before, content), _version(change.after, content)):
             self._settle(closed, parts)
-        else:  # it is one entry with other changes of its command
+        else:  # it was merged with other changes of its command
             entry = self._of_author(entry, unsure(*dict.fromkeys((*_candidates(entry.by), save.person))))
             self._store.replace(entry)
             self._on_entries([entry])
@@ -234,7 +234,7 @@ class EntryWriter:
         return bool(self._unsettled) and self._unsettled[0].observed.read + SETTLE_S <= now
 
     def settle(self, now: float) -> float | None:
-        """Decide what waited for long enough. Returns when the next one is due, None if none waits."""
+        """Settle the entries that are due. Returns when the next one is due; None if none waits."""
         while self._unsettled and self._unsettled[0].observed.read + SETTLE_S <= now:
             unsettled = self._unsettled.popleft()
             if not unsettled.has_author:
@@ -256,14 +256,14 @@ class EntryWriter:
         return min(due, default=None)
 
     def end(self, now: float) -> None:
-        """Decide all that waits, because nothing that editors report is heard any more."""
+        """Settle all entries, because no more reports of editors will arrive."""
         self.settle(now)
         self._left += [unsettled.entry_id for unsettled in self._unsettled if not unsettled.has_author]
         self._unsettled.clear()
         self._settle_left()
 
     def _settle_left(self) -> None:
-        """Settle what a daemon left that ended before it was certain: what editors would have reported is unknown."""
+        """Settle the entries of daemons that ended before they could: what editors would have reported is unknown."""
         entries = [entry for entry in map(self._store.entry, self._left) if entry is not None and not entry.settled]
         self._left = []
         settled: list[Entry] = []
@@ -326,7 +326,7 @@ class EntryWriter:
                     first = self._with_author(first, part.by, change)
                     self._store.append(first, contents, earlier_than=entry.entry_id)
                     changed.append(first)
-            was_accepted = entry.kept and is_by_agent(entry.by)  # by a person, who was faster
+            was_accepted = entry.kept and is_by_agent(entry.by)  # by a person, before it was settled
             if entry.by == unsettled.by and entry.recorder == self._store.recorder:
                 entry = self._with_author(replace(entry, evidence=last.evidence), last.by, change)
             else:
@@ -334,14 +334,14 @@ class EntryWriter:
             entry = replace(entry, settled=True, kept=entry.kept or was_accepted)
             self._store.replace(entry)
             merged = self._merged(entry)
-            if merged is not None and merged.after is None:  # what follows may have waited for this author
+            if merged is not None and merged.after is None:  # later entries may have waited for this author
                 newest = self._store.newest(entry.path)
                 if newest is not None and newest.entry_id != merged.entry_id:
                     merged = self._merged(newest)
         self._on_entries([*changed, *([] if merged is None else [merged])])
 
     def _divided(self, entry: Entry, change: Observed, part: Part) -> tuple[Entry, Contents, Entry] | None:
-        """The entry up to a text between its two contents, that text as content, and the rest of the entry."""
+        """Return the entry up to a text between its two contents, that text as content, and the rest of the entry."""
         if entry.content != "kept" or change.after_data is None or part.text is None or entry.gap is not None:
             return None
         between = _encoded(part.text, change.after_data)
@@ -413,7 +413,7 @@ class EntryWriter:
     def own(self, edit: Commit, before: Known | None, after: Known | None) -> Entry | None:
         """Make the entry of an edit of the daemon; None if it changed and undid nothing. Writes nothing.
 
-        Call it before the next turn begins, because the edit is a part of the present one. Args: see Observed.
+        Call it before the next turn begins, because the edit belongs to the current turn. Args: see Observed.
         """
         content = _content_kind(before, after)
         versions = _version(before, content), _version(after, content)
@@ -472,9 +472,9 @@ class EntryWriter:
     def _merged(self, entry: Entry, identity: Identity | None = None) -> Entry | None:
         """Make one entry of this one and the one before, if the same writer made both. None if nothing is left.
 
-        Both halves of a rename name each other, or neither does: an undo that believed one half alone would remove the
-        last copy of a file. So nothing is merged over a rename to or from this name, and what is merged otherwise takes
-        its link along, or away. Args: identity: of the file whose name vanished.
+        Either both halves of a rename name each other or neither does: an undo that trusted one half alone would remove
+        the last copy of a file. So nothing is merged across a rename to or from this name, and every other merge moves
+        or removes the link. Args: identity: of the file whose name vanished.
         """
         previous = self._store.previous(entry)
         if previous is not None and _is_save_by_rename(previous, entry):
@@ -502,7 +502,7 @@ class EntryWriter:
         return merged
 
     def _other_half(self, entry: Entry) -> Entry | None:
-        """The entry that names this one as the other half of a rename, and is named by it."""
+        """Return the entry that is linked with this one as the other half of a rename."""
         name = entry.moved_to if entry.after is None else entry.moved_from
         if name is None:
             return None
@@ -511,18 +511,18 @@ class EntryWriter:
         return min(halves, key=lambda half: abs(half.time - entry.time), default=None)
 
     def _relink(self, left: Entry | None, arrived: Entry | None, identity: Identity | None) -> None:
-        """The name between two renames of a file has no entries any more: make one rename of both, or none."""
+        """Join two renames, or remove both, once the name between them has no entries left."""
         if left is not None and arrived is not None:
             self._store.replace(replace(left, moved_to=arrived.path))
             self._store.replace(replace(arrived, moved_from=left.path))
             return
         for half in (left, arrived):
             self._unlink(half)
-        if left is not None and identity is not None:  # the file may get a third name
+        if left is not None and identity is not None:  # the file may be renamed again
             self._halves[identity] = _half_of(left)
 
     def _unlink(self, half: Entry | None) -> None:
-        """Name no other half in an entry, because that is none any more."""
+        """Remove an entry's link to the other half, which no longer exists."""
         if half is None:
             return
         self._store.replace(replace(half, moved_to=None, moved_from=None))
@@ -532,10 +532,10 @@ class EntryWriter:
             self._merged(newest)  # the rename was all that lay between the two
 
     def _with_other_half(self, entry: Entry, identity: Identity) -> Entry:
-        """The entry as a half of a rename, if the same file had the other name a moment ago, or has it now.
+        """Return the entry as half of a rename, if the same file had another name a moment ago, or has one now.
 
-        Both names were changed by one author then, because a rename is one act: it is one of those that either half may
-        be of. The other half is changed, too.
+        A rename is one operation, so both halves have one author, taken from the candidates of both. The other half is
+        changed too.
         """
         half = self._halves.pop(identity, None)
         stored = None
@@ -581,7 +581,7 @@ def _half_of(entry: Entry) -> _Half:
 
 
 def _identity(change: Observed) -> Identity | None:
-    """Of a file that appeared or vanished with a known content; None for an empty one, which any file may be."""
+    """Return the identity of a file that appeared or vanished; None if its content is unknown or empty."""
     known = change.after if change.before is None else change.before if change.after is None else None
     if known is None or known.digest is None or not known.inode or not known.size_bytes or change.gap is not None:
         return None
@@ -589,7 +589,7 @@ def _identity(change: Observed) -> Identity | None:
 
 
 def _author_of_both(one: Entry, other: Entry) -> By | None:
-    """Who may have made both changes; None if nobody can have, or if that is not certain yet."""
+    """Return who may have made both changes; None if no author can have, or if it is not certain yet."""
     if one.by == other.by:
         return one.by
     if not (one.settled and other.settled):
@@ -620,7 +620,7 @@ def _can_be_one(previous: Entry, entry: Entry) -> bool:
 
 
 def _following(other: Entry, change: Observed) -> Observed:
-    """The change as one from the content that another daemon has recorded last. R-REC-2: no entry is missing."""
+    """Return the change, starting from the content that another daemon recorded last. R-REC-2: no entry is missing."""
     version = other.after
     before = (
         None if version is None else Known(content="kept", digest=version.digest, is_executable=version.is_executable)
@@ -640,7 +640,7 @@ def _is_save_by_rename(previous: Entry, entry: Entry) -> bool:
 
 
 def _is_withdrawal(undone: Sequence[Entry]) -> bool:
-    """Whether an undo reverts only what no person has kept: then its own change need not be kept either."""
+    """Whether an undo reverts only changes that no person has kept. Then its own change needs no keep either."""
     return bool(undone) and not any(entry.kept for entry in undone)
 
 
@@ -677,7 +677,7 @@ def _kind_of_versions(before: FileVersion | None, after: FileVersion | None, gap
 
 
 def _encoded(shown: str, like: bytes) -> bytes:
-    """The text that an editor reported, as it writes it into a file like this one."""
+    """Return the text that an editor reported, as the editor would write it to a file like this one."""
     fmt = text.detect_format(like)
     as_lf = shown.removeprefix("\ufeff").replace("\r\n", "\n")
     as_file = as_lf.replace("\n", "\r\n") if text.newline_style(like, fmt) == "\r\n" else as_lf
