@@ -1,7 +1,7 @@
-"""What git knows of a work tree, read without any effect on it.
+"""Reads what git knows about a work tree, without any effect on it.
 
-git is asked in `git_process` only. The index is read by this module: it takes 94 ms for 50,000 files, where
-`git ls-files --stage --debug` takes 388.
+Only `git_process` runs git. This module parses the index itself: that takes 94 ms for 50,000 files, while
+`git ls-files --stage --debug` takes 388 ms.
 """
 
 import hashlib
@@ -17,9 +17,9 @@ from fileops.platform.regular_files import NotReadable, read_regular
 from fileops.record.content import MAX_BYTES
 from fileops.record.git_process import GitFailed, answering, ask
 
-MAX_INDEX_BYTES = 128 << 20  # of a million files
+MAX_INDEX_BYTES = 128 << 20  # enough for a million files
 MAX_ATTRIBUTE_BYTES = 1 << 20
-_MAX_ANSWER_LINE = 5000  # it may repeat a path
+_MAX_ANSWER_LINE = 5000  # an answer may repeat a path
 _CONVERTING = ("filter", "working-tree-encoding", "eol", "ident")
 _CONVERSIONS = tuple(map(str.encode, _CONVERTING))
 _ENTRY = struct.Struct(">10I")
@@ -27,7 +27,7 @@ _FLAGS = struct.Struct(">H")
 _EXTENDED, _NAME_MASK = 0x4000, 0xFFF
 _REGULAR, _FOLDER = 0o10, 0o4  # of the index: the upper bits of the mode of a file that is no link, and of a folder
 _SETTINGS_S = 10.0  # to read a few small files
-# What git reads of a work tree before anything else. It waits for ever for one that is a FIFO.
+# What git reads first in a work tree. If one of these is a FIFO, git waits forever.
 _OWN_FILES = (
     ".gitignore", ".gitattributes", ".git/HEAD", ".git/config", ".git/config.worktree", ".git/commondir", ".git/index",
     ".git/packed-refs", ".git/info/exclude", ".git/info/attributes", ".git/objects/info/alternates",
@@ -38,7 +38,7 @@ class Repository(Struct, frozen=True, kw_only=True):
     """A work tree. root: its top folder, canonical. index: path of its index. n_oid_bytes: of an object id.
 
     excludes_file, attributes_file: of the user. converts_all: git converts the ends of lines in all files.
-    has_all_blobs: it keeps every blob that its index names itself, so the contents of files may be left to it.
+    has_all_blobs: it stores every blob in its index itself, so the record need not copy these contents.
     """
 
     root: str
@@ -52,7 +52,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 
 
 class IndexEntry(Struct, frozen=True, gc=False):
-    """A file in the index, with the stamp that it had when git last read it. oid: of its blob."""
+    """A file in the index, with its stamp when git last read it. oid: of its blob."""
 
     oid: bytes
     mtime_ns: int
@@ -72,7 +72,7 @@ class Index(Struct, frozen=True, kw_only=True):
     """The index of a work tree: paths relative to its top. mtime_ns: of the index itself.
 
     entries: of regular files whose stamp can be trusted. names: of everything that is tracked. is_partial: git keeps a
-    part of it elsewhere (a split index, or a sparse one), so that nothing follows from the absence of a path.
+    part of it elsewhere (a split or sparse index), so the absence of a path means nothing.
     """
 
     entries: Mapping[str, IndexEntry]
@@ -82,7 +82,7 @@ class Index(Struct, frozen=True, kw_only=True):
 
 
 def top_of(folder: str) -> str | None:
-    """The top of the work tree that contains a canonical folder; None outside of git. Starts no program."""
+    """Return the top of the work tree that contains a canonical folder; None outside of git. Starts no program."""
     at = folder
     while True:
         if is_top(at):
@@ -94,7 +94,7 @@ def top_of(folder: str) -> str | None:
 
 
 def project_of(folder: str) -> str | None:
-    """The top of the work tree of a canonical folder. None outside of git; the home folder and those above are none."""
+    """Return the top of a folder's (canonical) work tree; None outside git, and for the home folder and those above."""
     top = top_of(folder)
     home = os.path.realpath(os.path.expanduser("~"))
     return None if top is None or is_inside(top, home) else top
@@ -103,15 +103,15 @@ def project_of(folder: str) -> str | None:
 def is_top(folder: str) -> bool:
     """Whether a folder is the top of a work tree. Starts no program.
 
-    As git does, a folder `.git` without HEAD is passed over: the sandbox of an agent's shell command makes an empty one
-    for a moment in each folder that the command may write to, /tmp among them.
+    A folder `.git` without HEAD is ignored, as git does. The sandbox of an agent's shell command creates an empty one
+    for a moment in each folder that the command may write to, including /tmp.
     """
     entry = os.path.join(folder, ".git")
     return os.path.isfile(entry) or os.path.lexists(os.path.join(entry, "HEAD"))
 
 
 def find_repository(root: str) -> Repository | None:
-    """The repository of a work tree; None if git does not know it, or cannot be asked."""
+    """Return the repository of a work tree; None if git does not know it, or cannot be run."""
     if _has_strange_files(root):
         return None
     try:
@@ -143,7 +143,7 @@ def _has_strange_files(root: str) -> bool:
 
 
 def _is_strange(path: str) -> bool:
-    """Whether there is something that git would read, and that is neither a file nor a folder."""
+    """Whether there is something that git would read and that is neither a file nor a folder."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -152,14 +152,14 @@ def _is_strange(path: str) -> bool:
 
 
 def _settings(root: str) -> Mapping[str, str]:
-    """The last value of each setting, by its name in small letters. Raises: GitFailed."""
+    """Return the last value of each setting, by its lower-case name. Raises: GitFailed."""
     listed = os.fsdecode(ask(root, "config", "--null", "--list", deadline_s=_SETTINGS_S))
     pairs = (setting.partition("\n") for setting in listed.split("\0") if setting)
     return {name.lower(): value if separator else "true" for name, separator, value in pairs}
 
 
 def _borrows(git_folder: str) -> bool:
-    """Whether objects are in another place, which may be anywhere and may go away."""
+    """Whether objects are in another repository, which may disappear."""
     objects = os.path.join(git_folder, "objects")
     return os.path.islink(objects) or os.path.lexists(os.path.join(objects, "info", "alternates"))
 
@@ -170,7 +170,7 @@ def _names_promisor(setting: str) -> bool:
 
 
 def listed_files(repository: Repository, index: Index | None) -> tuple[set[str], set[str]]:
-    """The files that are tracked, and all that are tracked or not ignored, as canonical paths. Raises: GitFailed."""
+    """Return the tracked files, and all that are tracked or not ignored, as canonical paths. Raises: GitFailed."""
     head = os.fsencode(repository.root) + b"/"
     if index is not None and not index.is_partial:
         tracked = {f"{repository.root}/{name}" for name in index.names}
@@ -178,16 +178,16 @@ def listed_files(repository: Repository, index: Index | None) -> tuple[set[str],
         listed = ask(repository.root, "ls-files", "-z", "--cached")
         tracked = {os.fsdecode(head + path) for path in listed.split(b"\0") if path}
     others = ask(repository.root, "ls-files", "-z", "--others", "--exclude-standard")
-    # An untracked repository inside is listed as a folder. That is another recorded folder.
+    # A nested untracked repository is listed as a folder. It is a recorded folder of its own.
     other = {os.fsdecode(head + path) for path in others.split(b"\0") if path and not path.endswith(b"/")}
     return tracked, tracked | other
 
 
 def converted_files(repository: Repository, tracked: Iterable[str]) -> set[str]:
-    """Those of the tracked files that git may convert between the disk and its blobs. Raises: GitFailed.
+    """Return the tracked files that git may convert between the disk and its blobs. Raises: GitFailed.
 
-    The stamp of such a file says nothing about its blob, and a filter may keep the size. git is asked for the
-    attributes only if a file of attributes names one of these; if one cannot be read here, git does not get it either.
+    The stamp of such a file says nothing about its blob, and a filter may preserve the size. git is asked for the
+    attributes only if an attributes file may set one of these. If such a file cannot be read here, git cannot either.
     """
     paths = list(tracked)
     if repository.converts_all:
@@ -219,14 +219,14 @@ def _attribute_files(repository: Repository, tracked: Iterable[str]) -> Iterator
 
 def _is_same_folder(path: str, other: str) -> bool:
     try:
-        return os.path.samefile(path, other)  # git may spell it otherwise, where that is no difference
+        return os.path.samefile(path, other)  # git may spell it differently, e.g. in case
     except OSError:
         return False
 
 
 def read_index(repository: Repository) -> Index:
     """Raises: GitFailed, OSError."""
-    mtime_ns = os.stat(repository.index).st_mtime_ns  # before the reading: a later change shows as one
+    mtime_ns = os.stat(repository.index).st_mtime_ns  # before reading, so that a later change is noticed
     try:
         return _parsed(read_regular(repository.index, MAX_INDEX_BYTES), repository.n_oid_bytes, mtime_ns)
     except (NotReadable, struct.error, ValueError, IndexError) as error:
@@ -234,7 +234,7 @@ def read_index(repository: Repository) -> Index:
 
 
 def committed_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, CommittedBlobs]:
-    """What HEAD and the index have for canonical paths in the work tree, by one process. Raises: GitFailed."""
+    """Return the blobs of canonical paths in HEAD and in the index, by one process. Raises: GitFailed."""
     found: dict[str, CommittedBlobs] = {}
     wanted = [path for path in paths if "\n" not in path]  # as it ends a question
     names = [os.fsencode(path[len(repository.root.rstrip("/")) + 1 :]) for path in wanted]
@@ -261,16 +261,16 @@ def _blob_in(line: bytes) -> tuple[bytes, int] | None:
 
 
 def blob_id(repository: Repository, data: bytes) -> bytes:
-    """The id that a blob of this content has."""
+    """Return the id of a blob with this content."""
     digest = hashlib.sha256 if repository.n_oid_bytes == 32 else hashlib.sha1
     return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).digest()
 
 
 def read_blobs(repository: Repository, sizes: Mapping[bytes, int]) -> dict[bytes, bytes]:
-    """The contents of blobs, as far as the repository has them, by one process. Args: sizes: in bytes, by object id.
+    """Return the contents of those blobs that the repository has, by one process. Args: sizes: in bytes, by object id.
 
-    What is larger than any content that is kept is not asked for. A blob of another size is not the content that is
-    wanted, and is not read; nor is what follows it in this answer.
+    Blobs that are larger than any kept content are not requested. A blob of an unexpected size is not the wanted
+    content. It is not read, nor is the rest of that answer.
     """
     blobs: dict[bytes, bytes] = {}
     wanted = {oid: size for oid, size in sizes.items() if size <= MAX_BYTES}
@@ -306,7 +306,7 @@ def _parsed(data: bytes, n_oid_bytes: int, mtime_ns: int) -> Index:
         oid = data[at + _ENTRY.size : at + n_fixed]
         (flags,) = _FLAGS.unpack_from(data, at + n_fixed)
         start = at + n_fixed + (4 if flags & _EXTENDED else 2)
-        if version == 4:  # names share a beginning with the one before
+        if version == 4:  # a name shares a prefix with the previous one
             n_dropped, start = _varint(data, start)
             end = data.index(b"\0", start)
             name = name[: len(name) - n_dropped] + data[start:end]
@@ -336,7 +336,7 @@ def _extensions(data: bytes, at: int, n_oid_bytes: int) -> Iterator[bytes]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The offset encoding of pack files. Returns the value and where it ends."""
+    """Decode the offset encoding of pack files. Returns the value and its end."""
     value = data[at] & 0x7F
     while data[at] & 0x80:
         at += 1

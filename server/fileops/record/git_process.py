@@ -1,13 +1,13 @@
-"""The one place that runs git: only to read, in such a way that a repository can neither choose a program nor hang us.
+"""Runs git, only to read, so that a repository can neither choose a program to run nor block the server.
 
-What a repository says is not trusted: its configuration, attributes, hooks and objects may be made by an attacker. So
-git gets no way to start anything. Its own program is found outside of the work tree, and it has an empty PATH and no
-folder of commands, so it cannot start even another git, as it would to fetch a missing object. Each way that names a
-program (hooks, monitors, pagers, helpers, transports) is turned off by an option or a variable besides. One defence is
-enough for each; there are two because versions of git differ: `GIT_NO_LAZY_FETCH` is not known before 2.39.4.
+A repository is not trusted: an attacker may have made its configuration, attributes, hooks and objects. So git must not
+be able to start anything. The git program is taken from outside the work tree, and runs with an empty PATH and no exec
+path. It cannot even start another git, as it would to fetch a missing object. Each setting that names a program (hooks,
+monitors, pagers, helpers, transports) is also turned off by an option or a variable. One defence would be enough for
+each; there are two because versions of git differ: `GIT_NO_LAZY_FETCH` is not known before 2.39.4.
 
-A call has a deadline, a bound on its answer and, on Linux, on its memory: a hostile repository costs its own record and
-nothing else.
+A call has a deadline, a bound on its answer and, on Linux, on its memory. So a hostile repository can harm only its own
+record.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ from typing import IO
 
 from fileops.platform.programs import find_program
 
-DEADLINE_S = 60.0  # of one call; 50,000 files take a second
+DEADLINE_S = 60.0  # per call; 50,000 files take a second
 MAX_ANSWER_BYTES = 256 << 20  # the names of a million files
 MAX_MEMORY_BYTES = 512 << 20
-_NOWHERE = "/dev/null/nowhere"  # no folder can be there, so nothing is found in it
+_NOWHERE = "/dev/null/nowhere"  # /dev/null is no folder, so this never exists
 _OPTIONS = (
     "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
     "-c", "core.untrackedCache=false", "-c", "core.askPass=", "-c", "core.sshCommand=", "-c", "core.pager=",
@@ -35,11 +35,11 @@ _OPTIONS = (
 
 
 class GitFailed(Exception):
-    """git could not be asked, or what it keeps not be read."""
+    """git could not be run, or its data could not be read."""
 
 
 class GitAnswer:
-    """What a git process writes, read with a deadline."""
+    """The output of a git process, read with a deadline."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", deadline_s: float) -> None:
         assert process.stdout is not None
@@ -50,7 +50,7 @@ class GitAnswer:
         self._poll.register(self._fd, select.POLLIN)
 
     def read_all(self, max_bytes: int = MAX_ANSWER_BYTES) -> bytes:
-        """Everything, if git ends well. Raises: GitFailed."""
+        """Return the whole output if git succeeds. Raises: GitFailed."""
         pieces = [self._buffer]
         n_bytes = len(self._buffer)
         while piece := self._piece():
@@ -67,7 +67,7 @@ class GitAnswer:
         return b"".join(pieces)
 
     def read_line(self, max_bytes: int = 1000) -> bytes:
-        """The next line, without its end; empty at the end. Raises: GitFailed."""
+        """Return the next line without its line end; empty at the end. Raises: GitFailed."""
         while b"\n" not in self._buffer:
             piece = self._piece()
             if not piece:
@@ -79,7 +79,7 @@ class GitAnswer:
         return line
 
     def read(self, n_bytes: int) -> bytes:
-        """So many bytes. Raises: GitFailed, also if the answer ends before."""
+        """Return exactly `n_bytes` bytes. Raises: GitFailed, also if the answer is shorter."""
         pieces = [self._buffer[:n_bytes]]
         n_left = n_bytes - len(pieces[0])
         self._buffer = self._buffer[n_bytes:]
@@ -100,20 +100,20 @@ class GitAnswer:
 
 
 def ask(root: str, *arguments: str, stdin: bytes = b"", deadline_s: float | None = None) -> bytes:
-    """The whole answer of git in a work tree. Raises: GitFailed."""
+    """Return the whole answer of git in a work tree. Raises: GitFailed."""
     with answering(root, *arguments, stdin=stdin, deadline_s=deadline_s) as answer:
         return answer.read_all()
 
 
 @contextlib.contextmanager
 def answering(root: str, *arguments: str, stdin: bytes = b"", deadline_s: float | None = None) -> Generator[GitAnswer]:
-    """Start git in a work tree; it is ended with the block. Raises: GitFailed."""
+    """Start git in a work tree, and end it when the block ends. Raises: GitFailed."""
     program = find_program("git", outside=(root,))
     if program is None:
         raise GitFailed("there is no git")
     with contextlib.ExitStack() as stack:
         given: IO[bytes] | int = subprocess.DEVNULL
-        if stdin:  # from a file, so that no thread has to write while another one reads
+        if stdin:  # a file, so that no thread must write while one reads
             given = stack.enter_context(tempfile.TemporaryFile())
             given.write(stdin)
             given.seek(0)
@@ -131,7 +131,7 @@ def answering(root: str, *arguments: str, stdin: bytes = b"", deadline_s: float 
 
 
 def _limit_memory(pid: int) -> None:
-    """What it allocates, and not what it maps: packs are mapped, and may be larger than this."""
+    """Limit what git allocates, not what it maps: it maps packs, which may be larger than this."""
     if sys.platform == "linux":
         import resource
 
@@ -140,7 +140,7 @@ def _limit_memory(pid: int) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Without what would lead git to another repository or program."""
+    """Return an environment that cannot lead git to another repository or program."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "SSH_"))}
     return {
         **inherited,

@@ -1,14 +1,14 @@
-"""The history: what was changed by whom, as entries of a record, with what undoes need of this process's edits beside.
+"""The history of changes: entries of a record, together with what an undo needs of this process's edits.
 
-There is one list of changes, the entries, and one place that knows which of them are undone. An edit through the daemon
-has a row beside its entry, with its reverse splices. The row is in memory as well (own_edits.py), and only there if no
-disk may have it; it is empty in the record then.
+The entries are the only list of changes, and the only place that knows which changes are undone. An edit through the
+daemon also has a row with its reverse splices. The row is in memory as well (own_edits.py). If it must not reach a
+disk, it is only in memory, and the row in the record is empty.
 
-Where a recorder runs, it writes entries and rows, so that an edit waits for neither. Without one, the worker thread
-that made the edit writes them, if the history outlives the process. Else the record is in memory, and is made of the
-edits at the first query: of most private daemons nothing is ever asked.
+A recorder, if there is one, writes entries and rows, so that an edit waits for neither. Without one, the worker thread
+that made the edit writes them if the history outlives the process. Otherwise the record is in memory and is built from
+the edits at the first query, because most private daemons are never queried.
 
-No start and no edit waits for a record; queries may, and belong to worker threads. Thread-safe.
+No start and no edit waits for a record. Queries may wait, so call them in worker threads. Thread-safe.
 """
 
 import logging
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_STORED_BYTES = 8 << 20  # of one file, which are kept to make others from them
+MAX_STORED_BYTES = 8 << 20  # of one file, kept to build other contents from them
 
 
 class History:
     """See the module.
 
-    recorder: writes the entries, None if there is none. open_store: returns the record of a daemon without one; None
-    if it is in memory. is_persistent: whether edits can be undone after this process. `warn` gets sentences for the
-    client, in the thread that calls.
+    recorder: writes the entries; None if there is none. open_store: returns the record of a daemon without a recorder;
+    None if the record is in memory. is_persistent: whether edits can be undone after this process ends. warn: called
+    with sentences for the client, in the calling thread.
     """
 
     def __init__(
@@ -73,25 +73,25 @@ class History:
             self._recorder.keep_edit(edit.path, lambda: _without_body(edit))
 
     def look(self) -> "Look":
-        """What was changed until now. Blocks: call it in a worker thread."""
+        """Return a view of all changes until now. Blocks: call it in a worker thread."""
         return Look(self._written(), self.own, self._began)
 
     def _written(self) -> "RecordStore":
-        """The record of what was written until now."""
+        """Return the record, with everything that was written until now."""
         if self._recorder is not None:
             store = self._recorder.written()
             if store is not None:
                 return store
-            self._recorder = None  # it has ended by a fault: what this process has made can be undone
+            self._recorder = None  # it failed; edits of this process can be undone
         return self._record.written(self.own)
 
     def forget(self, path: str | None) -> None:
-        """Drop the edits of a canonical file or folder (None: all) that are in memory. The record has dropped them."""
+        """Drop the edits of a canonical file or folder (None: all) from memory, after the record has dropped them."""
         self.own.forget(path)
 
 
 class Look:
-    """One look at the history. Belongs to one worker thread."""
+    """View of the history at one moment. Belongs to one worker thread."""
 
     def __init__(self, store: "RecordStore", own: OwnEdits, began: float) -> None:
         self.store, self._own, self._began = store, own, began
@@ -117,12 +117,12 @@ class Look:
         return self.edits_of((edit_id,)).get(edit_id)
 
     def edits_of(self, edit_ids: Iterable[str]) -> dict[str, AppliedEdit]:
-        """The edits with these ids, as far as they are known."""
+        """Return the edits with these ids, without those that are not known."""
         found = (self._edit_of(row, undone_by) for row, undone_by in self.store.edits_of(edit_ids))
         return {edit.edit_id: edit for edit in found if edit is not None}
 
     def edits_of_entries(self, entries: Iterable[Entry]) -> dict[str, AppliedEdit]:
-        """The edits that some entries are, by the ids of the edits."""
+        """Return the edits that belong to these entries, by their edit ids."""
         return self.edits_of(entry.edit_id for entry in entries if entry.edit_id is not None)
 
     def is_earlier(self, edit: AppliedEdit) -> bool:
@@ -130,7 +130,7 @@ class Look:
         return edit.timestamp < self._began and self._own.get(edit.edit_id) is None
 
     def contents(self) -> ContentOf:
-        """What looks up the contents of a file by their digests; see OwnEdits.contents."""
+        """Return a function that looks up contents by their digests; see OwnEdits.contents."""
         return self._own.contents(StoredContents(self.store))
 
     def _edit_of(self, row: KeptEdit, undone_by: str | None) -> AppliedEdit | None:
@@ -146,7 +146,7 @@ class Look:
 
 
 class StoredContents:
-    """The contents of a record by their digests, for one look at one file. The last ones are kept, within a bound."""
+    """Looks up contents of a record by their digests, for one view of one file. Keeps the last ones, within a bound."""
 
     def __init__(self, store: "RecordStore") -> None:
         self._store = store
@@ -165,7 +165,7 @@ class _OwnRecord:
         self._open_store, self._warn = open_store, warn
         self._lock = threading.Lock()
         self._store: RecordStore | None = None
-        self._newest: str | None = None  # edit of the record in memory
+        self._newest: str | None = None  # the newest edit in the record in memory
 
     def add(self, edit: AppliedEdit, content: bytes | None) -> None:
         """Write an edit, unless the record is in memory. Args: content: after it."""
@@ -174,7 +174,7 @@ class _OwnRecord:
                 self._write([(edit, content)])
 
     def written(self, own: OwnEdits) -> "RecordStore":
-        """The record, with all edits of this process."""
+        """Return the record, with all edits of this process."""
         with self._lock:
             if self._open_store is not None:
                 return self._write(())
@@ -186,7 +186,7 @@ class _OwnRecord:
             return store
 
     def _write(self, made: Sequence[tuple[AppliedEdit, bytes | None]]) -> "RecordStore":
-        """Write edits, in memory if the disk takes nothing. Returns the record. The lock is held."""
+        """Write edits; in memory if the disk cannot be written. Returns the record. The lock is held."""
         import sqlite3
 
         if self._store is None:
@@ -234,7 +234,7 @@ def _put(store: "RecordStore", made: Iterable[tuple[AppliedEdit, bytes | None]])
 
 
 def _packed(edit: AppliedEdit) -> KeptEdit:
-    """The row of an edit; an empty one of a protected file, of which no disk may have anything."""
+    """Return the row of an edit; empty for a protected file, which must not reach a disk."""
     from fileops.record.content import is_secret
     from fileops.record.edit_rows import packed_edit
 

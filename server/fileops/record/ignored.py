@@ -1,7 +1,7 @@
-"""Which new paths of a recorded folder are ignored: `.gitignore` files and the folder's and the user's own rules.
+"""Decides which new paths of a recorded folder are ignored: by `.gitignore` and the folder's and user's rules.
 
-What git lists at the start of a recording needs no decision here. Tracked files are never ignored, which the caller
-checks. Belongs to the recorder's thread.
+Files that git lists at the start of a recording need no decision here. Tracked files are never ignored; the caller
+checks that. Belongs to the recorder's thread.
 """
 
 import os
@@ -10,10 +10,10 @@ from fileops.core.ignore import GitPatterns
 from fileops.platform.regular_files import NotReadable, read_start
 from fileops.record import git
 
-# Outside of git these are left out: installed packages and what programs make.
+# Left out where there is no git: installed packages and generated files.
 BUILD_FOLDERS = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", "build", "dist"})
 _RULES = ".gitignore"
-MAX_RULE_BYTES = 64 << 10  # of one file, in whole lines: the longest that people write have 1,000 lines
+MAX_RULE_BYTES = 64 << 10  # of one file, in whole lines; long ones have 1,000 lines
 
 
 class IgnoreRules:
@@ -38,7 +38,7 @@ class IgnoreRules:
         return False
 
     def _is_named(self, names: list[str], *, is_folder: bool) -> bool:
-        """What the last rule that matches says; rules of deeper folders come last."""
+        """Return what the last matching rule says. Rules of deeper folders are later."""
         end = "/" if is_folder else ""
         for n in range(len(names) - 1, -1, -1):
             folder = "/".join((self._root, *names[:n]))
@@ -71,7 +71,7 @@ class IgnoreRules:
 
 
 def _parsed(file: str) -> GitPatterns | None:
-    """The rules of a file; None if it cannot be read, or is no file of rules."""
+    """Return the rules of a file; None if it cannot be read, or is not a rule file."""
     try:
         data = read_start(file, MAX_RULE_BYTES + 1)
         if len(data) > MAX_RULE_BYTES:

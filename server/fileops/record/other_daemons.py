@@ -1,15 +1,15 @@
-"""One change, one entry, where several daemons of a user record the same folder in one record.
+"""Keeps one entry per change when several daemons of a user record the same folder in one record.
 
-Two shared daemons (of two sockets) may watch one folder, and a private daemon that keeps its history writes its edits
-beside a shared daemon. Each of them reports each change, and may know an author that the others do not know.
+Two shared daemons (of two sockets) may watch one folder, and a private daemon that keeps its history may write its
+edits next to a shared daemon. Each daemon reports each change, and may know an author that the others do not.
 
-The store's transaction is the lock between the daemons: who asks here is in one, so the newest entry stays the newest
-until its own is written. That entry is the whole argument. It has the content that another daemon read last, and the
-time of that reading, so an observed change is one of these:
+The store's transaction is the lock between the daemons. Callers of this module are in one, so the newest entry stays
+the newest until theirs is written. That entry decides everything: it has the content that another daemon read last, and
+the time when it was read. So an observed change is one of these:
 
-- The other daemon read the same content: it is the same change, and both say what they know of its author.
-- The other daemon read the file later than this one: what this one saw is a part of the other's entry.
-- The other daemon read the file earlier, and another content: this change follows that one, from its content.
+- The other daemon read the same content: it is the same change, and both contribute what they know about its author.
+- The other daemon read the file later than this one: what this one saw is a part of that entry.
+- The other daemon read the file earlier, with different content: this change follows that entry and starts there.
 
 An entry of another daemon counts only if it is as new as the change: that daemon may have ended since an older one.
 """
@@ -33,8 +33,8 @@ from fileops.model.record import (
 from fileops.record.diffs import count_lines
 from fileops.record.store import RecordStore
 
-SAME_CHANGE_S = 5.0  # between the readings of two daemons: one of them may wait for a processor or a disk
-_N_LOOKED_AT = 20  # entries of a file, for one that is an edit of this daemon
+SAME_CHANGE_S = 5.0  # between the reads of two daemons; one may be delayed
+_N_LOOKED_AT = 20  # entries of a file, to find an edit of this daemon
 _CLOCK_S = 0.01  # the stamp of a file has the time of the kernel's last tick
 
 Relation = Literal["same", "later", "before"]
@@ -43,12 +43,12 @@ Relation = Literal["same", "later", "before"]
 def relation(
     other: Entry, after: FileVersion | None, *, began: float, read: float, written: float, now: float
 ) -> Relation | None:
-    """What the newest entry of a file, if another daemon made it, is to a change that this daemon observed.
+    """Return how a file's newest entry, if another daemon made it, relates to a change that this daemon observed.
 
-    "same": it is that change. "later": it contains that change. "before": the change follows it. None: it has nothing
-    to do with it. Args: after: what the change left; None where no file is. began, read: see attribution.Observation.
-    written: the time in the file's stamp, which may be any; 0 without one. now: an entry from later than that was made
-    before the clock was set back.
+    "same": it is that change. "later": it contains that change. "before": the change follows it. None: they are
+    unrelated. Args: after: the state after the change; None if there is no file. began, read: see
+    attribution.Observation. written: the time in the file's stamp, which may be arbitrary; 0 if there is none. now: a
+    later entry was made before the clock was set back.
     """
     has_read_since = 0 < written <= other.time + _CLOCK_S
     if other.time < began - SAME_CHANGE_S and not has_read_since:
@@ -63,7 +63,7 @@ def relation(
 
 
 def joined(by: By, evidence: Evidence, other_by: By, other_evidence: Evidence) -> tuple[By, Evidence]:
-    """The author of a change of which two daemons know something, with the evidence."""
+    """Return the author of a change that two daemons know about, and the evidence."""
     if by == other_by or isinstance(other_by, ByOutside):
         return by, evidence
     if isinstance(by, ByOutside):
@@ -84,7 +84,7 @@ def joined(by: By, evidence: Evidence, other_by: By, other_evidence: Evidence) -
 def put_own(store: RecordStore, entry: Entry, contents: Contents) -> Entry:
     """Add the entry of an edit that this daemon made, in place of what other daemons observed of it. Returns it.
 
-    An observation may contain the edit and a change before or after it: then that part remains.
+    If an observation contains the edit and another change before or after it, the other change remains.
     """
     with store.transaction():
         for other in _observed_by_others(store, entry):
@@ -106,7 +106,7 @@ def put_own(store: RecordStore, entry: Entry, contents: Contents) -> Entry:
 
 
 def _observed_by_others(store: RecordStore, entry: Entry) -> Sequence[Entry]:
-    """The newest entries of the file that may be observations of an edit of this daemon, the newest first."""
+    """Return the entries of the file that may be observations of an edit of this daemon, newest first."""
     newest, _ = store.entries(LogQuery(path=entry.path, limit=_N_LOOKED_AT), is_file=True)
     for n, other in enumerate(newest):
         is_observed = other.evidence != "commit" and not other.undoes and other.undone_by is None
@@ -116,7 +116,7 @@ def _observed_by_others(store: RecordStore, entry: Entry) -> Sequence[Entry]:
 
 
 def _rest(store: RecordStore, observed: Entry, before: FileVersion | None, after: FileVersion | None) -> Entry:
-    """An observation without the edit that it contained."""
+    """Return an observation without the edit that it contained."""
     kind = "create" if before is None else "delete" if after is None else "modify"
     rest = replace(observed, before=before, after=after, kind=kind)
     contents = store.contents(rest)

@@ -1,9 +1,9 @@
-"""The edits of this process in memory, with what undoes need of them. Bounded; the oldest are dropped first.
+"""Edits of this process in memory, with what an undo needs of them. Bounded; the oldest are dropped first.
 
-Of protected files, of contents that are too large for the record, and where nothing is kept on a disk, this is all that
-there is. An edit is kept as its reverse splices. The content after the newest edit of a file is kept whole; those
-before it follow from it splice by splice. They are kept themselves (compressed) only if another program wrote in
-between. Thread-safe.
+For protected files, for contents that are too large for the record, and if nothing is kept on disk, this is the only
+copy. An edit is kept as its reverse splices. The content after the newest edit of a file is kept whole. Earlier
+contents are derived from it, splice by splice. They are stored themselves (compressed) only if another program wrote
+in between. Thread-safe.
 """
 
 import threading
@@ -20,7 +20,7 @@ from fileops.model.history import AppliedEdit
 from fileops.model.sessions import SessionName
 
 MAX_BYTES = 64 << 20
-MAX_CONTENT_BYTES = 8 << 20  # of a file whose content is kept; edits of larger ones undo only from where they left it
+MAX_CONTENT_BYTES = 8 << 20  # larger files: undo only from the content the edit left
 EDIT_BYTES = 900  # of an edit besides its texts
 
 ContentOf = Callable[[bytes], bytes | None]
@@ -33,7 +33,7 @@ class OwnEdits:
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._edits: OrderedDict[str, AppliedEdit] = OrderedDict()  # oldest first
-        self._next: dict[bytes, AppliedEdit] = {}  # by the content that they found, the newest edit of it
+        self._next: dict[bytes, AppliedEdit] = {}  # by the content before, the newest edit of it
         self._newest: dict[str, bytes] = {}  # by path, the digest of the content after its newest edit
         self._whole: dict[bytes, bytes] = {}  # by digest, the contents after the newest edits
         self._compressed: dict[bytes, bytes] = {}
@@ -50,7 +50,7 @@ class OwnEdits:
         with self._lock:
             newest = self._newest.get(edit.path)
             if newest is not None and newest != edit.before and newest not in self._compressed:
-                compressed = zlib.compress(self._whole[newest], 1)  # nothing leads from it to a later content
+                compressed = zlib.compress(self._whole[newest], 1)  # no later content leads back to it
                 self._compressed[newest] = compressed
                 self._n_bytes += len(compressed)
             self._edits[edit.edit_id] = edit
@@ -66,7 +66,7 @@ class OwnEdits:
                     self._whole[edit.after] = content
                     self._n_bytes += len(content)
             while self._n_bytes > self._max_bytes and len(self._edits) > 1:
-                self._drop(next(iter(self._edits)))  # constant time: a full list does this for each edit
+                self._drop(next(iter(self._edits)))  # in constant time, because a full list does it often
 
     def _drop_newest(self, path: str) -> None:
         digest = self._newest.pop(path, None)
@@ -100,13 +100,13 @@ class OwnEdits:
         return self._edits.get(edit_id)
 
     def after(self, edit_id: str | None) -> list[AppliedEdit]:
-        """The edits after this one, oldest first; all of them if it is None, or was dropped."""
+        """Return the edits after this one, oldest first; all edits if it is None or was dropped."""
         with self._lock:
             newest_first = reversed(self._edits.values())
             return list(takewhile(lambda edit: edit.edit_id != edit_id, newest_first))[::-1]
 
     def in_force(self, path: str, session_id: SessionName) -> list[AppliedEdit]:
-        """The modifications of a file by a session that no edit of this process has undone, newest first."""
+        """Return a session's modifications of a file that no edit of this process has undone, newest first."""
         found: list[AppliedEdit] = []
         undone: set[str] = set()
         for edit in reversed(self.after(None)):
@@ -118,9 +118,9 @@ class OwnEdits:
         return found
 
     def contents(self, stored: ContentOf | None = None) -> ContentOf:
-        """Return what looks contents up by their digests, for one look at some files.
+        """Return a function that looks up contents by their digests, for one view of some files.
 
-        From the newest content of a file to the oldest one, all of them cost one walk together.
+        Looking up all contents of a file, from the newest to the oldest, costs one walk in total.
         Args: stored: returns the content with a digest, if it is kept elsewhere.
         """
         made: tuple[bytes, bytes] | None = None
@@ -135,7 +135,7 @@ class OwnEdits:
         return content_of
 
     def _content(self, digest: bytes, made: tuple[bytes, bytes] | None, stored: ContentOf | None) -> bytes | None:
-        """The content with a digest, made from a later one where it is not kept itself; `made`: one that was made."""
+        """Return the content with a digest, derived if it is not stored. Args: made: one that was derived before."""
         steps: list[tuple[Splice, ...]] = []  # reverse; composed, since the content may be large
         content, at, seen = None, digest, set[bytes]()
         with self._lock:

@@ -1,4 +1,4 @@
-"""Registry of the turns: the work of each session between two prompts of its person.
+"""Registry of turns. A turn is the work of a session between two prompts of its user.
 
 A host that names its turns decides where they begin. The turns of other sessions are divided by pauses.
 Called on any thread; one lock guards the table.
@@ -32,7 +32,7 @@ class TurnRegistry:
     """See the module. on_change: called with each turn that begins or ends, outside of the lock."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
-        """Args: now: seconds since the epoch, as `began` and `ended` have them."""
+        """Args: now: seconds since the epoch, as in `began` and `ended`."""
         self.on_change: Callable[[Turn], None] = lambda _turn: None
         self._now = now
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class TurnRegistry:
         with self._lock:
             for turn in turns:
                 if turn.ended is None:
-                    turn = replace(turn, ended=turn.began)  # noqa: PLW2901  # the same turn, as it is from now on
+                    turn = replace(turn, ended=turn.began)  # noqa: PLW2901  # the same turn, now ended
                     changed.append(turn)
                 is_named = turn.host_id is not None or turn.title is not None
                 self._sessions.setdefault(turn.session_id, _Session(turn, is_named, turn.began))
@@ -59,7 +59,7 @@ class TurnRegistry:
         title: str | None = None,
         roots: Sequence[str] = (),
     ) -> Turn:
-        """Begin a turn, which ends the one before it; the open turn, if that has this id of the host already."""
+        """Begin a turn and end the one before it. Returns the open turn if it has this host id already."""
         with self._lock:
             session = self._sessions.get(session_id)
             is_repeated = session is not None and host_id is not None and session.turn.host_id == host_id
@@ -70,7 +70,7 @@ class TurnRegistry:
         return changed[-1]
 
     def of_entry(self, session_id: SessionName, label: str, roots: Sequence[str] = ()) -> Turn:
-        """The turn to which an entry that the session makes now belongs. It begins with the entry where none fits."""
+        """Return the turn to which a session's entry belongs if it is made now. Begins one if none fits."""
         with self._lock:
             session, now = self._sessions.get(session_id), self._now()
             if session is not None and (session.is_named or now - session.used_at < PAUSE_S):
@@ -81,13 +81,13 @@ class TurnRegistry:
         return changed[-1]
 
     def newest(self, session_id: SessionName) -> Turn | None:
-        """The newest turn of a session, open or not."""
+        """Return the newest turn of a session, open or not."""
         with self._lock:
             session = self._sessions.get(session_id)
         return None if session is None else session.turn
 
     def move(self, unattached_id: SessionName, session_id: SessionName, label: str, roots: Sequence[str]) -> None:
-        """Give the turn of a session to another one, because both are the same: it was not known when it began."""
+        """Move a turn to another session id of the same session, which was not known when the turn began."""
         with self._lock:
             unattached, known = self._sessions.pop(unattached_id, None), self._sessions.get(session_id)
             if unattached is None:
@@ -118,9 +118,9 @@ class TurnRegistry:
             self._sessions.pop(session_id, None)
 
     def open_during(self, path: str, began: float, ended: float) -> tuple[Turn, ...]:
-        """The turns of all sessions that were open at some time from `began` to `ended` and may concern `path`.
+        """Return the turns of all sessions that were open at some time from `began` to `ended` and may concern `path`.
 
-        A turn of a session that works in other folders does not; of a session without known folders it does.
+        A session that works in other folders does not concern it; a session without known folders does.
         """
         with self._lock:
             return tuple(
@@ -141,11 +141,11 @@ class TurnRegistry:
         roots: tuple[str, ...] = (),
         is_named: bool = False,
     ) -> list[Turn]:
-        """End the turn before, and begin one. The lock is held. Returns what changed; the new one is the last."""
+        """End the previous turn and begin one. Returns the changed turns, the new one last. The lock is held."""
         now, before = self._now(), self._sessions.get(session_id)
         ended: list[Turn] = []
         if before is not None and before.turn.ended is None:
-            # Where pauses divide turns, the one before ended with its last entry.
+            # If pauses divide turns, the previous turn ended with its last entry.
             at = now if before.is_named or is_named else before.used_at
             ended.append(replace(before.turn, ended=max(at, before.turn.began)))
         turn = Turn(
