@@ -1,9 +1,9 @@
-"""The recorder: one thread that watches the recorded folders, reads what changed, and writes who changed it.
+"""The recorder: one thread that watches the recorded folders, reads changed files, and records who changed them.
 
-This is one module because all of it runs in that thread, over one table of touched files. Other threads only leave a
-message in a queue, which takes microseconds: an edit never waits for the record.
+It is one module because all of it runs in that thread, on one table of touched files. Other threads only put a message
+in a queue, which takes microseconds, so an edit never waits for the record.
 
-The steps of the thread, in the order of their urgency:
+The steps of the thread, most urgent first:
 
 1. Messages: a commit of the daemon, a save of an editor, an end of a command.
 2. Events. They only mark a file as touched, with the last edge of a command at which it was not (see command_windows).
@@ -18,8 +18,8 @@ a folder without a watch or a file that cannot be read make the time of a change
 unsure; nothing is concluded from what could not be seen.
 
 A fault ends the recording of the folder that it came from, which is tried again after a while. So does a disk that does
-not answer: whatever waits for the disk of a folder is done in a second thread, for which this one waits a few seconds.
-Such a call changes nothing of this thread's but the folder, and returns what it found: it may end at any later time.
+not answer: every call that waits for a folder's disk runs in a second thread, for which this one waits a few seconds.
+Such a call may end at any later time. Of this thread's state it changes only the folder, and it returns its result.
 """
 
 import asyncio
@@ -82,7 +82,7 @@ SCAN_EVERY_S = 60.0
 _WAKE_BYTES = 1 << 16  # as much as a pipe holds
 PRUNE_EVERY_S = 3600.0
 _PRUNING = ""  # the name of its steps, beside those of folders
-KEPT_S = 3600.0  # a folder without clients: people close an editor and open it again
+KEPT_S = 3600.0  # for a folder without clients: editors are often reopened
 _INDEX_EVERY_S = 1.0
 _BLOBS_AT_ONCE = 200
 _BLOB_BYTES_AT_ONCE = 16 << 20  # beside those of a batch, which are needed
@@ -96,12 +96,12 @@ _COMPARED_WITHIN_S = 0.5  # of a drain or a flush: the files of a folder whose e
 _WATCHED_WITHIN_S = 2.0  # a command waits so long for the first look at its folder
 _READ_BYTES = 64 << 20  # of contents that wait to be written, before more are read
 _MAX_COPIES = 64  # contents that wait to be written, before more are copied
-_LOCKED_S = 3.0  # another program writes for milliseconds; after that the record continues in memory
-_RETURN_EVERY_S = 5.0  # is tried to write into the file again
+_LOCKED_S = 3.0  # other programs lock for milliseconds; then use memory
+_RETURN_EVERY_S = 5.0  # between two tries to write to the file again
 _LOCK_PAUSE_S = 0.05
-_UNREAD_PAUSES_S = (0.25, 30.0)  # the first and the longest, between two tries to read what could not be read
+_UNREAD_PAUSES_S = (0.25, 30.0)  # first and longest pause before an unreadable file is retried
 FAULT_PAUSE_S = 60.0
-ANSWERS_WITHIN_S = 5.0  # a disk, for one short step of the work
+ANSWERS_WITHIN_S = 5.0  # how long a disk may take for one short step
 _CLOSED_WITHIN_S = 5.0
 
 
@@ -125,7 +125,7 @@ def _log_warning(sentence: str, _root: str | None) -> None:
 
 
 class RecorderFailed(Exception):
-    """The store could not be opened, so nothing is recorded. The message is the reason."""
+    """The store could not be opened, so nothing is recorded. The message has the reason."""
 
 
 class _Touch(Struct):
@@ -151,7 +151,7 @@ class _Write(Struct):
 
 
 class _Fault(Struct):
-    """A folder whose recording has ended by a fault. starter: thread of the last try. is_told: people know of it."""
+    """A folder whose recording has ended by a fault. starter: thread of the last try. is_told: the user was warned."""
 
     kind: FaultKind
     n_faults: int = 0
@@ -188,7 +188,7 @@ class Recorder:
         now: Callable[[], float] = steady_time,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Take what the thread needs.
+        """Prepare the thread, without starting it.
 
         Args: open_store: called in the thread, because a disk may be slow. open_stream: opens the watch of folders,
         given what to call when there is something to read; None: only the daemon's own edits are recorded. kept_s: how
@@ -202,8 +202,8 @@ class Recorder:
         self._opened: Future[RecordStore] = Future()
         windows.on_change, turns.on_change = self._keep_command, self._keep_turn
         self.on_turn: Callable[[Turn], None] = lambda _turn: None  # called with each turn that begins or ends
-        self.on_index: Callable[[str], None] = lambda _root: None  # called with a work tree whose index was written
-        # Called with a file that something else than this daemon has written, in the recorder's thread.
+        self.on_index: Callable[[str], None] = lambda _root: None  # called with the root if git's index was written
+        # Called in the recorder's thread with a file that another program has written.
         self.on_observed: Callable[[str, ChangeKind], None] = lambda _path, _kind: None
         self.text_of: TextOf = lambda _path, data: data  # see content.read_file; set before `start`
         self._documents, self._warn, self._now, self._wall = documents, warn, now, wall
@@ -271,7 +271,7 @@ class Recorder:
         self._thread.start()
 
     def close(self) -> None:
-        """Write what was observed, and end. Blocks."""
+        """Write everything observed, and end the thread. Blocks."""
         if self._thread.is_alive():
             self._send(self._stop)
             with self._lock:
@@ -291,7 +291,7 @@ class Recorder:
         self._is_closing = True
 
     def _write_before_end(self) -> None:
-        """Write everything, also if that has to wait for another program."""
+        """Write everything, even if that must wait for another program."""
         ends_at = time.monotonic() + _LOCKED_S
         while not self._write_all() and time.monotonic() < ends_at:
             time.sleep(_LOCK_PAUSE_S)
@@ -327,7 +327,7 @@ class Recorder:
             self._left_at.pop(joined, None)
 
     def expect(self, folder: str) -> Callable[[], None]:
-        """A folder is about to be recorded: commands in it wait for that. Returns what to call after `record`."""
+        """Announce that a folder will be recorded, so that commands in it wait. Returns what to call after `record`."""
         token = object()
         with self._lock:
             self._expected[token] = folder
@@ -382,7 +382,7 @@ class Recorder:
             tell()
 
     def leave(self, client: str) -> None:
-        """A client has left. A folder without clients is recorded for kept_s more."""
+        """Remove a client. A folder without clients is recorded for another kept_s."""
         with self._lock:
             for root, clients in self._clients.items():
                 if client in clients:
@@ -405,31 +405,31 @@ class Recorder:
         self.on_turn(turn)
 
     def begin_commit(self, path: str) -> None:
-        """The daemon is about to write a file. Until its end is known, the record does not read it."""
+        """Note that the daemon is about to write a file. The record does not read it until the commit ends."""
         with self._lock:
             self._committing[path] = self._committing.get(path, 0) + 1
 
     def cancel_commit(self, path: str) -> None:
-        """The daemon could not write a file."""
+        """Note that the daemon could not write a file."""
         self._end_commit(path, None)
 
     def end_commit(self, commit: Commit) -> None:
-        """The daemon has written a file."""
+        """Note that the daemon has written a file."""
         for part in commit.by_path():
             self._end_commit(part.before.path, part if commit.has_changed or commit.is_undo else None)
 
     def _end_commit(self, path: str, edit: Commit | None) -> None:
         with self._lock:
             is_watched = self._open_stream is not None and any(is_inside(root, path) for root in self._clients)
-        # The event of the commit wakes the thread, later: the edit is not delayed by it.
+        # The watch event of the commit wakes the thread later, so the edit is not delayed.
         self._send(lambda: self._note_commit(path, edit), is_urgent=not is_watched)
 
     def keep_edit(self, path: str, edit: Callable[[], KeptEdit]) -> None:
-        """Keep the row of an edit, empty of a protected file.
+        """Keep the row of an edit; it is empty for a protected file.
 
         Args: path: canonical. edit: called in the recorder's thread.
         """
-        # Not urgent: the end of the commit follows, which wakes the thread.
+        # Not urgent, because the end of the commit follows and wakes the thread.
         self._send(lambda: self._keep_edit(path, edit), is_urgent=False)
 
     def _keep_edit(self, path: str, edit: Callable[[], KeptEdit]) -> None:
@@ -439,12 +439,12 @@ class Recorder:
         self._queue(None if folder is None else folder.root, lambda: self.store.put_edit(kept))
 
     def saved(self, path: str, person: ByPerson, text: str) -> None:
-        """An editor has reported that its user saved the text of a document."""
+        """Note an editor's report that its user saved this text of a document."""
         save = Save(person=person, time=self._now(), text=text)
         self._send(lambda: self._queue(None, lambda: self._writer.save(path, save)))
 
     def closed(self, path: str, person: ByPerson) -> None:
-        """A document was closed, perhaps with changes that its user dropped."""
+        """Note that a document was closed, perhaps with changes that its user discarded."""
         self._send(lambda: self._drop_unsaved(path, person))
 
     async def drain(self, then: Callable[[], None] = lambda: None, roots: Sequence[str] = ()) -> None:
@@ -535,7 +535,7 @@ class Recorder:
         return n_entries
 
     def status(self) -> list[RecordedFolder]:
-        """Each folder, and how far its recording is. Blocks for the recorder's thread."""
+        """Return each folder and the state of its recording. Waits for the recorder's thread."""
         answer: list[RecordedFolder] = []
         self._wait_for(lambda: answer.extend((*map(self._status_of, self._folders.values()), *self._failed())))
         return answer
@@ -559,7 +559,7 @@ class Recorder:
             await done
 
     def _send(self, message: Callable[[], None], *, is_urgent: bool = True) -> bool:
-        """Leave a message for the thread. False if it has ended, or is about to."""
+        """Queue a message for the thread. False if it has ended or is about to."""
         if threading.current_thread() is self._thread:  # it takes the message before it ends
             self._messages.append(message)
             return True
@@ -624,11 +624,11 @@ class Recorder:
                 break
 
     def _wait_for_quiet(self, urgent: "select.poll") -> None:
-        """Let what caused an event go on first, unless there is a message.
+        """Let the cause of an event continue first, unless there is a message.
 
         The first event of an edit comes in the middle of its commit. If this thread ran then, it would hold the
-        interpreter while the edit waits for it: 1.5 ms for each edit, measured. The ends of a command are not later
-        for it, because they are messages.
+        interpreter while the edit waits for it: 1.5 ms for each edit, measured. The ends of commands are not
+        delayed, because they are messages.
         """
         for _ in range(_MAX_QUIETS):
             if urgent.poll(QUIET_S * 1000):
@@ -688,15 +688,15 @@ class Recorder:
             self._end_by_hang(hang)
         except sqlite3.Error as error:
             log.error("a part of the record was lost: %s", error)
-        except Exception:  # the boundary of a folder: no other one may end with it
+        except Exception:  # the boundary of a folder: a fault ends no other
             log.exception("a fault in the record of %s", root)
             if root is not None:
                 self._end_by_fault(root)
 
     def _ask_disk(self, root: str, call: Callable[[], T]) -> T:
-        """Return what a call returns that waits for the disk of a folder. Raises: _FolderHangs, and what it raises.
+        """Return the result of a call that waits for a folder's disk. Raises: _FolderHangs, and what the call raises.
 
-        While such a call waits, the folder gets no other one: each costs one wait, and one thread.
+        While such a call waits, no other is made for the folder, because each costs one wait and one thread.
         """
         if root in self._hanging:
             raise _FolderHangs(root, is_known=True)
@@ -709,7 +709,7 @@ class Recorder:
             raise _FolderHangs(root, is_known=False) from None
 
     def _each(self, root: str, steps: Iterator[T]) -> Iterator[T]:
-        """What steps that wait for the disk of a folder yield. Raises: _FolderHangs, and what they raise."""
+        """Yield the results of steps that wait for a folder's disk. Raises: _FolderHangs, and what they raise."""
         while (step := self._ask_disk(root, lambda: next(steps, _END))) is not _END:
             yield step  # pyright: ignore[reportReturnType] - it is what was yielded
 
@@ -871,7 +871,7 @@ class Recorder:
         self._tell_fault(root, fault, "its disk does not answer. They are recorded again once it does")
 
     def _come_back(self, root: str) -> None:
-        """The disk of a folder has answered. The call that waited may have made watches. Raises: _FolderHangs."""
+        """Retry a folder whose disk answers again. The waiting call may have added watches. Raises: _FolderHangs."""
         self._hanging.discard(root)
         if root not in self._folders:
             self._unwatch(root)
@@ -928,7 +928,7 @@ class Recorder:
         self._send(lambda: self._guard(root, lambda: self._begin(root, facts)))
 
     def _look_around(self) -> None:
-        """What nothing reports: indexes of git, a reader of events that has ended, folders to be tried again.
+        """Check what no event reports: git's indexes, a reader of events that has ended, folders to retry.
 
         Copy what a rewritten index of git does not name any more. Events are read first: see folder.update_index.
         """
@@ -1184,7 +1184,7 @@ class Recorder:
                 self._guard(folder.root, lambda folder=folder, path=path, touch=touch: self._look(folder, path, touch))
 
     def _look(self, folder: Folder, path: str, touch: _Touch) -> None:
-        """Look at a file. One that cannot be read is neither gone nor changed: it is looked at again."""
+        """Check a file for a change. An unreadable file counts as neither gone nor changed, and is retried."""
         try:
             found = self._ask_disk(folder.root, lambda: read_file(path, folder.root, self.text_of))
         except Unreadable:
@@ -1314,7 +1314,7 @@ class Recorder:
         return batch
 
     def _written(self, root: str | None, work: Callable[[], object]) -> bool:
-        """Do work of one transaction. False if it is to be done again: see R-RECP-4."""
+        """Do work in one transaction. False if it must be repeated: see R-RECP-4."""
         try:
             with self.store.transaction(waits=False):
                 work()
@@ -1349,7 +1349,7 @@ class Recorder:
         )
 
     def _return_to_disk(self) -> None:
-        """Try to write again into the file what was recorded in memory."""
+        """Try to write to the file again, including what was recorded in memory."""
         if not self.store.is_in_memory or self.store.folder is None or self._now() < self._return_at:
             return
         self._return_at = self._now() + _RETURN_EVERY_S
@@ -1361,7 +1361,7 @@ class Recorder:
             self._warn("The record of changes can be written again. Nothing of it was lost.", None)
 
     def _settle(self) -> None:
-        """Decide the authors that are certain by now."""
+        """Settle the authors that are certain by now."""
         if self._writer.is_due(self._now()):
             if self._now() < self._write_at:
                 return
@@ -1504,7 +1504,7 @@ _END = object()
 
 
 def recorded_root(folder: str) -> str | None:
-    """The folder that is recorded for a client's canonical folder; None if none is (R-REC-1)."""
+    """Return the folder to record for a client's canonical folder; None if there is none (R-REC-1)."""
     if not os.path.isdir(folder):
         return None
     root = git.top_of(folder) or folder
@@ -1564,7 +1564,7 @@ def _is_result(known: Known | None, after: Known | None) -> bool:
 
 
 def _is_unchanged(before: Known, after: Known) -> bool:
-    """Whether there is nothing to record. Of a content that is not kept, the stamp says whether it changed."""
+    """Whether there is nothing to record. If the content is not kept, the stamp says whether it changed."""
     if before.content != after.content or before.is_executable != after.is_executable:
         return False
     if before.content == "kept":
