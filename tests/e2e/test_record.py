@@ -185,7 +185,9 @@ async def test_drained_command_is_the_author_of_what_it_wrote(daemon: SharedDaem
     await shell(folder, "echo before > before.py")
     begun: list[Any] = []
     await recorder.drain(
-        lambda: begun.append(recorder.windows.begin(SessionName("codex:1"), "codex · sed a.py", (str(folder),)))
+        lambda: begun.append(
+            recorder.windows.begin(SessionName("codex:1"), "codex · sed a.py", (str(folder),), names_git=True)
+        )
     )
     await shell(folder, "sed -i s/one/1/ a.py; sed -i s/two/2/ a.py; echo t > t.tmp; rm t.tmp; git stash -q")
     await shell(folder, "git stash pop -q; mkdir -p x/y; echo deep > x/y/z.py")

@@ -71,7 +71,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 async def command(editor: LspClient, folder: Path, line: str) -> None:
     """Run a line as a command of the editor's session."""
-    begun = await editor.call("fileops/beginCommand", {"label": line[:20]})
+    begun = await editor.call("fileops/beginCommand", {"label": line})
     process = await asyncio.create_subprocess_shell(line, cwd=folder, env={**os.environ, "GIT_CONFIG_COUNT": "0"})
     assert await process.wait() == 0
     await editor.call("fileops/endCommand", {"command_id": begun["command_id"]})
@@ -101,6 +101,44 @@ async def test_change_by_a_program_is_one_entry_of_its_command(editor: LspClient
     assert (entry["by"]["kind"], entry["kind"], Path(entry["path"]).name) == ("command", "modify", "a.py")
     shown = await editor.call("fileops/entry", {"entry_id": entry["entry_id"]})
     assert (shown["before_text"], shown["after_text"]) == (OLD, NEW)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("pytest -q", "unsure"),
+        ("make release", "unsure"),
+        ("git rebase other", "command"),
+        ("cd sub && /usr/bin/git merge other", "command"),
+    ],
+)
+@pytest.mark.parametrize("work", ["merge", "rebase", "reset --hard", "checkout", "cherry-pick"])
+async def test_work_of_git_beside_a_command_is_that_commands_only_if_it_names_git(
+    editor: LspClient, folder: Path, work: str, line: str, kind: str
+) -> None:
+    """R-BY-5. Nobody knows who ran git: an undo of the command must not revert a person's merge."""
+    for name in ("added.py", "removed.py"):
+        (folder / name).write_text(f"{name}\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "three")
+    git(folder, "checkout", "-q", "other")
+    await editor.call("fileops/log", {})
+    begun = await editor.call("fileops/beginCommand", {"label": line})
+    git(folder, *work.split(), "main")
+    (folder / "by_program.py").write_text("made\n")
+    await editor.call("fileops/endCommand", {"command_id": begun["command_id"]})
+    found = {
+        Path(entry["path"]).name: entry["by"] for entry in await entries(editor) if entry["by"]["kind"] != "outside"
+    }
+    by_git = {name: by["kind"] for name, by in found.items() if name != "by_program.py"}
+    assert by_git
+    assert set(by_git.values()) == {kind}
+    assert found["by_program.py"]["kind"] == "command"
+    if kind == "unsure":
+        answer = await editor.call("fileops/rewind", {"command_id": begun["command_id"], "approved": True})
+        assert (folder / "added.py").exists()
+        assert not (folder / "by_program.py").exists()
+        assert [Path(file["file_path"]).name for file in answer["details"]["files"]] == ["by_program.py"]
 
 
 @pytest.mark.parametrize("is_read_between", [False, True])

@@ -1,12 +1,12 @@
 """What a host's hook reports for the record: where turns and shell commands of its session begin and end.
 
-Only a title is sent of a prompt, and only the program's name of a command line.
+Only a title is sent of a prompt, and only the program's name of a command line, and whether it names git.
 """
 
 import shlex
 from typing import Any, TypedDict, cast
 
-from fileops.core.presentation.record_texts import command_of, title_of
+from fileops.core.presentation.record_texts import command_of, does_name_git, title_of
 
 MAX_ID_CHARS = 200  # of a host's ids; longer ones are cut
 MAX_PATH_CHARS = 4096
@@ -33,6 +33,7 @@ class Report(TypedDict, total=False):
     cwd: str
     tool_use_id: str | None
     program: str  # the command's label
+    names_git: bool  # whether the command line does
     background: bool
     turn_id: str | None  # the host's
     title: str | None
@@ -61,6 +62,7 @@ def report_of(host: str, event: dict[str, Any]) -> Report | None:
             "what": "begin_command" if name in _BEGINS_COMMAND else "end_command",
             "tool_use_id": _text(event.get("tool_use_id")),
             "program": command_of(line) if isinstance(line, str) else "",
+            "names_git": isinstance(line, str) and does_name_git(line),
             "background": arguments.get("run_in_background") is True,
         }
     else:

@@ -30,11 +30,15 @@ MAX_OPEN = 1000  # in all sessions: bounds a host that reports no ends
 
 
 class _Window(Struct, frozen=True):
-    """A command with its edges and their times on the steady clock. An open command has no end."""
+    """A command with its edges and their times on the steady clock. An open command has no end.
+
+    names_git: whether its command line does, so that what git writes may be its work.
+    """
 
     command: Command
     began_edge: int
     began: float
+    names_git: bool
     ended_edge: int | None = None
     ended: float | None = None
 
@@ -47,10 +51,14 @@ class _Window(Struct, frozen=True):
 
 
 class OpenCommands(Struct, frozen=True):
-    """The commands that were open between two edges. is_certain: at all times at least one of these was open."""
+    """The commands that were open between two edges. is_certain: at all times at least one of these was open.
+
+    names_git: whether the command line of one of them does.
+    """
 
     commands: tuple[Command, ...] = ()
     is_certain: bool = True
+    names_git: bool = False
 
 
 class CommandWindows:
@@ -73,6 +81,7 @@ class CommandWindows:
         turn_id: str | None = None,
         host_id: str | None = None,
         is_background: bool = False,
+        names_git: bool = False,
     ) -> Command:
         """Begin a command, or return the session's open command with this `host_id`.
 
@@ -94,7 +103,7 @@ class CommandWindows:
                 is_background=is_background,
             )
             # The window is in the table before its edge counts: a reader that sees the edge sees the window.
-            window = _Window(command, self.edge + 1, self._now())
+            window = _Window(command, self.edge + 1, self._now(), names_git)
             self._windows = {**self._windows, command.command_id: window}
             self.edge += 1
             surplus = [] if len(self.open) <= MAX_OPEN else [self._ended(self.open[0], is_lost=True)]
@@ -179,7 +188,8 @@ class CommandWindows:
             and covers(window.command, path, project)
         ]
         is_certain = not found or any(window.was_open_throughout(since, until) for window in found)
-        return OpenCommands(tuple(window.command for window in found), is_certain)
+        names_git = any(window.names_git for window in found)
+        return OpenCommands(tuple(window.command for window in found), is_certain, names_git)
 
     def lingering(self, path: str, project: str, began: float, ended: float) -> tuple[Command, ...]:
         """Return the ended commands that may have left a program that wrote `path` between two steady times.

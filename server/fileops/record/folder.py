@@ -97,6 +97,8 @@ class RecordedFolder:
         self.n_copied_bytes = 0
         self.limits: set[str] = set()  # what is not covered: see RecordStatus
         self.on_nested: Callable[[str], None] = lambda _folder: None  # called with each repository in it that is seen
+        # Whether git holds the lock of the index, as it does whenever it writes into the work tree.
+        self.is_git_writing = False
         self.text_of: TextOf = lambda _path, data: data  # see read_file
         self._tracked = set[str]() if facts is None else set(facts.tracked)
         self._listed = frozenset[str]() if facts is None else facts.listed
@@ -150,6 +152,11 @@ class RecordedFolder:
     @property
     def n_to_copy(self) -> int:
         return len(self._to_copy)
+
+    @property
+    def index_folder(self) -> str | None:
+        """The folder of git's index, which is watched for its lock."""
+        return None if self.repository is None else os.path.dirname(self.repository.index)
 
     @property
     def index_mtime_ns(self) -> int | None:
@@ -260,6 +267,8 @@ class RecordedFolder:
     def walk(self) -> Iterator[tuple[str, os.stat_result] | None]:
         """Watch all folders, and yield their recorded regular files, and None before each folder."""
         waiting = [self.root]
+        if self.index_folder is not None:
+            self.watch(self.index_folder)
         while waiting:
             yield None
             folder = waiting.pop()

@@ -83,6 +83,7 @@ _WAKE_BYTES = 1 << 16  # as much as a pipe holds
 PRUNE_EVERY_S = 3600.0
 _PRUNING = ""  # the name of its steps, beside those of folders
 KEPT_S = 3600.0  # for a folder without clients: editors are often reopened
+_INDEX_LOCK = "index.lock"  # git-update-index(1)
 _INDEX_EVERY_S = 1.0
 _BLOBS_AT_ONCE = 200
 _BLOB_BYTES_AT_ONCE = 16 << 20  # beside those of a batch, which are needed
@@ -132,6 +133,7 @@ class _Touch(Struct):
     """A file that may have changed. began: when that was noticed. since: the edge of a command before that.
 
     earliest: when it had not changed yet. n_writes: how often a content was finished since; None if that is not known.
+    is_beside_git: whether git may have written it, of which nobody knows who ran it.
     """
 
     began: float
@@ -141,6 +143,7 @@ class _Touch(Struct):
     gap: GapKind | None = None
     is_complete: bool = False
     n_writes: int | None = 0
+    is_beside_git: bool = False
 
 
 class _Write(Struct):
@@ -1113,6 +1116,8 @@ class Recorder:
         edge, now = self.windows.edge, self._now()
         batch = self._stream.read()
         for event in batch.events:
+            if event.name == _INDEX_LOCK:
+                self._note_lock_of_git(event)
             folder = self._folder_of(f"{event.folder}/{event.name}")
             if folder is None:
                 continue
@@ -1127,11 +1132,17 @@ class Recorder:
                 self._comparisons[folder.root] = self._comparing(folder)
         self._read_edge, self._read_at = edge, now
 
+    def _note_lock_of_git(self, event: FolderEvent) -> None:
+        for folder in self._folders.values():
+            if folder.index_folder == event.folder:
+                folder.is_git_writing = event.appeared or (folder.is_git_writing and not event.vanished)
+
     def _note_event(self, folder: Folder, event: FolderEvent) -> None:
         path = f"{event.folder}/{event.name}"
         if not event.is_folder:
             if path in self._touched or self._is_recorded(folder, path):
                 touch = self._touch(path, is_complete=event.is_complete)
+                touch.is_beside_git = touch.is_beside_git or folder.is_git_writing
                 if event.is_written and touch.n_writes is not None:
                     touch.n_writes += 1
             return
@@ -1140,11 +1151,14 @@ class Recorder:
             if stream is not None:
                 self._ask_disk(folder.root, lambda: stream.remove_below(path))
             for inside in folder.known_below(path):
-                self._touch(inside, is_complete=True)
+                touch = self._touch(inside, is_complete=True)
+                touch.is_beside_git = touch.is_beside_git or folder.is_git_writing
         if event.appeared:
             for listed in self._each(folder.root, in_steps(folder.listed_below(path))):
                 for inside in listed:
-                    self._touch(inside).n_writes = None  # it was written before the folder was watched
+                    touch = self._touch(inside)
+                    touch.n_writes = None  # it was written before the folder was watched
+                    touch.is_beside_git = touch.is_beside_git or folder.is_git_writing
 
     def _touch(
         self, path: str, *, found: Found = "event", gap: GapKind | None = None, is_complete: bool = False
@@ -1198,6 +1212,8 @@ class Recorder:
             late = self._touched.get(path)
             if late is not None and touch.n_writes is not None:
                 touch.n_writes = None if late.n_writes is None else touch.n_writes + late.n_writes
+            if late is not None:
+                touch.is_beside_git = touch.is_beside_git or late.is_beside_git
             # A commit that began after `_observe` looked, and before the file was read, may be what was read.
             with self._lock:
                 is_committing = path in self._committing
@@ -1255,6 +1271,7 @@ class Recorder:
         """A change that was found just now, with what may tell its author. Args: data: the content after it."""
         documents = self._documents.documents_at(path)
         open_commands = self._open_since(folder, path, touch)
+        is_of_them = open_commands.is_certain and (open_commands.names_git or not touch.is_beside_git)
         # When commands run, what one of them wrote may be in a document before its event is read here.
         typed_before = touch.earliest if open_commands.commands else touch.began
         typist = typed_by or _typist_of(documents, data, typed_before)
@@ -1262,7 +1279,7 @@ class Recorder:
         return Observed(
             path=path, root=folder.root, before=before, after=after, before_data=None, after_data=data,
             began=touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
-            is_certain=open_commands.is_certain, n_writes=touch.n_writes, typed_by=typist, loaded_by=loader,
+            is_certain=is_of_them, n_writes=touch.n_writes, typed_by=typist, loaded_by=loader,
             is_open=bool(documents), found=touch.found, gap=touch.gap,
         )  # fmt: skip
 

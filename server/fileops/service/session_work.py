@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from fileops.core.presentation.record_texts import command_of, label_of, title_of
+from fileops.core.presentation.record_texts import command_of, does_name_git, label_of, title_of
 from fileops.model.record import Command, Turn
 from fileops.model.sessions import SessionName
 from fileops.record.command_windows import CommandWindows
@@ -89,11 +89,18 @@ class SessionWork:
         await self._at_edge(end)
 
     async def begin_command(
-        self, session: WorkingSession, line: str, *, host_id: str | None = None, is_background: bool = False
+        self,
+        session: WorkingSession,
+        line: str,
+        *,
+        host_id: str | None = None,
+        is_background: bool = False,
+        names_git: bool = False,
     ) -> Command:
         """Begin a command, once its folders are watched.
 
-        Args: line: the command line, of which only the label is kept, or the label itself.
+        Args: line: the command line, of which only the label is kept, or the label itself. names_git: whether the
+        command line names git, where only its label is given.
         """
         await self.until_watched(session.roots)
 
@@ -106,6 +113,7 @@ class SessionWork:
                 turn_id=None if turn is None else turn.turn_id,
                 host_id=host_id,
                 is_background=is_background,
+                names_git=names_git or does_name_git(line),
             )
 
         return await self._at_edge(begin, session.roots)

@@ -20,6 +20,7 @@ LINE = {"command": "cd /p && TOKEN=x python fix.py --now", "run_in_background": 
                 "what": "begin_command",
                 "tool_use_id": "u",
                 "program": "python fix.py",
+                "names_git": False,
                 "background": True,
                 "cwd": "/p",
             },
@@ -27,12 +28,12 @@ LINE = {"command": "cd /p && TOKEN=x python fix.py --now", "run_in_background": 
         (
             "claude-plugin",
             {"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_input": {"command": "make"}},
-            {"what": "end_command", "tool_use_id": None, "program": "make", "background": False},
+            {"what": "end_command", "tool_use_id": None, "program": "make", "names_git": False, "background": False},
         ),
         (
             "gemini",
             {"hook_event_name": "AfterTool", "tool_name": "run_shell_command", "tool_input": None},
-            {"what": "end_command", "tool_use_id": None, "program": "", "background": False},
+            {"what": "end_command", "tool_use_id": None, "program": "", "names_git": False, "background": False},
         ),
         (
             "claude",

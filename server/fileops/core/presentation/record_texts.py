@@ -9,6 +9,7 @@ MAX_TITLE_CHARS = 60
 MAX_LABEL_CHARS = 60
 _MAX_LINE_CHARS = 20_000  # of a command line that is parsed; it may contain a whole file
 # Shell builtins that prepare a command and do not name it.
+_GIT = re.compile(r"(?<![\w.@-])git(?![\w.@-])")
 _PREPARING = {"cd", "export", "set", "source", "echo"}
 # Programs whose first argument is a text, not a name.
 _TAKES_TEXT = {"ag", "awk", "egrep", "fgrep", "grep", "jq", "perl", "printf", "rg", "sed"}
@@ -80,6 +81,11 @@ def _named_argument(arguments: "list[str]") -> "str | None":
 def _is_secret(word: str) -> bool:
     """Return whether a word may be a token or a key, as a whole or in one of its parts."""
     return _BASE64.match(word) is not None or any(map(_RANDOM.match, (word, *word.split("/"))))
+
+
+def does_name_git(line: str) -> bool:
+    """Return whether a command line names git, in any place of it: in a loop, a quoted script, or after `sudo`."""
+    return _GIT.search(line) is not None
 
 
 def label_of(session_label: str, command: str) -> str:

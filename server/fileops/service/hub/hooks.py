@@ -17,6 +17,7 @@ class HookReport(Struct, frozen=True, kw_only=True):
     cwd: Path | None = None
     tool_use_id: HostId | None = None
     program: str = ""
+    names_git: bool = False
     background: bool = False
     turn_id: HostId | None = None
     title: str | None = None
@@ -26,7 +27,11 @@ async def note_report(work: SessionWork, session: WorkingSession, report: HookRe
     match report.what:
         case "begin_command":
             await work.begin_command(
-                session, report.program, host_id=report.tool_use_id, is_background=report.background
+                session,
+                report.program,
+                host_id=report.tool_use_id,
+                is_background=report.background,
+                names_git=report.names_git,
             )
         case "end_command":
             await work.end_command_of(session.session_id, report.tool_use_id, is_background=report.background)

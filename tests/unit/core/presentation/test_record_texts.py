@@ -2,7 +2,7 @@
 
 import pytest
 
-from fileops.core.presentation.record_texts import MAX_LABEL_CHARS, command_of, label_of, title_of
+from fileops.core.presentation.record_texts import MAX_LABEL_CHARS, command_of, does_name_git, label_of, title_of
 
 
 @pytest.mark.parametrize(
@@ -101,3 +101,21 @@ def test_title_is_the_beginning_of_the_first_line(prompt: str, title: str | None
 @pytest.mark.parametrize("character", ["'", '"', "\\", "<", "a'", 'a"', "$(", "0", "&", "\n"])
 def test_command_of_a_hostile_line_is_found_in_bounded_time(character: str) -> None:
     assert len(command_of(character * 1_000_000)) <= MAX_LABEL_CHARS
+
+
+@pytest.mark.parametrize(
+    ("line", "is_named"),
+    [
+        ("git rebase main", True),
+        ("cd sub && /usr/bin/git merge other", True),
+        ("sh -c 'make && git stash'", True),
+        ("for b in a b; do git checkout $b; make; done", True),
+        ("make release", False),
+        ("cat .gitignore .git/config", False),
+        ("pip install git-review", False),
+        ("scp git@example.org:x y", False),
+        ("python digit.py", False),
+    ],
+)
+def test_command_line_names_git_as_a_word(line: str, *, is_named: bool) -> None:
+    assert does_name_git(line) == is_named
