@@ -457,3 +457,51 @@ async def test_link_that_replaced_a_file_counts_as_kept_when_it_is_committed(
     assert [file["file_path"] for file in (await _unkept(editor))["files"]] == [str(path)]
     _git(folder, "commit", "-q", "-a", "-m", "second")
     assert (await _unkept(editor))["files"] == []
+
+
+async def _commanded(agent: LspClient, folder: Path, line: str) -> None:
+    begun = await agent.call("fileops/beginCommand", {"label": line})
+    process = await asyncio.create_subprocess_shell(line, cwd=folder)
+    assert await process.wait() == 0
+    await agent.call("fileops/endCommand", {"command_id": begun["command_id"]})
+
+
+async def test_what_an_agents_command_stages_stays_listed_until_a_person_decides(folder: Path) -> None:
+    """R-UI-3: a person has decided nothing then, also in the next daemon. What the person stages is kept."""
+    path = folder / "a.txt"
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-q", "-m", "first")
+    async with shared_daemon() as daemon:
+        editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+        await until_recorded(editor, folder)
+        await _commanded(agent, folder, "sed -i s/two/2/ a.txt b.txt && git add a.txt")
+        assert (await _lines(editor, path), await _lines(editor, folder / "b.txt")) == ([2], [2])
+        _git(folder, "add", "b.txt")
+        assert (await _lines(editor, path), await _lines(editor, folder / "b.txt")) == ([2], [])
+        await _commanded(agent, folder, "echo new > c.txt && git add c.txt")
+        assert (await _lines(editor, path), await _lines(editor, folder / "b.txt")) == ([2], [])
+    async with shared_daemon() as daemon:
+        editor = await _editor(daemon, folder)
+        await until_recorded(editor, folder)
+        assert (await _lines(editor, path), await _lines(editor, folder / "b.txt")) == ([2], [])
+        _git(folder, "reset", "-q")
+        path.write_text(path.read_text() + "four\n")
+        _git(folder, "add", "a.txt")
+        await until_recorded(editor, folder)
+        assert await _lines(editor, path) == []
+
+
+async def test_undo_of_all_restores_a_file_that_an_agent_renamed_with_git_and_changed(
+    daemon: SharedDaemon, folder: Path
+) -> None:
+    """R-UI-3: `git mv` stages the deletion of the old name."""
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-q", "-m", "first")
+    editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
+    await until_recorded(editor, folder)
+    await _commanded(agent, folder, "git mv a.txt c.txt && sed -i s/two/2/ c.txt")
+    listed = await _unkept(editor)
+    assert [Path(file["file_path"]).name for file in listed["files"]] == ["a.txt", "c.txt"]
+    ids = listed["sessions"][0]["change_ids"]
+    await editor.call("fileops/rewind", {"change_ids": ids, "approved": True})
+    assert ((folder / "a.txt").read_text(), (folder / "c.txt").exists()) == (TEXT, False)

@@ -187,6 +187,16 @@ class Known(Struct, frozen=True, kw_only=True, gc=False):
         return self.digest is not None or self.oid is not None
 
 
+class Staged(Struct, frozen=True, gc=False):
+    """A path in which git's index differs from HEAD. oid: of its blob, None if the index has none.
+
+    is_by_agent: whether it came there while an agent's command ran, so that no person has decided it.
+    """
+
+    oid: bytes | None
+    is_by_agent: bool
+
+
 class KeptEdit(Struct, frozen=True, kw_only=True):
     """An edit through the daemon as the record keeps it, beside its entry.
 

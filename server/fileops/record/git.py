@@ -250,6 +250,25 @@ def committed_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, C
     return found
 
 
+def staged_blobs(repository: Repository) -> dict[str, bytes | None]:
+    """The blobs of the paths in which the index differs from HEAD, None where it has none. Raises: GitFailed.
+
+    Without a commit there is no HEAD, and nothing is known.
+    """
+    if _has_strange_files(repository.root):  # by now
+        raise GitFailed("what git would read is no file")
+    asked = ("diff-index", "--cached", "--raw", "--no-renames", "--no-abbrev", "-z", "HEAD")
+    fields = ask(repository.root, *asked, deadline_s=_SETTINGS_S).split(b"\0")
+    head = os.fsencode(repository.root.rstrip("/")) + b"/"
+    staged: dict[str, bytes | None] = {}
+    for facts, name in zip(fields[0::2], fields[1::2], strict=False):  # ":100644 100644 OID OID M", and the name
+        words = facts.split()
+        if len(words) != 5:
+            raise GitFailed("its answer has another form")
+        staged[os.fsdecode(head + name)] = None if words[4] == b"D" else bytes.fromhex(words[3].decode("ascii"))
+    return staged
+
+
 def _blob_in(line: bytes) -> tuple[bytes, int] | None:
     """Raises: GitFailed."""
     if not line:

@@ -63,12 +63,13 @@ from fileops.platform.steady_clock import steady_time
 from fileops.ports import EventStream
 from fileops.record import git
 from fileops.record.attribution import Save
-from fileops.record.command_windows import CommandWindows, OpenCommands
+from fileops.record.command_windows import CommandWindows, OpenCommands, covers
 from fileops.record.content import ReadFile, TextOf, Unreadable, is_secret, kept_ns, kind_of_content, read_file
 from fileops.record.disk_thread import DiskHangs, DiskThread
 from fileops.record.entries import EntryWriter, Observed
 from fileops.record.folder import GitFacts, ask_git, in_steps
 from fileops.record.folder import RecordedFolder as Folder
+from fileops.record.staging import StagingWatch
 from fileops.record.store import MAX_AGE_S, NewerRecord, RecordStore, is_locked
 from fileops.record.turns import TurnRegistry
 
@@ -237,6 +238,7 @@ class Recorder:
         self._folders: dict[str, Folder] = {}
         self._faults: dict[str, _Fault] = {}  # by folder
         self._becoming: set[str] = set()  # folders in which a `.git` has appeared
+        self._staging = StagingWatch()
         self._disk = DiskThread()
         self._hanging: set[str] = set()  # folders that a thread still waits for
         self._touched: dict[str, _Touch] = {}
@@ -730,6 +732,7 @@ class Recorder:
         for _ in range(2):  # what was written while files were read may be another's
             self._observe_all()
             self._read_events()
+        self._look_at_staging(roots)
         then()
         self._read_events()  # the window has its edge: everything from here on is on the other side of it
 
@@ -944,12 +947,27 @@ class Recorder:
             self._open_events()
         for path in tuple(self._becoming):
             self._guard(None, lambda path=path: self._look_at_new_repository(path))
+        self._look_at_staging()
         for folder in tuple(self._folders.values()):
             if folder.root in self._steps:
                 continue
             self._guard(folder.root, lambda folder=folder: self._look_at_root(folder))
             if folder.repository is not None:
                 self._guard(folder.root, lambda folder=folder: self._look_at_index(folder))
+
+    def _look_at_staging(self, roots: Sequence[str] | None = None) -> None:
+        """Note what was staged, and whether a command was open. roots: only where these are; None: everywhere."""
+        for folder in tuple(self._folders.values()):
+            if roots is None or any(is_inside(folder.root, root) or is_inside(root, folder.root) for root in roots):
+                self._guard(folder.root, lambda folder=folder: self._note_staged(folder))
+
+    def _note_staged(self, folder: Folder) -> None:
+        if (repository := folder.repository) is None:
+            return
+        staged = self._ask_disk(folder.root, lambda: self._staging.read(repository))
+        if staged is not None:
+            is_by_agent = any(covers(command, folder.root, folder.root) for command in self.windows.open)
+            self._staging.note(self.store, repository, staged, is_by_agent=is_by_agent)
 
     def _look_at_root(self, folder: Folder) -> None:
         """Watch and compare a folder again that was removed and made again: its watches ended with the first one."""

@@ -16,7 +16,7 @@ import sqlite3
 import threading
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -33,6 +33,7 @@ from fileops.model.record import (
     KeptEdit,
     Known,
     LogQuery,
+    Staged,
     Turn,
     kind_of,
     session_of,
@@ -44,7 +45,7 @@ from fileops.record import blobs
 log = logging.getLogger(__name__)
 
 FILE_NAME = "record.db"
-VERSION = 4
+VERSION = 5
 MAX_AGE_S = 30 * 24 * 3600.0
 MAX_BYTES = 1 << 30
 MAX_MEMORY_BYTES = 64 << 20  # while the file cannot be written
@@ -94,6 +95,9 @@ CREATE INDEX keep_entry ON keep (entry_id);
     """
 CREATE TABLE folder (root BLOB PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID;
 """,
+    """
+CREATE TABLE staged (path BLOB PRIMARY KEY, root BLOB NOT NULL, oid BLOB, by_agent INTEGER NOT NULL) WITHOUT ROWID;
+""",
 )
 # See model.sessions.has_host_id.
 _HAS_HOST_ID = "instr(substr({0}, 1, instr({0} || '/', '/') - 1), ':') > 0"
@@ -105,7 +109,7 @@ _ENTRY_COLUMNS = (
 TABLE_KEYS = {
     "entry": ("entry_id",), "turn": ("turn_id",), "command": ("command_id",), "kept_place": ("change_id",),
     "keep": ("keep_id", "entry_id"), "edit": ("edit_id",), "known": ("root", "path"),
-    "folder": ("root",),
+    "folder": ("root",), "staged": ("path",),
 }  # fmt: skip
 _COLUMNS = "seq, path, moved_from, moved_to, body"
 
@@ -426,6 +430,19 @@ class RecordStore:
     def kept_places(self) -> set[str]:
         """The changes of entries that are not kept as a whole which a person has accepted, by their ids."""
         return {row[0] for row in self._rows("SELECT change_id FROM kept_place")}
+
+    def staged(self, root: str | None = None) -> dict[str, Staged]:
+        """What git's indexes have and HEAD has not, as far as it was seen, by path; only of one work tree."""
+        where, values = ("1", ()) if root is None else ("root = ?", (os.fsencode(root),))
+        rows = self._rows(f"SELECT path, oid, by_agent FROM staged WHERE {where}", *values)
+        return {os.fsdecode(path): Staged(oid, bool(by_agent)) for path, oid, by_agent in rows}
+
+    def set_staged(self, root: str, staged: Mapping[str, Staged]) -> None:
+        """Replace what the index of a work tree has."""
+        rows = [(os.fsencode(path), os.fsencode(root), each.oid, each.is_by_agent) for path, each in staged.items()]
+        with self.transaction():
+            self._db.execute("DELETE FROM staged WHERE root = ?", (os.fsencode(root),))
+            self._db.executemany("INSERT OR REPLACE INTO staged VALUES (?, ?, ?, ?)", rows)
 
     def _change(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> int:
         n_changed = 0
@@ -772,6 +789,7 @@ class RecordStore:
                 n_entries: int = self._db.execute(f"DELETE FROM entry WHERE {where}", values).rowcount
                 self._db.execute(f"DELETE FROM known WHERE {where}", values)
                 self._forget_folders(path)
+                self._db.execute(f"DELETE FROM staged WHERE {where}", values)
                 self._db.execute(f"DELETE FROM edit WHERE {where}", values)
                 while self._remove_unused_blobs():
                     pass

@@ -450,7 +450,7 @@ class ClientHistory:
 
         recorder = self._workspace.recorder
         if self._settings.keep_committed and self._committed is None and recorder is not None:
-            self._committed = CommittedFiles(recorder.text_of)
+            self._committed = CommittedFiles(recorder.text_of, recorder.store.staged)
         return self._committed
 
     # --- helpers -----------------------------------------------------------------------------------------------

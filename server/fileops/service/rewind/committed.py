@@ -4,12 +4,13 @@ git is asked for every list, by one process for each work tree, so nothing can b
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from fileops.core.merge.authorship import ChangedPlace, has_change
 from fileops.model.files import Snapshot
+from fileops.model.record import Staged
 from fileops.model.rewind import UnkeptChange
 from fileops.record import git
 from fileops.record.content import TextOf
@@ -35,9 +36,9 @@ class GitState(Struct, frozen=True):
 class CommittedFiles:
     """Threads may share it: its cache is replaced as a whole, and used only if it is still valid."""
 
-    def __init__(self, text_of: TextOf) -> None:
-        """Args: text_of: see record.content.read_file."""
-        self._text_of = text_of
+    def __init__(self, text_of: TextOf, staged: Callable[[], Mapping[str, Staged]]) -> None:
+        """Args: text_of: see record.content.read_file. staged: returns what git's indexes have, and who staged it."""
+        self._text_of, self._staged = text_of, staged
         self._repositories: dict[str, git.Repository] = {}
         self._answers: dict[str, tuple[tuple[object, ...], frozenset[str]]] = {}
 
@@ -48,6 +49,7 @@ class CommittedFiles:
             if (root := git.top_of(os.path.dirname(path))) is not None:
                 by_root.setdefault(root, []).append(path)
         states: dict[str, GitState] = {}
+        staged = self._staged()
         for root, inside in by_root.items():
             repository = self._repositories.get(root) or git.find_repository(root)
             if repository is None:
@@ -57,7 +59,9 @@ class CommittedFiles:
                 found = git.committed_blobs(repository, inside)
             except GitFailed:  # nothing counts as kept then
                 continue
-            states.update((path, GitState(repository, blobs)) for path, blobs in found.items())
+            states.update(
+                (path, GitState(repository, _decided(blobs, staged.get(path)))) for path, blobs in found.items()
+            )
         return states
 
     def among(
@@ -80,6 +84,13 @@ class CommittedFiles:
             self._answers.clear()
         self._answers[snapshot.path] = made_of, answer
         return answer
+
+
+def _decided(blobs: git.CommittedBlobs, staged: Staged | None) -> git.CommittedBlobs:
+    """Return what git has by a person's decision: what an agent has staged decides nothing."""
+    oid = None if blobs.index is None else blobs.index[0]
+    is_by_agent = staged is not None and staged.is_by_agent and staged.oid == oid
+    return git.CommittedBlobs(head=blobs.head, index=blobs.head) if is_by_agent else blobs
 
 
 def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitState, text_of: TextOf) -> Iterable[str]:
