@@ -270,7 +270,7 @@ def test_record_of_an_older_version_says_by_its_entries_since_when_it_is(tmp_pat
         added(store, 1)
         ((entry,), _) = store.entries(LogQuery())
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as db, db:
-        db.executescript("DROP TABLE folder; PRAGMA user_version = 3")
+        db.executescript("DROP TABLE folder; DROP TABLE staged; PRAGMA user_version = 3")
     with closing(RecordStore(str(tmp_path))) as store:
         store.begin_folder(str(Path(entry.path).parent), entry.time + 50.0)
         assert store.recorded_since(str(Path(entry.path).parent)) == entry.time
