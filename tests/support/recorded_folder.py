@@ -13,6 +13,7 @@ from fileops.model.files import CommitReport, Committed, FolderEvent, FolderEven
 from fileops.model.record import ByCommand, ByUnsure, Entry, LogQuery
 from fileops.model.sessions import SessionName
 from fileops.model.settings import Limits
+from fileops.platform.steady_clock import steady_time
 from fileops.ports import EventStream
 from fileops.record.command_windows import CommandWindows
 from fileops.record.recorder import Recorder, TypedDocument
@@ -55,7 +56,9 @@ class LosingStream:
 class RecordedFolder:
     """See the module. The record is in `database`, a folder."""
 
-    def __init__(self, folder: Path, *, wall: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, folder: Path, *, wall: Callable[[], float] = time.time, now: Callable[[], float] = steady_time
+    ) -> None:
         self.folder = folder.resolve()
         self.database = self.folder.parent / "record"
         self.sentences: list[str] = []
@@ -64,7 +67,7 @@ class RecordedFolder:
         windows = CommandWindows(wall=wall)
         self.recorder = Recorder(
             lambda: RecordStore(str(self.database)), windows, TurnRegistry(), self.documents,
-            open_stream=self._open, warn=self._note_sentence, wall=wall,
+            open_stream=self._open, warn=self._note_sentence, wall=wall, now=now,
         )  # fmt: skip
         self.work = SessionWork(
             windows, self.recorder.turns, at_edge=self.recorder.drain, until_watched=self.recorder.until_watched,
@@ -112,8 +115,10 @@ def author_of(entry: Entry) -> str:
 
 
 @asynccontextmanager
-async def recorded_folder(folder: Path, *, wall: Callable[[], float] = time.time) -> AsyncGenerator[RecordedFolder]:
-    it = RecordedFolder(folder, wall=wall)
+async def recorded_folder(
+    folder: Path, *, wall: Callable[[], float] = time.time, now: Callable[[], float] = steady_time
+) -> AsyncGenerator[RecordedFolder]:
+    it = RecordedFolder(folder, wall=wall, now=now)
     try:
         await it.begin()
         yield it

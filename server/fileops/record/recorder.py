@@ -133,7 +133,8 @@ class RecorderFailed(Exception):
 class _Touch(Struct):
     """A file that may have changed. began: when that was noticed. since: the edge of a command before that.
 
-    earliest: when it had not changed yet. n_writes: how often a content was finished since; None if that is not known.
+    earliest: when it had not changed yet, 0.0 if that is not known: the thread may notice a change long after it was
+    made, and after its save was reported. n_writes: how often a content was finished since; None if that is not known.
     is_beside_git: whether git may have written it, of which nobody knows who ran it.
     """
 
@@ -1296,7 +1297,7 @@ class Recorder:
         loader = None if typist is not None else _typist_of(documents, data, touch.began)
         return Observed(
             path=path, root=folder.root, before=before, after=after, before_data=None, after_data=data,
-            began=touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
+            began=touch.earliest or touch.began, read=self._now(), time=self._wall(), commands=open_commands.commands,
             is_certain=is_of_them, n_writes=touch.n_writes, typed_by=typist, loaded_by=loader,
             is_open=bool(documents), found=touch.found, gap=touch.gap,
         )  # fmt: skip

@@ -238,6 +238,30 @@ async def test_save_between_the_event_of_a_command_and_the_look_at_its_file_is_u
     assert (await it.authors())["1.txt"] == "agent or an editor"
 
 
+@needs_inotify
+async def test_save_that_is_reported_long_before_its_event_is_noticed_is_the_persons(folder: Path) -> None:
+    """The thread may be busy, while a command runs, the editor saves, and its report arrives."""
+    late_s = 0.0
+    async with recorded_folder(folder, now=lambda: steady_time() + late_s) as it:
+        path, person = it.folder / "1.txt", ByPerson(session_id="editor", label="an editor")
+
+        def notice_late(events: Sequence[FolderEvent]) -> None:
+            nonlocal late_s
+            if late_s == 0.0 and any(event.name == path.name for event in events):
+                it.recorder.saved(str(path), person, "mine\ntyped\n")
+                late_s = 5.0
+
+        assert it.stream is not None
+        async with it.command():
+            it.stream.on_read = notice_late
+            made = it.folder.parent / "made"
+            made.write_text("mine\ntyped\n")
+            made.rename(path)
+            await it.recorder.flush()
+            await asyncio.to_thread(it.recorder.settle)
+        assert await it.authors() == {"1.txt": "an editor"}
+
+
 # --- clocks and locks ---------------------------------------------------------------------------------------------
 
 
