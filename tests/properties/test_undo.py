@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fileops.model.errors import UndoConflict
@@ -154,6 +154,10 @@ LINES = ["import os", "import sys", "", "x = f(a, b)", "x = f(a)", "foo()", "foo
 texts = st.lists(st.sampled_from(LINES), min_size=1, max_size=6).map(lambda lines: "".join(f"{x}\n" for x in lines))
 
 
+# In each of these, a comparison pairs equal lines differently than the edit did.
+@example(WRITINGS[0], "import sys\nimport os\nimport sys\n", 2 * "import os\n" + 2 * "import sys\n", False, True)
+@example(WRITINGS[2], "foo\n}\nfoo()\n}\n", "}\nfoo\n}\n", True, True)
+@example(WRITINGS[5], "foo\nfoo\nfoo()\nfoo()\n", "foo()\nfoo\nfoo()\n", True, False)
 @given(st.sampled_from(WRITINGS), texts, texts, st.booleans(), st.booleans())
 @settings(max_examples=150)
 def test_edit_reverted_by_the_user_stays_reverted(

@@ -53,7 +53,40 @@ def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> RebasedSpl
         return RebasedSplices(splices=(), conflicts=(Span(0, len(present)),))
     wanted = _settled(wanted, base, fmt)
     since = _settled(splices_between(base, present, fmt), base, fmt)
+    if _is_made(wanted, since, base, target, present, fmt):
+        return RebasedSplices(splices=())
     return _merged(wanted, since, base, target, present, fmt)
+
+
+def _is_made(
+    wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
+) -> bool:
+    """Return whether the others have made all of our change by hand, as the present content shows by itself.
+
+    A comparison of base and present can pair equal lines differently than our change does, and then shows other changes
+    than ours. So target and present are compared: they have the same lines from the one above our first splice to the
+    one below our last. Elsewhere the others typed no word that our change removes: it would be one that they moved.
+    """
+    if not wanted:
+        return False
+    start, end = line_start(base, fmt, wanted[0].start), _line_stop(base, fmt, wanted[-1].end)
+    if not any(change.start <= end and start <= change.end for change in since):
+        return False
+    growth = sum(len(splice.new) - (splice.end - splice.start) for splice in wanted)
+    unit, first = fmt.unit_bytes, len(fmt.bom)
+    above = max(line_start(target, fmt, start - unit), first) if start > first else -1
+    below = line_end(target, fmt, end + growth) if end + growth < len(target) else len(target) + 1
+    differences = splices_between(target, present, fmt)
+    if any(change.start < below and above < change.end for change in differences):
+        return False
+    removed = set(words_of(base[start:end], fmt)).difference(words_of(target[start : end + growth], fmt))
+    removed = {word for word in removed if is_of_word(word, 0, fmt)}
+    return all(removed.isdisjoint(words_of(change.new, fmt)) for change in differences)
+
+
+def _line_stop(data: bytes, fmt: TextFormat, at: int) -> int:
+    """Return where the line at a place ends, after its newline; the place itself if it is the beginning of a line."""
+    return at if line_start(data, fmt, at) == at else line_end(data, fmt, at)
 
 
 def map_spans(spans: Sequence[Span], base: bytes, present: bytes) -> tuple[Span, ...]:

@@ -56,6 +56,8 @@ def rebased(base: bytes, wanted: bytes, present: bytes) -> bytes | None:
         pytest.param(b"a\nX\nY\nb\n", b"a\nb\n", b"a\nX\n", None, id="a part and more is gone"),
         pytest.param(b"a\nX\nY\nb\n", b"a\nb\n", b"a\nX\nY2\nb\n", None, id="a part is rewritten"),
         pytest.param(b"f(a, X, Y)\n", b"f(a)\n", b"f(a, X)\n", b"f(a)\n", id="a word of the agent's is gone"),
+        pytest.param(b"m\nb\nb\na\na\n", b"m\na\nb\na\n", b"m\na\nb\na\nc\n", b"m\na\nb\na\nc\n", id="equal lines"),
+        pytest.param(b"m\nb\nX\na\ne\n", b"m\na\nb\ne\n", b"m\na\nb\ne\nX\n", None, id="lines back, a word moved"),
         pytest.param(b"A\r\nb\r\n", b"a\r\nb\r\n", b"A\r\nB\r\n", b"a\r\nB\r\n", id="CRLF"),
         pytest.param(
             b"\xef\xbb\xbfA\nb\n", b"\xef\xbb\xbfa\nb\n", b"\xef\xbb\xbfA\nB\n", b"\xef\xbb\xbfa\nB\n", id="BOM"
