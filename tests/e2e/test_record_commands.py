@@ -676,6 +676,19 @@ async def test_changes_lists_what_is_not_kept_in_the_project_by_turn_and_file(sh
     assert b"every change of an agent is kept" in (await run(shared, below, "changes")).stdout
 
 
+async def test_rename_is_one_line_of_changes_as_of_the_log(shared: Place, folder: Path) -> None:
+    """R-CLI-5, R-UI-2."""
+    async with FileOpsClient.attach(root=folder, role="editor") as editor:
+        await until_started(editor)
+        async with FileOpsClient.attach(root=folder, host="codex") as agent:
+            command_id = await agent.begin_command("mv")
+            (folder / "a.txt").rename(folder / "z.txt")
+            await agent.end_command(command_id)
+        for command in ("changes", "log"):
+            lines = [line.strip() for line in lines_of(await run(shared, folder, command)) if line.startswith("  ")]
+            assert [line.removesuffix("  +0 -0") for line in lines] == ["R a.txt to z.txt"]
+
+
 async def test_wrong_command_names_the_one_that_was_meant(shared: Place, folder: Path) -> None:
     former = (("show", "log ID"), ("rewind", "undo"), ("stop", "status --stop"))
     for given, meant in (("chnages", "changes"), ("kep", "keep"), ("blam", "blame"), *former):

@@ -165,6 +165,7 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iter
     if waiting:
         yield plain("To decide: fileops-server review, or review accept ID, review reject ID")
     kinds = {file.file_path: file.operation for file in unkept.files}
+    old_names = {file.file_path: file.moved_from for file in unkept.files if file.moved_from is not None}
     without_lines = {change.change_id for file in unkept.files for change in file.changes if change.kind == "file"}
     for session in unkept.sessions:
         for turn in session.turns:
@@ -172,7 +173,14 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iter
             title = f"  {visible(turn.title)}" if turn.title else ""
             yield [(short_id(turn.turn_id or ""), "id"), (began, "plain"), ("  ", "plain"),
                    (visible(session.label), "name"), (title, "plain")]  # fmt: skip
+            paths = {file.file_path for file in turn.files}
+            old_of = {path: old for path, old in old_names.items() if {path, old} <= paths and kinds[old] == "delete"}
             for file in turn.files:
+                if file.file_path in old_of.values():
+                    continue  # its new name has the line
+                if (old := old_of.get(file.file_path)) is not None:
+                    yield plain(f"  R {shown_path(old, folder)} to {shown_path(file.file_path, folder)}")
+                    continue
                 letter = _LETTERS[kinds[file.file_path]]
                 name = f"  {letter} {shown_path(file.file_path, folder)}  "
                 if without_lines.issuperset(file.change_ids):
