@@ -36,18 +36,20 @@ class Documents(dict[str, TypedDocument]):
 class LosingStream:
     """The events of a folder, of which the kernel drops some as long as `is_losing`. They are reported as lost.
 
-    on_read: called with events that have been read, before anything is done with them.
+    on_read: called with events that have been read, before anything is done with them. is_late: none is there yet.
     """
 
     def __init__(self, stream: EventStream) -> None:
         self._stream = stream
-        self.is_losing = False
+        self.is_losing = self.is_late = False
         self.on_read: Callable[[Sequence[FolderEvent]], None] = lambda _events: None
         self.has_barrier, self.add, self.remove_below = stream.has_barrier, stream.add, stream.remove_below
         self.is_in_place = stream.is_in_place
         self.is_alive, self.close = stream.is_alive, stream.close
 
     def read(self) -> FolderEvents:
+        if self.is_late:
+            return FolderEvents(())
         batch = self._stream.read()
         self.on_read(batch.events)
         return FolderEvents((), is_lost=bool(batch.events)) if self.is_losing else batch

@@ -1515,6 +1515,10 @@ class Recorder:
             return
         touch = self._touched.get(path) or self._new_touch(path, "event", None)
         is_typed = edit.after.source == "buffer"  # else it was the file
+        self._read_events()  # else the writes would not have been counted
+        if touch.n_writes is not None:
+            n_others = touch.n_writes - (not is_typed)  # without the commit's own
+            touch = replace(touch, n_writes=n_others if n_others > 0 else None)
         documents = self._documents.documents_at(path) if is_typed else ()
         typist = next((document.person for document in documents), None)
         data = edit.before.data if edit.before.exists and before is not None and before.content == "kept" else None

@@ -214,6 +214,28 @@ async def test_save_during_a_command_that_an_edit_overtakes_is_no_commands(it: R
 
 
 @needs_inotify
+async def test_save_over_a_commands_write_that_an_edit_overtakes_is_unsure(it: RecordedFolder) -> None:
+    """How many writes there were is not known, because none of their events is there when the edit is committed."""
+    path = it.folder / "1.txt"
+    person, text = ByPerson(session_id="editor", label="an editor"), "mine\nthe command's\ntyped\n"
+    assert it.stream is not None
+    async with it.command():
+        it.stream.is_late = True
+        it.recorder.begin_commit(str(path))
+        made = it.folder.parent / "made"
+        made.write_text("mine\nthe command's\n")
+        made.rename(path)
+        path.write_text(text)
+        it.documents[str(path)] = TypedDocument(person=person, text=text, changed=steady_time() - 60.0, is_typed=True)
+        end_commit(it.recorder, str(path), f"{text}edited\n")
+        await it.recorder.flush()
+        it.stream.is_late = False
+        await asyncio.to_thread(it.recorder.settle)
+    typed, edited = await it.entries()
+    assert (author_of(typed), edited.edit_id) == ("agent or an editor", "e-1")
+
+
+@needs_inotify
 async def test_save_between_the_event_of_a_command_and_the_look_at_its_file_is_unsure(it: RecordedFolder) -> None:
     """What was read has the writes of both, and the event of the second one is still to be read."""
     path = it.folder / "1.txt"
