@@ -677,7 +677,7 @@ async def test_changes_lists_what_is_not_kept_in_the_project_by_turn_and_file(sh
 
 
 async def test_rename_is_one_line_of_changes_as_of_the_log(shared: Place, folder: Path) -> None:
-    """R-CLI-5, R-UI-2."""
+    """R-CLI-5."""
     async with FileOpsClient.attach(root=folder, role="editor") as editor:
         await until_started(editor)
         async with FileOpsClient.attach(root=folder, host="codex") as agent:
