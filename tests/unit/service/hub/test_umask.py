@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,7 @@ async def test_default_acl_of_a_folder_decides_instead_of_the_umask(
     daemon: SharedDaemon, tmp_path: Path, umask: int
 ) -> None:
     default = acl((1, 6, NONE), (4, 6, NONE), (32, 0, NONE))  # user::rw-, group::rw-, other::---
+    assert sys.platform == "linux"
     os.setxattr(tmp_path, "system.posix_acl_default", default)
     agent = await daemon.agent(tmp_path, umask=umask)
     assert code_of(await by_edit(agent, tmp_path / "new")) is None
