@@ -410,7 +410,7 @@ async def test_deletion_counts_as_kept_when_it_is_committed(
 
 
 @pytest.mark.parametrize("becomes", ["link", "folder", "pipe"])
-async def test_file_that_is_none_any_more_stays_listed_until_it_is_decided(
+async def test_file_that_was_replaced_by_something_else_stays_listed_until_it_is_decided(
     daemon: SharedDaemon, folder: Path, becomes: str
 ) -> None:
     """R-KEEP-1: an undo of what is listed names it, and a keep keeps it."""
@@ -459,7 +459,7 @@ async def test_link_that_replaced_a_file_counts_as_kept_when_it_is_committed(
     assert (await _unkept(editor))["files"] == []
 
 
-async def _commanded(agent: LspClient, folder: Path, line: str) -> None:
+async def _run_as_command(agent: LspClient, folder: Path, line: str) -> None:
     begun = await agent.call("fileops/beginCommand", {"label": line})
     process = await asyncio.create_subprocess_shell(line, cwd=folder)
     assert await process.wait() == 0
@@ -474,11 +474,11 @@ async def test_what_an_agents_command_stages_stays_listed_until_a_person_decides
     async with shared_daemon() as daemon:
         editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
         await until_recorded(editor, folder)
-        await _commanded(agent, folder, "sed -i s/two/2/ a.txt b.txt && git add a.txt")
+        await _run_as_command(agent, folder, "sed -i s/two/2/ a.txt b.txt && git add a.txt")
         assert (await _lines(editor, path), await _lines(editor, folder / "b.txt")) == ([2], [2])
         _git(folder, "add", "b.txt")
         assert (await _lines(editor, path), await _lines(editor, folder / "b.txt")) == ([2], [])
-        await _commanded(agent, folder, "echo new > c.txt && git add c.txt")
+        await _run_as_command(agent, folder, "echo new > c.txt && git add c.txt")
         assert (await _lines(editor, path), await _lines(editor, folder / "b.txt")) == ([2], [])
     async with shared_daemon() as daemon:
         editor = await _editor(daemon, folder)
@@ -499,7 +499,7 @@ async def test_undo_of_all_restores_a_file_that_an_agent_renamed_with_git_and_ch
     _git(folder, "commit", "-q", "-m", "first")
     editor, agent = await _editor(daemon, folder), await daemon.agent(folder)
     await until_recorded(editor, folder)
-    await _commanded(agent, folder, "git mv a.txt c.txt && sed -i s/two/2/ c.txt")
+    await _run_as_command(agent, folder, "git mv a.txt c.txt && sed -i s/two/2/ c.txt")
     listed = await _unkept(editor)
     assert [Path(file["file_path"]).name for file in listed["files"]] == ["a.txt", "c.txt"]
     ids = listed["sessions"][0]["change_ids"]

@@ -55,12 +55,12 @@ class PathLocks:
         lock = self._locks.get(key)
         return 0 if lock is None else len(lock.waiting)
 
-    def acquire(self, key: str, *, shared: bool) -> "_Turn":
+    def acquire(self, key: str, *, shared: bool) -> "_Hold":
         """Hold the lock of `key`, after all earlier requests for it; consecutive `shared` ones hold it together."""
-        return _Turn(self._locks, key, shared=shared)
+        return _Hold(self._locks, key, shared=shared)
 
 
-class _Turn:
+class _Hold:
     """One request's hold of a lock, as an async context manager."""
 
     __slots__ = ("_key", "_lock", "_locks", "_shared")

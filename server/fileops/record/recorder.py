@@ -968,7 +968,9 @@ class Recorder:
         staged = self._ask_disk(folder.root, lambda: self._staging.read(repository))
         if staged is not None:
             is_by_agent = any(covers(command, folder.root, folder.root) for command in self.windows.open)
-            self._staging.note(self.store, repository, staged, is_by_agent=is_by_agent)
+            self._queue(
+                folder.root, lambda: self._staging.note(self.store, repository, staged, is_by_agent=is_by_agent)
+            )
 
     def _look_at_root(self, folder: Folder) -> None:
         """Watch and compare a folder again that was removed and made again: its watches ended with the first one."""
@@ -1149,12 +1151,19 @@ class Recorder:
             for folder in self._folders.values():
                 folder.note_loss(self._read_edge)
                 self._comparisons[folder.root] = self._comparing(folder)
+                self._guard(folder.root, lambda folder=folder: self._look_for_lock_of_git(folder))
         self._read_edge, self._read_at = edge, now
 
     def _note_lock_of_git(self, event: FolderEvent) -> None:
         for folder in self._folders.values():
             if folder.index_folder == event.folder:
                 folder.is_git_writing = event.appeared or (folder.is_git_writing and not event.vanished)
+
+    def _look_for_lock_of_git(self, folder: Folder) -> None:
+        """See whether git holds the lock, since the event of its end may be one of those that were lost."""
+        if (index_folder := folder.index_folder) is not None:
+            lock = os.path.join(index_folder, _INDEX_LOCK)
+            folder.is_git_writing = self._ask_disk(folder.root, lambda: os.path.lexists(lock))
 
     def _note_event(self, folder: Folder, event: FolderEvent) -> None:
         path = f"{event.folder}/{event.name}"
@@ -1516,6 +1525,8 @@ class Recorder:
         touch = self._touched.get(path) or self._new_touch(path, "event", None)
         is_typed = edit.after.source == "buffer"  # else it was the file
         self._read_events()  # else the writes would not have been counted
+        if self._folders.get(folder.root) is not folder:  # what was read just now has ended its recording
+            return
         if touch.n_writes is not None:
             n_others = touch.n_writes - (not is_typed)  # without the commit's own
             touch = replace(touch, n_writes=n_others if n_others > 0 else None)

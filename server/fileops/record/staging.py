@@ -1,7 +1,8 @@
-"""Who staged what: git's index is looked at whenever a command begins or ends, and once a second.
+"""Notes what was staged in git while an agent's command ran.
 
-What a person stages is decided (R-UI-3). Agents run `git add` and `git mv` too: what came into the index while a
-command of an agent was open may be the agent's, and decides nothing. Belongs to the recorder's thread.
+What a person stages is decided (R-UI-3), but agents run `git add` and `git mv` too. So the index is checked whenever a
+command begins or ends, and once a second: what an open command may have staged decides nothing. Belongs to the
+recorder's thread.
 """
 
 import os

@@ -7,6 +7,7 @@ import asyncio
 import os
 import resource
 import sqlite3
+import subprocess
 from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -55,6 +56,11 @@ def no_descriptors() -> Generator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def make_repository(folder: Path) -> None:
+    for words in (("init", "-q"), ("add", ".")):
+        subprocess.run(["git", *words], cwd=folder, check=True)
 
 
 def test_file_that_cannot_be_opened_is_not_missing(folder: Path) -> None:
@@ -258,6 +264,25 @@ async def test_save_between_the_event_of_a_command_and_the_look_at_its_file_is_u
         it.recorder.saved(str(path), person, "mine\nthe command's\ntyped\n")
         await asyncio.to_thread(it.recorder.settle)
     assert (await it.authors())["1.txt"] == "agent or an editor"
+
+
+@needs_inotify
+async def test_lock_of_git_whose_end_was_lost_makes_later_changes_no_less_certain(folder: Path) -> None:
+    """R-BY-5: events were lost while git wrote."""
+    make_repository(folder)
+    lock = folder / ".git" / "index.lock"
+    async with recorded_folder(folder) as it:
+        assert it.stream is not None
+        lock.touch()
+        await it.recorder.drain()
+        it.stream.is_losing = True
+        lock.unlink()
+        await it.recorder.drain()
+        it.stream.is_losing = False
+        await it.recorder.drain(roots=[str(it.folder)])
+        async with it.command():
+            (it.folder / "1.txt").write_text("the command's\n")
+        assert await it.authors() == {"1.txt": "agent"}
 
 
 @needs_inotify

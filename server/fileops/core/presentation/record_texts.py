@@ -8,8 +8,8 @@ import re
 MAX_TITLE_CHARS = 60
 MAX_LABEL_CHARS = 60
 _MAX_LINE_CHARS = 20_000  # of a command line that is parsed; it may contain a whole file
-# Shell builtins that prepare a command and do not name it.
 _GIT = re.compile(r"(?<![\w.@-])git(?![\w.@-])")
+# Shell builtins that prepare a command and do not name it.
 _PREPARING = {"cd", "export", "set", "source", "echo"}
 # Programs whose first argument is a text, not a name.
 _TAKES_TEXT = {"ag", "awk", "egrep", "fgrep", "grep", "jq", "perl", "printf", "rg", "sed"}
