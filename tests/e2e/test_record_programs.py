@@ -138,7 +138,10 @@ async def test_work_of_git_beside_a_command_is_that_commands_only_if_it_names_gi
         answer = await editor.call("fileops/rewind", {"command_id": begun["command_id"], "approved": True})
         assert (folder / "added.py").exists()
         assert not (folder / "by_program.py").exists()
-        assert [Path(file["file_path"]).name for file in answer["details"]["files"]] == ["by_program.py"]
+        details = answer["details"]
+        assert [Path(file["file_path"]).name for file in details["files"]] == ["by_program.py"]
+        assert {conflict["reason"] for conflict in details["conflicts"]} == {"unsure"}
+        assert {Path(conflict["file_path"]).name for conflict in details["conflicts"]} == set(by_git)
 
 
 @pytest.mark.parametrize("is_read_between", [False, True])

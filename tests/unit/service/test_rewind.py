@@ -584,7 +584,7 @@ async def test_rewind_keeps_the_last_copy_of_what_may_have_been_renamed_over_a_f
         recording.rename(B, NEW, OUTSIDE)
     result = await recording.rewind("session_id", "agent")
     assert recording.bench.on_disk(NEW if is_renamed_back else B) == text
-    assert [conflict.reason for conflict in result.conflicts] == ["overlaps"]
+    assert [conflict.reason for conflict in result.conflicts] == ["overlaps", "unsure"]
 
 
 async def test_rewind_keeps_the_last_copy_of_a_removed_file_that_stays_because_of_another_copy(

@@ -10,7 +10,7 @@ It is one module because the plan and the writing are one critical section (`Rew
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import product
 from typing import cast
@@ -66,7 +66,7 @@ from fileops.service.restoration import Restoration, Undoer, planned_restoration
 from fileops.service.rewind.files import FileRewind, executable_bit_without, is_usable, rewind_of_file, unknown_of
 from fileops.service.rewind.lineage import Lineages, follows_others
 from fileops.service.rewind.renames import Rename, may_be_one_file, renames_of
-from fileops.service.rewind.targets import MayRewind, entries_of, unsure_entries
+from fileops.service.rewind.targets import MayRewind, entries_of, left_as_unsure, unsure_entries
 from fileops.service.rewind.unkept import UnkeptPlaces, entry_of_change
 from fileops.tracking.freshness import Freshness
 
@@ -146,6 +146,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         """Raises: UnknownTarget, TooManyFiles."""
         paths = tuple(self.fs.resolve(path) for path in request.paths)
         groups: dict[str, list[Entry]] = {}
+        unsure: list[RewindConflict] = []
         request = replace(request, paths=paths)
         if request.target.kind == "change_ids":
             for path, change_ids in UnkeptPlaces(self.store, self.fs).paths_of(request.target.ids).items():
@@ -156,6 +157,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             lineages = Lineages(self.store, follows_others(chosen))
             for entry in chosen:
                 groups.setdefault(lineages.present_path(entry), []).append(entry)
+            unsure += _unsure(left_as_unsure(self.store, request, self.may_rewind, chosen), lineages)
         if not groups:
             raise UnknownTarget(explanation="these changes are no longer there")
         if len(groups) > MAX_FILES:
@@ -176,7 +178,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             for entry in unsure_entries(self.store, request.target):
                 entries.setdefault(entry.entry_id, (entry.path, entry))
             self._leave_changed_renames([found for found in entries.values() if self._has_left(found[1])], plans)
-        conflicts += [conflict for file in plans.values() for conflict in file.rewind.conflicts]
+        conflicts += [*(conflict for file in plans.values() for conflict in file.rewind.conflicts), *unsure]
         files = [file for file in plans.values() if file.rewind.undone or file.change.has_effect]
         if request.target.kind == "change_ids" and not files and not conflicts:
             raise UnknownTarget(explanation="these changes are no longer there")
@@ -501,6 +503,18 @@ def _left_by(error: FileOpsError, path: str, chosen: Sequence[Entry]) -> RewindC
     if isinstance(error, DocumentUnknown):
         return RewindConflict(file_path=path, entries=ids, reason="editor")
     return RewindConflict(file_path=path, entries=ids, reason="refused", message=failure_message(error))
+
+
+def _unsure(entries: Sequence[Entry], lineages: Lineages) -> Iterator[RewindConflict]:
+    """Yield what is left because another author may have written it."""
+    by_path: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_path.setdefault(lineages.present_path(entry), []).append(entry)
+    for path, found in sorted(by_path.items()):
+        authors = tuple(dict.fromkeys(entry.by for entry in found))
+        yield RewindConflict(
+            file_path=path, entries=tuple(entry.entry_id for entry in found), reason="unsure", by=authors
+        )
 
 
 def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) -> str:

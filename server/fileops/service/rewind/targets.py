@@ -1,6 +1,8 @@
 """Which entries of the record a rewind concerns. Runs in worker threads."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from msgspec.structs import replace
 
 from fileops.core.roots import is_inside
 from fileops.model.errors import UnknownTarget
@@ -19,6 +21,8 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     if request.includes_unsure:
         found += unsure_entries(store, request.target)
     known = {entry.entry_id: entry for entry in found if may_rewind(entry)}
+    if not known and any(map(may_rewind, unsure_entries(store, request.target))):
+        raise UnknownTarget(explanation="all that it may have changed may be another author's")
     if not known:
         raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries")
     # An undo is undone only by its own id: what an agent undid itself is not a part of its turn.
@@ -40,6 +44,20 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
     if not recent:
         raise UnknownTarget(explanation="it has no entries since then")
     return list(_with_whole_renames(store, recent, may_rewind))
+
+
+def left_as_unsure(
+    store: RecordStore, request: RewindRequest, may_rewind: MayRewind, chosen: Collection[Entry]
+) -> list[Entry]:
+    """Return the entries that may be the target's too, and are left because that is not certain, newest first."""
+    if request.includes_unsure:
+        return []
+    try:
+        found = entries_of(store, replace(request, includes_unsure=True), may_rewind)
+    except UnknownTarget:
+        return []
+    ids = {entry.entry_id for entry in chosen}
+    return [entry for entry in found if entry.entry_id not in ids and isinstance(entry.by, ByUnsure)]
 
 
 def _with_whole_renames(store: RecordStore, chosen: Sequence[Entry], may_rewind: MayRewind) -> Iterator[Entry]:
