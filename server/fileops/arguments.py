@@ -347,7 +347,7 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         choices=("session", "command", "person", "outside", "unsure"),
         help="only changes by this kind of author",
     )
-    log.add_argument("--session", metavar="NAME", help="only changes by this agent's session")
+    log.add_argument("--session", "--agent", metavar="NAME", help="only changes by this agent's session")
     log.add_argument("--turn", metavar="ID", help="only changes of this turn")
     log.add_argument("--since", metavar="TIME", help=f"only later ones: {TIMES}")
     log.add_argument("-n", metavar="N", type=int, help="at most N of them (default: 50; with --all or --json 100)")
@@ -357,7 +357,7 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     diff = add("diff", "show how files differ from what they were before agents changed them", ABOUT_DIFF)
     diff.add_argument("id", metavar="ID", nargs="?", help="a change, command or turn (default: all of the agents)")
     diff.add_argument("path", metavar="PATH", nargs="?", help="only this file or folder")
-    diff.add_argument("--session", metavar="NAME", help="only changes by this agent's session")
+    diff.add_argument("--session", "--agent", metavar="NAME", help="only changes by this agent's session")
     diff.add_argument("--since", metavar="TIME", help=f"only later ones: {TIMES}")
     undo = add("undo", "undo what agents changed, and keep what others wrote", ABOUT_UNDO)
     target = undo.add_mutually_exclusive_group()
@@ -369,12 +369,12 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     )
     target.add_argument("--all", action="store_true", help="everything here that you have not kept")
     target.add_argument("--turn", metavar="ID", help="everything from this turn")
-    target.add_argument("--session", metavar="NAME", help="everything from this agent's session")
+    target.add_argument("--session", "--agent", metavar="NAME", help="everything from this agent's session")
     target.add_argument("--command", metavar="ID", dest="of_command", help="everything that this command wrote")
     undo.add_argument(
         "--since",
         metavar="TIME|ID",
-        help=f"with --session, only changes since then: {TIMES}; or the id of a turn: it and all later ones of its "
+        help=f"with --agent, only changes since then: {TIMES}; or the id of a turn: it and all later ones of its "
         "agent, with --all of all agents",
     )
     undo.add_argument(
@@ -401,7 +401,7 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     keep = add("keep", "keep changes of agents, so that they no longer count as new", ABOUT_KEEP)
     keep.add_argument("path", metavar="PATH", nargs="?", help="those in this file or folder")
     keep.add_argument("--turn", metavar="ID", help="those of this turn")
-    keep.add_argument("--session", metavar="NAME", help="those of this agent's session")
+    keep.add_argument("--session", "--agent", metavar="NAME", help="those of this agent's session")
     keep.add_argument("--all", action="store_true", help="everything here; it is shown first, and you are asked")
     keep.add_argument("--yes", action="store_true", help="with --all: do not ask")
     keep.add_argument("--undo", metavar="ID", help="take a keep back, by the id that it printed")
@@ -416,7 +416,9 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         dest="roots",
         help="a folder in which files may be edited; may be given several times (default: what the host names)",
     )
-    mcp.add_argument("--session", metavar="NAME", help="the session's name in the history and in messages to others")
+    mcp.add_argument(
+        "--session", "--agent", metavar="NAME", help="the session's name in the history and in messages to others"
+    )
     for choice in MCP_CHOICES:
         flag = "--" + choice.name.replace("_", "-")
         mcp.add_argument(

@@ -154,7 +154,7 @@ def rewind(here: Place, file: Path, reason: str) -> None:
     """As a person does in a terminal, which no agent has started."""
     terminal = file.parent.parent / "terminal"
     terminal.mkdir(exist_ok=True)
-    words = ("undo", "--session", "claude", "--yes", "--reason", reason)
+    words = ("undo", "--agent", "claude", "--yes", "--reason", reason)
     printed = by_another_program(terminal, here, ["env", "-C", str(file.parent), *FILEOPS, *words])
     assert "1 change in 1 file" in printed
     (terminal / "ended").unlink()

@@ -212,7 +212,7 @@ async def test_undo_of_an_agent_since_a_time_leaves_what_was_before(shared: Plac
         await agent.read(folder / "a.txt")
         assert (await agent.edit(folder / "a.txt", "four", "4 by agent")).ok
     (folder / "a.txt").write_text((folder / "a.txt").read_text().replace("one", "1 by hand"))
-    done = await run(shared, folder, "undo", "--session", "codex", "--since", str(moment), "--yes")
+    done = await run(shared, folder, "undo", "--agent", "codex", "--since", str(moment), "--yes")
     assert (done.returncode, lines_of(done)[0]) == (0, "1 change in 1 file was undone.")
     assert (folder / "a.txt").read_text() == "1 by hand\n2 by agent\nthree\nfour\n"
     assert (folder / "new.txt").exists()
@@ -222,10 +222,10 @@ async def test_undo_of_an_agent_since_a_time_leaves_what_was_before(shared: Plac
     ("arguments", "sentence"),
     [
         ([], "Name what to undo"),
-        (["--since", "12:00", "--all"], "--session NAME --since TIME"),
-        (["--since", "12:00"], "--session NAME --since TIME"),
-        (["--command", "c-1", "--since", "12:00"], "--since TIME needs --session NAME"),
-        (["--session", "codex", "--since", "25:00"], "is no time"),
+        (["--since", "12:00", "--all"], "--agent NAME --since TIME"),
+        (["--since", "12:00"], "--agent NAME --since TIME"),
+        (["--command", "c-1", "--since", "12:00"], "--since TIME needs --agent NAME"),
+        (["--agent", "codex", "--since", "25:00"], "is no time"),
     ],
 )
 async def test_undo_without_a_clear_target_is_refused(
@@ -422,7 +422,7 @@ async def test_names_that_are_not_utf_8_are_listed_and_undone_with_the_others(sh
             ["diff"],
             ["blame", named],
             ["log", command_id],
-            ["undo", "--session", "codex", "--dry-run"],
+            ["undo", "--agent", "codex", "--dry-run"],
         ):
             for more in ([], ["--json"]):
                 done = await run(shared, project, *words, *more)
@@ -456,7 +456,7 @@ async def test_file_in_a_named_encoding_is_recorded_as_text(shared: Place, folde
     assert "-na\xefve" in lines_of(await run(shared, folder, "log", command_id))
     git(folder, "commit", "-qam", "by the agent")
     assert b"every change of an agent is kept" in (await run(shared, folder, "changes")).stdout
-    done = await run(shared, folder, "undo", "--session", "codex", "--yes")
+    done = await run(shared, folder, "undo", "--agent", "codex", "--yes")
     assert (done.returncode, path.read_bytes()) == (0, old.encode("latin-1"))
 
 
@@ -483,9 +483,7 @@ async def test_path_names_the_project_from_anywhere(shared: Place, folder: Path,
         assert done.stderr.decode().startswith(f"fileops-server log: Nothing is recorded of {at}: ")
 
 
-@pytest.mark.parametrize(
-    "command", ["log", "blame a.txt", "undo --session codex", "diff", "keep --all", "review --list"]
-)
+@pytest.mark.parametrize("command", ["log", "blame a.txt", "undo --agent codex", "diff", "keep --all", "review --list"])
 async def test_removed_folder_is_named(shared: Place, folder: Path, command: str) -> None:
     line = f"mkdir gone && cd gone && rmdir ../gone && {shlex.join(FILEOPS)} {command}"
     done = await asyncio.to_thread(
@@ -530,14 +528,14 @@ async def test_file_without_text_is_listed_without_lines_and_has_no_authors_of_l
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (["log", "--session", "nobody"], 1, "No session of this folder is named nobody. These are: Codex ("),
+        (["log", "--agent", "nobody"], 1, "No session of this folder is named nobody. These are: Codex ("),
         (["log", "nofile"], 1, "nofile is not the id of a change, command, turn or undo, nor a file here."),
         (["log", "--forget", "nofile"], 1, "There is no file or folder nofile, and nothing was recorded of one."),
         (["log", "-n", "0"], 2, "-n 0: at least 1 can be listed."),
         (
             ["log", "codex"],
             1,
-            "codex is an agent, and no id. `fileops-server log --session codex` lists",
+            "codex is an agent, and no id. `fileops-server log --agent codex` lists",
         ),
         (
             ["keep", "--turn", "a.txt"],
@@ -547,13 +545,13 @@ async def test_file_without_text_is_listed_without_lines_and_has_no_authors_of_l
         (["log", ""], 1, "'' is not the id of a change, command, turn or undo, nor a file here."),
         (["log", "e-"], 1, "Several ids begin with e-. Give more of it."),
         (["diff", "nofile"], 1, "nofile is not the id of a change, command, turn or undo, nor a file here."),
-        (["diff", "--session", "nobody"], 1, "No session of this folder is named nobody. These are: Codex ("),
+        (["diff", "--agent", "nobody"], 1, "No session of this folder is named nobody. These are: Codex ("),
         (["blame", "."], 1, ". is a folder. Name one of its files."),
-        (["undo", "--session", "nobody", "--yes"], 1, "No session of this folder is named nobody."),
-        (["undo", "--session", "codex", "--path", "nofile", "--yes"], 1, "There is no file or folder nofile, and"),
+        (["undo", "--agent", "nobody", "--yes"], 1, "No session of this folder is named nobody."),
+        (["undo", "--agent", "codex", "--path", "nofile", "--yes"], 1, "There is no file or folder nofile, and"),
         (["undo", "nothing", "--yes"], 1, "nothing is not the id of a change, command, turn or undo, nor a file here."),
-        (["undo", "codex", "--yes"], 1, "codex is an agent, and no id. `fileops-server log --session codex` lists"),
-        (["log", "e-1", "--session", "codex"], 2, "What an id names is shown as a whole: leave the other options out."),
+        (["undo", "codex", "--yes"], 1, "codex is an agent, and no id. `fileops-server log --agent codex` lists"),
+        (["log", "e-1", "--agent", "codex"], 2, "What an id names is shown as a whole: leave the other options out."),
         (["status", "--now"], 2, "--now belongs to --stop. Give both to end the daemon now."),
         (["keep", "nofile"], 1, "There is no file or folder nofile, and nothing is recorded of one."),
     ],
@@ -616,7 +614,7 @@ async def test_keep_counts_what_changes_counts(shared: Place, folder: Path) -> N
         assert (await agent.edit(folder / "a.txt", "four\n", "4\n")).ok
     listed = lines_of(await run(shared, folder, "changes"))
     assert listed[-1].startswith("Not kept: 2 changes in 1 file. ")
-    for target in (("--turn", turn_id), ("--session", "codex"), ("--all",), ("a.txt",)):
+    for target in (("--turn", turn_id), ("--agent", "codex"), ("--all",), ("a.txt",)):
         kept, how = lines_of(await run(shared, folder, "keep", *target))
         assert kept == "2 changes in 1 file are kept."
         (again,) = lines_of(await run(shared, folder, *how.partition("fileops-server ")[2].split()))
@@ -650,11 +648,11 @@ async def test_json_of_each_command_has_the_documented_keys(shared: Place, folde
     assert (set(diff), set(diff["files"][0])) == ({"diff", "files", "conflicts"}, {"path", "added", "removed"})
     blame = await answer(shared, folder, "blame", "a.txt")
     assert (set(blame), "text" in blame["lines"][0]) == ({"path", "lines"}, True)
-    preview = await answer(shared, folder, "undo", "--session", "codex", "--dry-run")
+    preview = await answer(shared, folder, "undo", "--agent", "codex", "--dry-run")
     assert (preview["error"], preview["dry_run"], bool(preview["plan"])) == (None, True, True)
-    refused = await run(shared, folder, "undo", "--session", "codex", "--plan", "p-none", "--yes", "--json")
+    refused = await run(shared, folder, "undo", "--agent", "codex", "--plan", "p-none", "--yes", "--json")
     assert (refused.returncode, json.loads(refused.stdout)["error"]["code"]) == (1, "plan_changed")
-    done = await answer(shared, folder, "undo", "--session", "codex", "--plan", preview["plan"], "--yes")
+    done = await answer(shared, folder, "undo", "--agent", "codex", "--plan", preview["plan"], "--yes")
     assert set(await answer(shared, folder, "log", done["rewind_id"])) == {"rewind", "entries", "diff"}
     assert {"output", "error", "rewind_id", "files", "conflicts", "n_undone", "n_left"} <= set(done)
     assert set(await answer(shared, folder, "keep", "--all")) == {"keep_id", "n_entries", "n_changes"}

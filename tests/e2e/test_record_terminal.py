@@ -148,7 +148,7 @@ async def test_question_is_answered_with_yes_or_nothing_is_undone(
     shared: Place, folder: Path, keys: bytes, status: int
 ) -> None:
     await edited(folder)
-    terminal = at_terminal(shared, folder, "undo", "--session", "codex", NO_COLOR="1")
+    terminal = at_terminal(shared, folder, "undo", "--agent", "codex", NO_COLOR="1")
     await asyncio.to_thread(terminal.until, QUESTION)
     assert "1 change in 1 file would be undone." in terminal.shown
     assert "-2\n+two\n" in terminal.shown

@@ -166,7 +166,7 @@ async def test_status_lists_what_waits_within_its_bound(shared: Place, folder: P
 
 # --- an agent that acts as a person --------------------------------------------------------------------------------
 
-PERSONS = ("review accept --all", "keep --all", "log --forget all", "undo --session codex --yes", "undo {id} --yes")
+PERSONS = ("review accept --all", "keep --all", "log --forget all", "undo --agent codex --yes", "undo {id} --yes")
 
 
 @pytest.mark.parametrize("shell", ["sh -c '{line}'", "setsid sh -c '{line}; exit $?'"])

@@ -185,9 +185,9 @@ def test_user_undoes_what_codex_did_and_nothing_of_claude_code(tmp_path: Path) -
             changed = text.replace("two", "claude").replace("eight", "codex")
             assert {(project / name).read_text(encoding="utf-8") for name in ("a.txt", "b.txt")} == {changed}
 
-            later = daemon.run("undo", "--session", "codex", "--since", str(time.time()), "--yes", cwd=project)
+            later = daemon.run("undo", "--agent", "codex", "--since", str(time.time()), "--yes", cwd=project)
             assert (later.returncode, b"codex has changed nothing since then" in later.stderr) == (1, True)
-            done = daemon.run("undo", "--session", "codex", "--since", str(began), "--yes", cwd=project)
+            done = daemon.run("undo", "--agent", "codex", "--since", str(began), "--yes", cwd=project)
             assert done.returncode == 0, done.stderr
             assert done.stdout.startswith(b"3 changes in 3 files were undone."), done.stdout
             for name in ("a.txt", "b.txt"):

@@ -419,7 +419,7 @@ async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
         target = (await item_of(client, options, options.id)).target
     else:
         raise Misused(
-            "Name what to undo: an id, as `fileops-server log` prints it, a file or folder, --turn ID, --session NAME, "
+            "Name what to undo: an id, as `fileops-server log` prints it, a file or folder, --turn ID, --agent NAME, "
             "--command ID, --since ID, or --all."
         )
     return await _rewound(client, options, target)
@@ -428,12 +428,12 @@ async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
 async def _since(client: FileOpsClient, options: argparse.Namespace) -> Target:
     """What `--since` means beside the other options. Raises: Misused, NotDone, UNREACHABLE."""
     if any(value is not None for value in (options.id, options.turn, options.of_command)):
-        raise Misused("--since TIME needs --session NAME; --since ID is given alone, or with --all.")
+        raise Misused("--since TIME needs --agent NAME; --since ID is given alone, or with --all.")
     if options.session is not None:
         since = moment_of(options.since)
         return {"session_id": await session_of(client, options, since) or "", "since": since}
     if not options.since.startswith("t"):
-        raise Misused("Name whose changes to undo: --session NAME --since TIME. Alone, --since takes the id of a turn.")
+        raise Misused("Name whose changes to undo: --agent NAME --since TIME. Alone, --since takes the id of a turn.")
     turn_id = (await item_of(client, options, options.since)).turn_id
     return {"all_since_turn": turn_id} if options.all else {"since_turn": turn_id}
 
@@ -548,7 +548,7 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     given = [options.path, options.turn, options.session, options.all or None, options.undo]
     if sum(value is not None for value in given) != 1:
-        raise Misused("Name a file or folder, --turn ID, --session NAME, --all, or --undo ID.")
+        raise Misused("Name a file or folder, --turn ID, --agent NAME, --all, or --undo ID.")
     if options.undo is not None:
         before = await client.unkept(root=options.root)
         undone = await client.undo_keep(options.undo)

@@ -79,8 +79,8 @@ async def item_of(client: FileOpsClient, options: argparse.Namespace, given: str
         raise NotDone(f"{name} is a file or folder, and no id. `fileops-server log {name}` lists its changes.")
     if given and given.lower() in {label.lower() for label in (await _sessions(client, options)).values()}:
         raise NotDone(
-            f"{name} is an agent, and no id. `fileops-server log --session {name}` lists what it changed, and "
-            f"`undo --session {name}` undoes it."
+            f"{name} is an agent, and no id. `fileops-server log --agent {name}` lists what it changed, and "
+            f"`undo --agent {name}` undoes it."
         )
     raise NotDone(
         f"{name or repr(given)} is not the id of a change, command, turn or undo, nor a file here. "
