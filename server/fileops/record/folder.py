@@ -1,11 +1,12 @@
-"""One recorded folder: its files and what is known of each, its watches, and how both are made and compared.
+"""One recorded folder: its files and what is known of each, its watches, and how both are set up and compared.
 
 Belongs to the recorder's thread. Long work is a generator of short steps (`start`, `scan`), so that the thread can read
-events between two of them. What git knows is asked in another thread beforehand (`ask_git`).
+events between steps. Another thread asks git beforehand (`ask_git`).
 
-The order of a start matters. Each folder is watched before it is listed, so a change after the listing is an event. A
-file that has the stamp of git's index is known by the index's blob; the index was read before, and a change in between
-shows in the stamp. All others are copied, and until then their first change has no content before.
+The order of steps at the start matters. Each folder is watched before it is listed, so any change after the listing
+causes an event. A file with the same stamp as in git's index has the content of the index's blob. The index was read
+first, so the stamp shows any change in between. All other files are copied. Until a file is copied, its first change
+has no content before it.
 """
 
 import os
@@ -29,8 +30,8 @@ from fileops.record.ignored import IgnoreRules
 MAX_COPIED_FILES = 20_000
 MAX_COPIED_BYTES = 256 << 20
 _NO_ENTRIES: Mapping[str, git.IndexEntry] = {}
-_STEP_FILES = 200  # between two looks at the events: some milliseconds
-_STEP_S = 0.02  # the same on a slow disk
+_STEP_FILES = 200  # before events are read again: a few milliseconds
+_STEP_S = 0.02  # likewise, on a slow disk
 T = TypeVar("T")
 
 
@@ -38,7 +39,7 @@ _OWN_FILE = re.compile(r"/\.fileops-[^/]*\.(?:tmp|journal)$")  # see fs/local/ow
 
 
 class GitFacts(Struct, frozen=True, kw_only=True):
-    """What git says of a work tree. listed: tracked and not ignored files. converted: files that git may convert."""
+    """What git says about a work tree. listed: files tracked or not ignored. converted: files that git may convert."""
 
     repository: git.Repository
     tracked: frozenset[str]
@@ -48,7 +49,7 @@ class GitFacts(Struct, frozen=True, kw_only=True):
 
 
 def ask_git(root: str) -> GitFacts | None:
-    """Ask git, which takes a second for 50,000 files. None: it is no work tree, or git cannot say. Any thread."""
+    """Ask git, which takes a second for 50,000 files. None if this is no work tree, or git fails. Any thread."""
     if not git.is_top(root):
         return None
     repository = git.find_repository(root)
@@ -81,23 +82,23 @@ class RecordedFolder:
     """See the module. `touch` is called with a path that may have changed."""
 
     def __init__(self, root: str, facts: GitFacts | None, stream: EventStream | None, edge: int = 0) -> None:
-        """Args: stream: None if no folder can be watched. edge: of the commands, as of now."""
+        """Args: stream: None if no folder can be watched. edge: the commands' current edge."""
         self.root = root
         self.repository = None if facts is None else facts.repository
         self.files: dict[str, Known] = {}
         self.is_starting = True
-        # What is known of the time of a change, see `certain_edge`:
-        self.compared_edge = edge  # at which the last whole comparison began
-        self.lost_edge: int | None = None  # the last one before events were lost; None once all files were compared
+        # When a change may have been made; see `certain_edge`:
+        self.compared_edge = edge  # when the last complete comparison began
+        self.lost_edge: int | None = None  # the last one before events were lost; None after a comparison
         self._n_losses = 0
         self._unwatched: set[str] = set()  # folders that cannot be watched
         self._unlisted: set[str] = set()  # folders that could not be listed
-        self._unseen: set[str] = set()  # folders that could not be listed yet, so that a file in it may be an old one
+        self._unseen: set[str] = set()  # not listed yet, so their files may be old ones
         self.n_copied = 0
         self.n_copied_bytes = 0
         self.limits: set[str] = set()  # what is not covered: see RecordStatus
-        self.on_nested: Callable[[str], None] = lambda _folder: None  # called with each repository in it that is seen
-        # Whether git holds the lock of the index, as it does whenever it writes into the work tree.
+        self.on_nested: Callable[[str], None] = lambda _folder: None  # called with each repository found in the folder
+        # Whether git holds the lock of its index, as it does whenever it writes to the work tree.
         self.is_git_writing = False
         self.text_of: TextOf = lambda _path, data: data  # see read_file
         self._tracked = set[str]() if facts is None else set(facts.tracked)
@@ -108,7 +109,7 @@ class RecordedFolder:
         self._rules = IgnoreRules(root, self.repository)
         self.stream = stream
         self._to_copy: deque[str] = deque()
-        self._not_copied: list[str] = []  # they could not be read; see `scan`
+        self._not_copied: list[str] = []  # files that could not be read; see `scan`
         if facts is None and git.is_top(root):
             self.limits.add("git")
 
@@ -118,7 +119,7 @@ class RecordedFolder:
 
     @property
     def has_unwatched(self) -> bool:
-        """Whether some folders cannot be watched, although others can."""
+        """Whether some folders cannot be watched, although others are."""
         return bool(self._unwatched)
 
     @property
@@ -128,14 +129,14 @@ class RecordedFolder:
 
     @property
     def needs_comparison(self) -> bool:
-        """Whether events do not report everything."""
+        """Whether events may have missed changes."""
         has_barrier = self.stream is not None and self.stream.has_barrier
         return self.lost_edge is not None or not has_barrier or bool(self._unwatched)
 
     def certain_edge(self, path: str, read_edge: int, found: Found) -> int:
-        """The last edge of commands at which all that had been written to a file is known to have been noticed.
+        """The last edge of a command by which everything written to a file until then had been noticed.
 
-        Args: read_edge: at which all events had been read. found: how a change of the file was noticed now.
+        Args: read_edge: the edge at which all events had been read. found: how this change of the file was noticed.
         """
         has_barrier = self.stream is not None and self.stream.has_barrier
         if not has_barrier or os.path.dirname(path) in self._unwatched or self.is_in_unlisted(path):
@@ -145,7 +146,7 @@ class RecordedFolder:
         return read_edge if found == "event" else self.compared_edge
 
     def note_loss(self, edge: int) -> None:
-        """Events were lost. Args: edge: at which all events had been read."""
+        """Note that events were lost. Args: edge: the one at which all events had been read."""
         self.lost_edge = edge if self.lost_edge is None else min(self.lost_edge, edge)
         self._n_losses += 1
 
@@ -155,7 +156,7 @@ class RecordedFolder:
 
     @property
     def index_folder(self) -> str | None:
-        """The folder of git's index, which is watched for its lock."""
+        """The folder of git's index, which is watched for the index's lock."""
         return None if self.repository is None else os.path.dirname(self.repository.index)
 
     @property
@@ -172,7 +173,7 @@ class RecordedFolder:
         return path in self.files or path in self._tracked or not self._rules.is_ignored(path)
 
     def enters(self, folder: str) -> bool:
-        """Whether a folder is looked into: neither ignored nor another repository."""
+        """Whether to look inside a folder: it is neither ignored nor another repository."""
         if folder in self._folders:
             return True
         if folder.endswith("/.git") or self._rules.is_ignored(folder, is_folder=True):
@@ -187,10 +188,10 @@ class RecordedFolder:
     def start(
         self, earlier: dict[str, Known], touch: Callable[[str], object], *, is_resumed: bool
     ) -> Iterator[list[tuple[str, Known]]]:
-        """Watch and list everything; yields what became known, to be stored, after each step.
+        """Watch and list everything. After each step, yields what became known, for the store.
 
-        Args: earlier: what was known when the folder was recorded last; `touch` is called for what changed since.
-        is_resumed: whether other files are new.
+        Args: earlier: what was known when the folder was last recorded; `touch` is called with each file that changed
+        since. is_resumed: whether a file that was not known then is new.
         """
         has_blobs = self.repository is not None and self.repository.has_all_blobs
         is_usable = has_blobs and self._index is not None and not self._index.is_partial
@@ -213,7 +214,7 @@ class RecordedFolder:
                     self._start_file(path, status, entries.get(path[head:]))
                     fresh.append((path, self.files[path]))
             yield fresh
-        for path, before in earlier.items():  # it was there when the folder was recorded last
+        for path, before in earlier.items():  # the file existed when the folder was last recorded
             if self.is_in_unlisted(path):
                 self.files[path] = before
             elif not self._is_elsewhere(path):
@@ -243,7 +244,7 @@ class RecordedFolder:
         is_clean = (
             entry is not None
             and (entry.mtime_ns, entry.size_bytes) == (status.st_mtime_ns, status.st_size)
-            and entry.ctime_ns in {0, status.st_ctime_ns}  # a program can set the other time, and not this one
+            and entry.ctime_ns in {0, status.st_ctime_ns}  # programs can set mtime, but not ctime
             and entry.inode in {0, status.st_ino & 0xFFFFFFFF}
             and path not in self._converted
         )
@@ -257,15 +258,15 @@ class RecordedFolder:
             self._to_copy.append(path)
 
     def _is_elsewhere(self, path: str) -> bool:
-        """Whether a file that was not found is in another repository now, or ignored: no change of this folder."""
+        """Whether a file that was not found still exists, as ignored or in another repository: no change here."""
         return os.path.lexists(path)
 
     def is_in_unlisted(self, path: str) -> bool:
-        """Whether the file is in a folder that could not be listed: what happened to it there is not known."""
+        """Whether the file is in a folder that could not be listed, so that nothing is known of it."""
         return any(path.startswith(folder + "/") for folder in self._unlisted)
 
     def walk(self) -> Iterator[tuple[str, os.stat_result] | None]:
-        """Watch all folders, and yield their recorded regular files, and None before each folder."""
+        """Watch all folders, and yield their recorded files with their status. Yields None before each folder."""
         waiting = [self.root]
         if self.index_folder is not None:
             self.watch(self.index_folder)
@@ -312,12 +313,12 @@ class RecordedFolder:
             self._unwatched.discard(folder)
 
     def ignored(self) -> Iterator[str | None]:
-        """Yield the files that a later rule ignores, and None for each other one."""
+        """For each file, yield its path if a rule added later ignores it, else None."""
         for path in tuple(self.files):
             yield path if path not in self._tracked and self._rules.is_ignored(path) else None
 
     def forget_contents(self, path: str | None) -> None:
-        """Forget which contents the files below a path have, because the store does not have them any more."""
+        """Forget the contents of the files below a path, because the store no longer has them."""
         for file, known in self.files.items():
             if known.digest is not None and (path is None or file == path or file.startswith(path + "/")):
                 self.files[file] = replace(known, digest=None)
@@ -326,7 +327,7 @@ class RecordedFolder:
     # --- copies ------------------------------------------------------------------------------------------------
 
     def copy_next(self) -> tuple[str, ReadFile] | None:
-        """Read the next file whose content only the disk has. None if no more is to be copied."""
+        """Read the next file whose content exists only on disk. None if no file is left to copy."""
         while self._to_copy:
             if self.n_copied >= MAX_COPIED_FILES:
                 self.limits.add("files")
@@ -352,7 +353,7 @@ class RecordedFolder:
         return None
 
     def rewritten_index(self) -> git.Index | None:
-        """Read git's index, if it was written since. None if not, or if it cannot be read now."""
+        """Read git's index if it has been written since. None if not, or if it cannot be read now."""
         if self.repository is None:
             return None
         try:
@@ -363,7 +364,7 @@ class RecordedFolder:
             return None
 
     def update_index(self, index: git.Index, has_events: Callable[[str], bool]) -> None:
-        """Copy the files whose blobs a rewritten index does not name: git may remove these blobs now."""
+        """Copy the files whose blobs are no longer in a rewritten index, because git may now remove these blobs."""
         self._index = index
         head = len(self.root) + 1
         for path, known in self.files.items():
@@ -380,9 +381,9 @@ class RecordedFolder:
     def scan(self, edge: int, touch: Callable[[str], object]) -> Iterator[None]:
         """Compare all files by their stamps, and watch all folders, in short steps.
 
-        Args: edge: of the commands, as of now. `touch` is called with each file that may have changed, and looks at it
-        itself: what is missing here because its folder could not be listed is not taken for gone. The files of a step
-        are to be touched before the next one, because the last one says that all were compared.
+        Args: edge: the commands' current edge. touch: called with each file that may have changed. It looks at the file
+        itself, so a file is not taken for deleted because its folder could not be listed. The caller must process the
+        files of each step before the next, because the last step notes that everything was compared.
         """
         seen: set[str] = set()
         n_losses = self._n_losses
@@ -407,7 +408,7 @@ class RecordedFolder:
                 self.lost_edge = None
 
     def listed_below(self, folder: str) -> Iterator[str | None]:
-        """Watch a folder that appeared, and yield the files in it, which may be new, and None before each folder."""
+        """Watch a folder that appeared, and yield its files, which may be new. Yields None before each folder."""
         waiting = [folder]
         while waiting:
             yield None
@@ -432,7 +433,10 @@ class RecordedFolder:
 
 
 def in_steps(items: Iterator[T | None]) -> Iterator[list[T]]:
-    """Yield the items in lists, each of which is made in a short time. A list may also end at a None, left out."""
+    """Collect the items in lists, each of which takes a short time.
+
+    A None is left out: it only lets a long step end.
+    """
     is_over = False
     while not is_over:
         step: list[T] = []
@@ -448,7 +452,7 @@ def in_steps(items: Iterator[T | None]) -> Iterator[list[T]]:
 
 
 def _is_recorded_kind(entry: "os.DirEntry[str]") -> bool:
-    """Whether it is a regular file, or a link, of which only is recorded that it changed."""
+    """Whether it is a regular file, or a link. Of a link, the record only notes that it changed."""
     return entry.is_file(follow_symlinks=False) or entry.is_symlink()
 
 
@@ -463,7 +467,7 @@ def _is_same(known: Known, status: os.stat_result) -> bool:
 
 
 def _folders_of(paths: Iterable[str], root: str) -> frozenset[str]:
-    """All folders that contain one of these, up to the root."""
+    """All folders that contain one of the paths, up to the root."""
     folders = {root}
     for path in paths:
         folder = os.path.dirname(path)

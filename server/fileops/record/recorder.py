@@ -1,25 +1,27 @@
 """The recorder: one thread that watches the recorded folders, reads changed files, and records who changed them.
 
 It is one module because all of it runs in that thread, on one table of touched files. Other threads only put a message
-in a queue, which takes microseconds, so an edit never waits for the record.
+into a queue, which takes microseconds, so no edit waits for the record.
 
 The steps of the thread, most urgent first:
 
-1. Messages: a commit of the daemon, a save of an editor, an end of a command.
-2. Events. They only mark a file as touched, with the last edge of a command at which it was not (see command_windows).
-3. Reading: of files that were closed by their writer, or touched 50 ms ago; at an edge of a command, of all of them.
-4. Writing: attribution, comparison, and the database. It follows every answer, in one queue, in the order of 1 and 3.
-   While another program has locked the database, the queue waits, and nothing else does.
-5. The steps of a start and of a comparison of all files.
+1. Messages: a commit of the daemon, a save in an editor, the end of a command.
+2. Events. An event only marks its file as touched, with the last edge of a command at which it was untouched (see
+command_windows).
+3. Reading: files that their writer closed, or that were touched 50 ms ago; at the edge of a command, all touched files.
+4. Writing: attribution, comparison, and the database. Answers are sent first. One queue keeps the order of 1 and 3.
+While another program has locked the database, only this queue waits.
+5. The steps of a start, and of a comparison of all files.
 
-An edge of a command is sharp because of 2 and 3: `drain` reads everything that was written until then, and only then
-runs what opens or closes the command. So no clock is compared with that of another process. A slow disk, a lost event,
-a folder without a watch or a file that cannot be read make the time of a change wider than one window, and its author
-unsure; nothing is concluded from what could not be seen.
+Steps 2 and 3 make an edge of a command sharp: `drain` reads everything that was written until then, and only then runs
+the call that opens or closes the command. So our clock is never compared with another process's. A slow disk, a lost
+event, a folder without a watch or an unreadable file make the time of a change wider than one window, and its author
+unsure. Nothing is concluded from what could not be seen.
 
-A fault ends the recording of the folder that it came from, which is tried again after a while. So does a disk that does
-not answer: every call that waits for a folder's disk runs in a second thread, for which this one waits a few seconds.
-Such a call may end at any later time. Of this thread's state it changes only the folder, and it returns its result.
+A fault ends the recording of the folder it came from, which is retried after a while. A disk that does not answer has
+the same effect: every call that may wait for a folder's disk runs in a second thread, for which this thread waits a few
+seconds. Such a call may end much later. It returns its result, and the folder is the only state of this thread that it
+changes.
 """
 
 import asyncio
@@ -77,29 +79,29 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 DEBOUNCE_S = 0.05
-QUIET_S = 0.025  # after the first event; an edit is answered by then
+QUIET_S = 0.025  # after the first event: enough to answer an edit
 _MAX_QUIETS = 10
 SCAN_EVERY_S = 60.0
-_WAKE_BYTES = 1 << 16  # as much as a pipe holds
+_WAKE_BYTES = 1 << 16  # the capacity of a pipe
 PRUNE_EVERY_S = 3600.0
-_PRUNING = ""  # the name of its steps, beside those of folders
-KEPT_S = 3600.0  # for a folder without clients: editors are often reopened
+_PRUNING = ""  # names its steps, as a root names a folder's
+KEPT_S = 3600.0  # for a folder without clients: editors often restart
 _INDEX_LOCK = "index.lock"  # git-update-index(1)
 _INDEX_EVERY_S = 1.0
 _BLOBS_AT_ONCE = 200
-_BLOB_BYTES_AT_ONCE = 16 << 20  # beside those of a batch, which are needed
-_WRITTEN_AT_ONCE = 8  # entries, before messages and events are looked at again
+_BLOB_BYTES_AT_ONCE = 16 << 20  # besides those of the current batch
+_WRITTEN_AT_ONCE = 8  # entries, before messages and events are read again
 MAX_FOLDERS = 200
 _MAX_NESTED = 20  # repositories in one folder
-_SETTLED_WITHIN_S = 5.0  # a recorder that is busy for longer is not waited for
-_DRAINED_WITHIN_S = 1.0  # a recorder that waits for a disk is not waited for: see drain
-_BUSY_WITHIN_S = 5.0  # one that reads what a command wrote is
-_COMPARED_WITHIN_S = 0.5  # of a drain or a flush: the files of a folder whose events do not say all
-_WATCHED_WITHIN_S = 2.0  # a command waits so long for the first look at its folder
-_READ_BYTES = 64 << 20  # of contents that wait to be written, before more are read
-_MAX_COPIES = 64  # contents that wait to be written, before more are copied
+_SETTLED_WITHIN_S = 5.0  # a recorder busy for longer is not waited for
+_DRAINED_WITHIN_S = 1.0  # the same if it waits for a disk: see drain
+_BUSY_WITHIN_S = 5.0  # the same if it reads what a command wrote
+_COMPARED_WITHIN_S = 0.5  # for comparing folders whose events are incomplete
+_WATCHED_WITHIN_S = 2.0  # how long a command waits for its folder's watches
+_READ_BYTES = 64 << 20  # waiting to be written, before reading pauses
+_MAX_COPIES = 64  # waiting to be written, before copying pauses
 _LOCKED_S = 3.0  # other programs lock for milliseconds; then use memory
-_RETURN_EVERY_S = 5.0  # between two tries to write to the file again
+_RETURN_EVERY_S = 5.0  # between attempts to write to the file again
 _LOCK_PAUSE_S = 0.05
 _UNREAD_PAUSES_S = (0.25, 30.0)  # first and longest pause before an unreadable file is retried
 FAULT_PAUSE_S = 60.0
@@ -108,7 +110,7 @@ _CLOSED_WITHIN_S = 5.0
 
 
 class TypedDocument(Struct, frozen=True, kw_only=True):
-    """An open document. changed: on the steady clock; is_typed: its user has changed it since it was the file."""
+    """An open document. changed: on the steady clock. is_typed: its user changed it after it last matched the file."""
 
     person: ByPerson
     text: str
@@ -117,7 +119,7 @@ class TypedDocument(Struct, frozen=True, kw_only=True):
 
 
 class OpenDocuments(Protocol):
-    """The documents that are open in all editors. Called in the recorder's thread; must not wait for a disk."""
+    """The open documents of all editors. Called in the recorder's thread, and must not wait for a disk."""
 
     def documents_at(self, path: str) -> Sequence[TypedDocument]: ...
 
@@ -127,15 +129,15 @@ def _log_warning(sentence: str, _root: str | None) -> None:
 
 
 class RecorderFailed(Exception):
-    """The store could not be opened, so nothing is recorded. The message has the reason."""
+    """The store could not be opened, so nothing is recorded. The message is the reason."""
 
 
 class _Touch(Struct):
-    """A file that may have changed. began: when that was noticed. since: the edge of a command before that.
+    """A file that may have changed. began: when that was noticed. since: the last edge of a command before that.
 
-    earliest: when it had not changed yet, 0.0 if that is not known: the thread may notice a change long after it was
-    made, and after its save was reported. n_writes: how often a content was finished since; None if that is not known.
-    is_beside_git: whether git may have written it, of which nobody knows who ran it.
+    earliest: a time at which it had not changed yet, or 0.0 if none is known. The thread may notice a change long after
+    it was made, even after its save was reported. n_writes: how many times a writer has finished since; None if
+    unknown. is_beside_git: whether a git that nobody is known to have run may have written it.
     """
 
     began: float
@@ -149,14 +151,14 @@ class _Touch(Struct):
 
 
 class _Write(Struct):
-    """A transaction that waits. root: of the folder that a fault of it ends."""
+    """A waiting transaction. root: the folder whose recording ends if it fails."""
 
     root: str | None
     work: Callable[[], None]
 
 
 class _Fault(Struct):
-    """A folder whose recording has ended by a fault. starter: thread of the last try. is_told: the user was warned."""
+    """A folder whose recording ended by a fault. starter: thread of the last retry. is_told: the user was warned."""
 
     kind: FaultKind
     n_faults: int = 0
@@ -166,7 +168,7 @@ class _Fault(Struct):
 
 
 class _FolderHangs(Exception):
-    """The disk of a recorded folder does not answer. is_known: nor did it answer an earlier call."""
+    """The disk of a recorded folder does not answer. is_known: it did not answer an earlier call either."""
 
     def __init__(self, root: str, *, is_known: bool) -> None:
         super().__init__(root)
@@ -174,7 +176,7 @@ class _FolderHangs(Exception):
 
 
 class Recorder:
-    """See the module. Start the thread with `start`. All methods may be called on any thread."""
+    """See the module. Start the thread with `start`. Any thread may call any method."""
 
     def __init__(
         self,
@@ -196,80 +198,80 @@ class Recorder:
         """Prepare the thread, without starting it.
 
         Args: open_store: called in the thread, because a disk may be slow. open_stream: opens the watch of folders,
-        given what to call when there is something to read; None: only the daemon's own edits are recorded. kept_s: how
-        long a folder without clients is recorded. fault_pause_s: after a fault, before a folder is tried again.
-        answers_within_s: how long a disk is waited for. max_folders: that are recorded at once. warn: gets a sentence
-        for people if something is not recorded as it should be, and once it is again, and the folder that it is about.
-        on_entries: see EntryWriter. now: the order of events. wall: the times that people are shown.
+        given a function to call when there are events to read; None: record only the daemon's own edits. kept_s: how
+        long a folder without clients stays recorded. fault_pause_s: how long after a fault a folder is retried.
+        answers_within_s: how long to wait for a disk. max_folders: how many are recorded at once. warn: called with a
+        sentence for people and the folder it is about, when recording fails and when it works again. on_entries: see
+        EntryWriter. now: the clock that orders events. wall: the clock that people are shown.
         """
         self.windows, self.turns = windows, turns
         self._open_store, self._on_entries = open_store, on_entries
         self._opened: Future[RecordStore] = Future()
         windows.on_change, turns.on_change = self._keep_command, self._keep_turn
         self.on_turn: Callable[[Turn], None] = lambda _turn: None  # called with each turn that begins or ends
-        self.on_index: Callable[[str], None] = lambda _root: None  # called with the root if git's index was written
-        # Called in the recorder's thread with a file that another program has written.
+        self.on_index: Callable[[str], None] = lambda _root: None  # called with the root when git's index was written
+        # Called in the recorder's thread with each file that another program has written.
         self.on_observed: Callable[[str, ChangeKind], None] = lambda _path, _kind: None
         self.text_of: TextOf = lambda _path, data: data  # see content.read_file; set before `start`
         self._documents, self._warn, self._now, self._wall = documents, warn, now, wall
         self._lock = threading.Lock()
         self._messages: deque[Callable[[], None]] = deque()
-        self._committing: dict[str, int] = {}  # guarded by _lock: commits of the daemon that are being made
+        self._committing: dict[str, int] = {}  # guarded by _lock: the daemon's commits in progress
         self._clients: dict[str, set[str]] = {}  # guarded by _lock: the clients of each folder
         self._left_at: dict[str, float] = {}  # guarded by _lock: monotonic
-        self._refused: dict[str, set[str]] = {}  # guarded by _lock: the clients of folders that are too many
+        self._refused: dict[str, set[str]] = {}  # guarded by _lock: the clients of folders beyond the limit
         self._nested: dict[str, set[str]] = {}  # guarded by _lock: the repositories in each folder
-        self._expected: dict[object, str] = {}  # guarded by _lock: folders that are about to be recorded
-        self._watched: frozenset[str] = frozenset()  # roots of the folders that were looked at; replaced by the thread
-        self._on_watched: list[Callable[[], None]] = []  # guarded by _lock: called when one of these two has changed
+        self._expected: dict[object, str] = {}  # guarded by _lock: folders soon to be recorded
+        self._watched: frozenset[str] = frozenset()  # roots whose watches are set up; replaced by the thread
+        self._on_watched: list[Callable[[], None]] = []  # guarded by _lock: called when either of these changes
         self._open_stream, self._kept_s, self._fault_pause_s = open_stream, kept_s, fault_pause_s
         self._answers_within_s, self._max_folders = answers_within_s, max_folders
-        self._wake_fd, self._waker_fd = os.pipe()  # none is inherited
+        self._wake_fd, self._waker_fd = os.pipe()  # not inherited by child processes
         self._event_fd, self._eventer_fd = os.pipe()
         for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
             os.set_blocking(fd, False)
-        self._is_closed = False  # guarded by _lock: no message is taken any more
+        self._is_closed = False  # guarded by _lock: no more messages are accepted
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="fileops-record", daemon=True)
         # Of the recorder's thread:
         self._writer: EntryWriter
         self._stream: EventStream | None = None
-        self._read_edge = 0  # of the commands; everything that was written before it has been read
-        self._read_at = self._now()  # the same, as a time
+        self._read_edge = 0  # everything written before this edge has been read
+        self._read_at = self._now()  # the time of that edge
         self._folders: dict[str, Folder] = {}
         self._faults: dict[str, _Fault] = {}  # by folder
         self._becoming: set[str] = set()  # folders in which a `.git` has appeared
         self._staging = StagingWatch()
         self._disk = DiskThread()
-        self._hanging: set[str] = set()  # folders that a thread still waits for
+        self._hanging: set[str] = set()  # folders whose disk a thread still waits for
         self._touched: dict[str, _Touch] = {}
-        self._unread: dict[str, _Touch] = {}  # files that could not be read, with their first touch
+        self._unread: dict[str, _Touch] = {}  # unreadable files, with their first touch
         self._unread_pause_s, self._unread_at = _UNREAD_PAUSES_S[0], 0.0
         self._writes: deque[_Write | tuple[Folder, Observed]] = deque()
         self._n_waiting_bytes = 0  # of contents in _writes
         self._locked_since: float | None = None
-        self._write_at = 0.0  # not before that: the database is locked
+        self._write_at = 0.0  # the database is locked until then, or longer
         self._return_at = 0.0
         self._steps: dict[str, Iterator[None]] = {}  # of starts and copies, by folder
         self._comparisons: dict[str, Iterator[None]] = {}  # of all files, by folder
         self._looked_at = 0.0
-        self._dropped_by: dict[str, ByPerson] = {}  # whose unsaved text is gone, by the path of its file
-        self._when_written: list[Callable[[], None]] = []  # called when all that was read is written
+        self._dropped_by: dict[str, ByPerson] = {}  # who discarded unsaved text, by the path of its file
+        self._when_written: list[Callable[[], None]] = []  # called once everything read has been written
         self._when_settled: list[Callable[[], None]] = []  # called when all authors are certain
-        self._blobs: dict[bytes, bytes] = {}  # that the next changes replaced, by object id
+        self._blobs: dict[bytes, bytes] = {}  # contents before the next changes, by object id
         self._settles_at: float | None = None  # when the next author is certain
         self._scanned_at = time.monotonic()
         self._pruned_at = time.monotonic() - PRUNE_EVERY_S + SCAN_EVERY_S
 
     @property
     def store(self) -> RecordStore:
-        """The store, once the thread has opened it. May block: for worker threads. Raises: RecorderFailed."""
+        """The store, once the thread has opened it. May block, so call it in worker threads. Raises: RecorderFailed."""
         return self._opened.result()
 
     async def opened(self) -> RecordStore | None:
         """Wait until the thread has opened the store. None if it failed."""
         with contextlib.suppress(RecorderFailed):
-            # A request that is cancelled in the meantime must not cancel the future, for which others wait.
+            # Cancelling this request must not cancel the future, because others wait for it.
             return await asyncio.shield(asyncio.wrap_future(self._opened))
         return None
 
@@ -277,13 +279,13 @@ class Recorder:
         self._thread.start()
 
     def close(self) -> None:
-        """Write everything observed, and end the thread. Blocks."""
+        """Write everything observed, then end the thread. Blocks."""
         if self._thread.is_alive():
             self._send(self._stop)
             with self._lock:
                 self._is_closed = True
             self._thread.join(_CLOSED_WITHIN_S)
-            if self._thread.is_alive():  # it waits for a disk; the daemon thread ends with the process
+            if self._thread.is_alive():  # it waits for a disk, and ends with the process
                 log.error("the record was not closed: a disk does not answer; its last entries may be missing")
                 return
         if self._opened.done() and self._opened.exception() is None:
@@ -305,7 +307,10 @@ class Recorder:
     # --- messages (any thread) ---------------------------------------------------------------------------------
 
     def record(self, folder: str, client: str) -> None:
-        """Record the folder of a client, by its canonical path. Blocks while git is asked; call it in a thread."""
+        """Record a client's folder, given its canonical path.
+
+        Blocks while git is asked, so call it in a worker thread.
+        """
         root = recorded_root(folder)
         if root is None or self._open_stream is None:
             return
@@ -327,13 +332,16 @@ class Recorder:
             self._begin_in_thread(root)
 
     def _join(self, root: str, client: str) -> None:
-        """The lock is held."""
+        """The caller holds the lock."""
         for joined in (root, *self._nested.get(root, ())):
             self._clients.setdefault(joined, set()).add(client)
             self._left_at.pop(joined, None)
 
     def expect(self, folder: str) -> Callable[[], None]:
-        """Announce that a folder will be recorded, so that commands in it wait. Returns what to call after `record`."""
+        """Announce that a folder will be recorded, so that commands in it wait.
+
+        Returns a function to call after `record`.
+        """
         token = object()
         with self._lock:
             self._expected[token] = folder
@@ -346,9 +354,9 @@ class Recorder:
         return arrived
 
     async def until_watched(self, roots: Sequence[str]) -> bool:
-        """Wait until these folders are watched, as far as they are to be recorded. Not for long: False if some are not.
+        """Wait for a short time until those of these folders that will be recorded are watched. False if some are not.
 
-        What is written before is recorded without its content before, and its author is unsure.
+        A change before that is recorded without the content before it, and with an unsure author.
         """
         loop = asyncio.get_running_loop()
         changed = asyncio.Event()
@@ -388,7 +396,7 @@ class Recorder:
             tell()
 
     def leave(self, client: str) -> None:
-        """Remove a client. A folder without clients is recorded for another kept_s."""
+        """Remove a client. A folder without clients stays recorded for another kept_s."""
         with self._lock:
             for root, clients in self._clients.items():
                 if client in clients:
@@ -411,7 +419,7 @@ class Recorder:
         self.on_turn(turn)
 
     def begin_commit(self, path: str) -> None:
-        """Note that the daemon is about to write a file. The record does not read it until the commit ends."""
+        """Note that the daemon is about to write a file. The recorder does not read the file until the commit ends."""
         with self._lock:
             self._committing[path] = self._committing.get(path, 0) + 1
 
@@ -427,15 +435,15 @@ class Recorder:
     def _end_commit(self, path: str, edit: Commit | None) -> None:
         with self._lock:
             is_watched = self._open_stream is not None and any(is_inside(root, path) for root in self._clients)
-        # The watch event of the commit wakes the thread later, so the edit is not delayed.
+        # The commit's watch event wakes the thread later, so it does not delay the edit.
         self._send(lambda: self._note_commit(path, edit), is_urgent=not is_watched)
 
     def keep_edit(self, path: str, edit: Callable[[], KeptEdit]) -> None:
-        """Keep the row of an edit; it is empty for a protected file.
+        """Store the data that undos need of an edit; of a protected file it is empty.
 
         Args: path: canonical. edit: called in the recorder's thread.
         """
-        # Not urgent, because the end of the commit follows and wakes the thread.
+        # Not urgent, because the message that ends the commit follows and wakes the thread.
         self._send(lambda: self._keep_edit(path, edit), is_urgent=False)
 
     def _keep_edit(self, path: str, edit: Callable[[], KeptEdit]) -> None:
@@ -445,20 +453,20 @@ class Recorder:
         self._queue(None if folder is None else folder.root, lambda: self.store.put_edit(kept))
 
     def saved(self, path: str, person: ByPerson, text: str) -> None:
-        """Note an editor's report that its user saved this text of a document."""
+        """Note that, by an editor's report, its user saved a document with this text."""
         save = Save(person=person, time=self._now(), text=text)
         self._send(lambda: self._queue(None, lambda: self._writer.save(path, save)))
 
     def closed(self, path: str, person: ByPerson) -> None:
-        """Note that a document was closed, perhaps with changes that its user discarded."""
+        """Note that a document was closed, and that its user may have discarded changes."""
         self._send(lambda: self._drop_unsaved(path, person))
 
     async def drain(self, then: Callable[[], None] = lambda: None, roots: Sequence[str] = ()) -> None:
-        """Read what was written until now, then call `then` in the recorder's thread, before anything else is read.
+        """Read everything written until now, then call `then` in the recorder's thread, before it reads anything else.
 
-        If that thread has ended, or waits for a disk, `then` is called here: the record may be unsure about a command
-        then, but no command and no edit waits for it. Either thread may come first, so a lock decides which one calls.
-        Args: roots: the folders that are to be certain.
+        If that thread has ended or waits for a disk, `then` is called here instead. The record may then be unsure about
+        a command, but no command or edit waits for it. Both threads may try, and a lock lets only the first one call.
+        Args: roots: the folders that must be certain.
         """
         once = _Once(then)
         has_begun = threading.Event()
@@ -475,7 +483,7 @@ class Recorder:
         once()
 
     async def flush(self) -> None:
-        """Wait until all that was written until now has its entries in the store. Some may not be settled."""
+        """Wait until everything written until now has entries in the store. Some authors may not be settled."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
 
@@ -493,13 +501,13 @@ class Recorder:
                     await done
 
     def settle(self) -> None:
-        """Wait until all that was written until now has entries with certain authors. Blocks: call it in a thread."""
+        """Wait until everything written until now has entries with certain authors. Blocks, so call it in a thread."""
         done = threading.Event()
         if self._send(lambda: self._begin_flush(lambda: self._when_settled.append(done.set))):
             done.wait(_SETTLED_WITHIN_S)
 
     def written(self) -> RecordStore | None:
-        """The store, after all that was written until now has its entries in it. None if the record has ended. Blocks.
+        """Return the store once everything written until now has entries in it. None if the recorder has ended. Blocks.
 
         Some authors may not be certain.
         """
@@ -524,7 +532,10 @@ class Recorder:
             done.wait(_SETTLED_WITHIN_S)
 
     def forget(self, path: str | None) -> int:
-        """Remove all entries and contents of a canonical file or folder (None: of all). Returns how many. Blocks."""
+        """Remove all entries and contents of a canonical file or folder (None: everything).
+
+        Returns how many. Blocks.
+        """
         n_entries: list[int] = []
         self._wait_for(lambda: n_entries.append(self._forget(path)))
         return n_entries[0] if n_entries else 0
@@ -541,7 +552,7 @@ class Recorder:
         return n_entries
 
     def status(self) -> list[RecordedFolder]:
-        """Return each folder and the state of its recording. Waits for the recorder's thread."""
+        """Return each folder with the state of its recording. Waits for the recorder's thread."""
         answer: list[RecordedFolder] = []
         self._wait_for(lambda: answer.extend((*map(self._status_of, self._folders.values()), *self._failed())))
         return answer
@@ -565,8 +576,8 @@ class Recorder:
             await done
 
     def _send(self, message: Callable[[], None], *, is_urgent: bool = True) -> bool:
-        """Queue a message for the thread. False if it has ended or is about to."""
-        if threading.current_thread() is self._thread:  # it takes the message before it ends
+        """Queue a message for the thread. False if the thread has ended or is about to."""
+        if threading.current_thread() is self._thread:  # the thread handles it before it ends
             self._messages.append(message)
             return True
         with self._lock:
@@ -585,20 +596,20 @@ class Recorder:
             store = self._open_store()
             self._writer = EntryWriter(store, self.windows, self.turns, self._on_entries)
             self._opened.set_result(store)
-        except Exception as fault:  # the boundary of the thread: what waits for it must be answered
+        except Exception as fault:  # the boundary of the thread: its waiters need an answer
             log.exception("the record could not be opened; everything else continues")
             self._opened.set_exception(RecorderFailed(str(fault)))
             self._warn(f"Changes are not recorded: {fault}. Everything else works.", None)
         else:
             self._record_all()
         with self._lock:
-            self._is_closed = True  # from now on no message is left, and nothing waits
+            self._is_closed = True  # no message is left behind from now on, so nothing waits
         while self._messages:
             with contextlib.suppress(OSError, sqlite3.Error, RecorderFailed):
                 self._messages.popleft()()
         self._tell_written()
         self._tell_settled()
-        if self._stream is not None and not self._hanging:  # else the end of the process closes it
+        if self._stream is not None and not self._hanging:  # else it is closed by the process's end
             self._stream.close()
         self._disk.leave()
         for fd in (self._wake_fd, self._waker_fd, self._event_fd, self._eventer_fd):
@@ -621,7 +632,7 @@ class Recorder:
                     os.read(fd, _WAKE_BYTES)
             try:
                 self._turn()
-            except Exception:  # the boundary of the thread: what waits for it must be answered
+            except Exception:  # the boundary of the thread: its waiters need an answer
                 log.exception("the record has ended by a fault; everything else continues")
                 self._warn(
                     "The record of changes has ended by a fault; see the daemon's log. Later changes are not recorded.",
@@ -630,11 +641,11 @@ class Recorder:
                 break
 
     def _wait_for_quiet(self, urgent: "select.poll") -> None:
-        """Let the cause of an event continue first, unless there is a message.
+        """Let whatever caused an event finish first, unless a message waits.
 
-        The first event of an edit comes in the middle of its commit. If this thread ran then, it would hold the
-        interpreter while the edit waits for it: 1.5 ms for each edit, measured. The ends of commands are not
-        delayed, because they are messages.
+        The first event of an edit arrives in the middle of its commit. If this thread ran then, it would hold the
+        interpreter while the edit needs it: 1.5 ms for each edit, as measured. The end of a command is a message, so it
+        is not delayed.
         """
         for _ in range(_MAX_QUIETS):
             if urgent.poll(QUIET_S * 1000):
@@ -684,25 +695,25 @@ class Recorder:
         if self.store.is_in_memory:
             times.append(max(self._return_at, now + _INDEX_EVERY_S))
         wait_s = min(times) - now
-        return 0 if wait_s <= 0 else wait_s * 1000 + 1  # a poll ends a part of a millisecond early
+        return 0 if wait_s <= 0 else wait_s * 1000 + 1  # a poll ends a fraction of a millisecond early
 
     def _guard(self, root: str | None, work: Callable[[], object]) -> None:
-        """Do a part of the work. A fault ends the recording of its folder only."""
+        """Do some work. A fault ends the recording of its folder only."""
         try:
             work()
         except _FolderHangs as hang:
             self._end_by_hang(hang)
         except sqlite3.Error as error:
             log.error("a part of the record was lost: %s", error)
-        except Exception:  # the boundary of a folder: a fault ends no other
+        except Exception:  # the boundary of a folder: other folders continue
             log.exception("a fault in the record of %s", root)
             if root is not None:
                 self._end_by_fault(root)
 
     def _ask_disk(self, root: str, call: Callable[[], T]) -> T:
-        """Return the result of a call that waits for a folder's disk. Raises: _FolderHangs, and what the call raises.
+        """Return the result of a call that may wait for a folder's disk. Raises: _FolderHangs, and its own.
 
-        While such a call waits, no other is made for the folder, because each costs one wait and one thread.
+        While one call waits, no other is made for the folder, because each would cost a wait and a thread.
         """
         if root in self._hanging:
             raise _FolderHangs(root, is_known=True)
@@ -715,7 +726,10 @@ class Recorder:
             raise _FolderHangs(root, is_known=False) from None
 
     def _each(self, root: str, steps: Iterator[T]) -> Iterator[T]:
-        """Yield the results of steps that wait for a folder's disk. Raises: _FolderHangs, and what they raise."""
+        """Yield the results of steps that may wait for a folder's disk.
+
+        Raises: _FolderHangs, and what the steps raise.
+        """
         while (step := self._ask_disk(root, lambda: next(steps, _END))) is not _END:
             yield step  # pyright: ignore[reportReturnType] - it is what was yielded
 
@@ -730,22 +744,22 @@ class Recorder:
         for folder in wanted:
             self._comparisons[folder.root] = self._comparing(folder)
         self._compare(wanted)
-        for _ in range(2):  # what was written while files were read may be another's
+        for _ in range(2):  # files written while others were read may have another author
             self._observe_all()
             self._read_events()
         self._look_at_staging(roots)
         then()
-        self._read_events()  # the window has its edge: everything from here on is on the other side of it
+        self._read_events()  # the window's edge: everything read from here on is after it
 
     def _compare(self, folders: Sequence[Folder]) -> None:
-        """End the comparisons of these folders that have begun, unless that takes long."""
+        """Finish the comparisons of these folders that have begun, unless that takes long."""
         ends_at = time.monotonic() + _COMPARED_WITHIN_S
         for folder in folders:
             while not folder.is_starting and folder.root in self._comparisons and time.monotonic() < ends_at:
                 self._step_of(self._comparisons, folder.root)
 
     def _begin_flush(self, done: Callable[[], None]) -> None:
-        """Call `done` once all that was written until now has its entries. Ends of commands are not kept waiting."""
+        """Call `done` once everything written until now has entries. Ends of commands do not wait for this."""
         self._read_events()
         self._compare([folder for folder in self._folders.values() if folder.lost_edge is not None])
         self._observe_all()
@@ -771,14 +785,14 @@ class Recorder:
         before = self._folders.get(root)
         if not has_clients or (before is not None and (facts is None or before.repository is not None)):
             return
-        # What is known now decides whether the folder was recorded before: commits are noted from now on.
+        # Commits are noted from now on, so what is known now decides whether the folder was recorded before.
         earlier = self.store.known(root)
         stream, edge = self._stream, self.windows.edge
         folder = self._ask_disk(root, lambda: Folder(root, facts, stream, edge))
         folder.on_nested = lambda nested: self._record_nested(folder, nested)
         folder.text_of = self.text_of
         is_resumed = len(earlier) > 0 or self.store.recorded_since(root) is not None
-        if before is not None:  # it has become a repository: what it did not have was ignored, and is not new
+        if before is not None:  # it became a repository: files unknown so far were ignored, not new
             self._read_events()
             self._observe_all()
             earlier, is_resumed = dict(before.files), False
@@ -796,7 +810,7 @@ class Recorder:
             yield
         for path in changed:
             self._touch(path, found="scan", gap="away")
-        # Not before: after a start that was not ended, files that are not known need not be new.
+        # Not earlier: if a start is cut short, files that are not known need not be new at the next one.
         self._queue(folder.root, lambda: self.store.begin_folder(folder.root, began))
         self._set_watched(folder.root, is_watched=True)
         self._tell_recorded_again(folder.root)
@@ -839,7 +853,7 @@ class Recorder:
             self._begin_apart(root)
 
     def _drop(self, root: str) -> bool:
-        """End the recording of a folder, whose watches remain. False if it is not recorded."""
+        """End the recording of a folder, but keep its watches. False if it is not recorded."""
         for steps in (self._steps, self._comparisons):
             steps.pop(root, None)
         if self._folders.pop(root, None) is None:
@@ -855,7 +869,7 @@ class Recorder:
         stream = self._stream
         if stream is not None:
             self._ask_disk(root, lambda: stream.remove_below(root))
-        for folder in self._folders.values():  # one inside of the other shares its watches
+        for folder in self._folders.values():  # nested folders share watches
             if is_inside(root, folder.root) or is_inside(folder.root, root):
                 folder.note_loss(self._read_edge)
                 self._comparisons[folder.root] = self._comparing(folder)
@@ -878,7 +892,10 @@ class Recorder:
         self._tell_fault(root, fault, "its disk does not answer. They are recorded again once it does")
 
     def _come_back(self, root: str) -> None:
-        """Retry a folder whose disk answers again. The waiting call may have added watches. Raises: _FolderHangs."""
+        """Retry a folder whose disk answers again.
+
+        The call that waited may have added watches. Raises: _FolderHangs.
+        """
         self._hanging.discard(root)
         if root not in self._folders:
             self._unwatch(root)
@@ -925,7 +942,7 @@ class Recorder:
                 fault.starter = self._begin_apart(root)
 
     def _begin_apart(self, root: str) -> threading.Thread:
-        """Begin to record a folder from another thread: git may wait for a disk, as this one must not."""
+        """Begin to record a folder from another thread, because git may wait for a disk and this thread must not."""
         starter = threading.Thread(target=self._begin_in_thread, args=(root,), name="fileops-record-start", daemon=True)
         starter.start()
         return starter
@@ -935,9 +952,9 @@ class Recorder:
         self._send(lambda: self._guard(root, lambda: self._begin(root, facts)))
 
     def _look_around(self) -> None:
-        """Check what no event reports: git's indexes, a reader of events that has ended, folders to retry.
+        """Check what no event reports: git's indexes, an event reader that has ended, folders to retry.
 
-        Copy what a rewritten index of git does not name any more. Events are read first: see folder.update_index.
+        Copy the contents that a rewritten index no longer names. Events are read first: see folder.update_index.
         """
         now = time.monotonic()
         if now - self._looked_at < _INDEX_EVERY_S:
@@ -957,7 +974,7 @@ class Recorder:
                 self._guard(folder.root, lambda folder=folder: self._look_at_index(folder))
 
     def _look_at_staging(self, roots: Sequence[str] | None = None) -> None:
-        """Note what was staged, and whether a command was open. roots: only where these are; None: everywhere."""
+        """Note what was staged, and whether a command was running. roots: check only these; None: all."""
         for folder in tuple(self._folders.values()):
             if roots is None or any(is_inside(folder.root, root) or is_inside(root, folder.root) for root in roots):
                 self._guard(folder.root, lambda folder=folder: self._note_staged(folder))
@@ -973,7 +990,7 @@ class Recorder:
             )
 
     def _look_at_root(self, folder: Folder) -> None:
-        """Watch and compare a folder again that was removed and made again: its watches ended with the first one."""
+        """Watch and compare a folder again if it was removed and created again, which ended its watches."""
         stream, root = self._stream, folder.root
         if stream is None or folder.is_refused(root):
             return
@@ -985,7 +1002,7 @@ class Recorder:
         self._comparisons[root] = self._comparing(folder)
 
     def _look_at_new_repository(self, path: str) -> None:
-        """Record a folder as a repository once it is one: `git init` makes the folder `.git` first."""
+        """Record a folder as a repository once it is one: `git init` creates the folder `.git` first."""
         folder = self._folder_of(f"{path}/.git")
         if folder is None or not self._ask_disk(folder.root, lambda: os.path.lexists(f"{path}/.git")):
             self._becoming.discard(path)
@@ -994,14 +1011,14 @@ class Recorder:
             if path == folder.root:
                 self._begin_apart(path)
             else:
-                self._ask_disk(folder.root, lambda: folder.enters(path))  # which notes it
+                self._ask_disk(folder.root, lambda: folder.enters(path))  # this also notes it as nested
 
     def _look_at_index(self, folder: Folder) -> None:
         index = self._ask_disk(folder.root, folder.rewritten_index)
         if index is None:
             return
         self._read_events()
-        if self._folders.get(folder.root) is not folder:  # what was read just now has ended its recording
+        if self._folders.get(folder.root) is not folder:  # the events just read ended its recording
             return
         folder.update_index(index, self._touched.__contains__)
         self.on_index(folder.root)
@@ -1049,7 +1066,7 @@ class Recorder:
             self._steps.setdefault(folder.root, self._copying(folder))
 
     def _pruning(self) -> Iterator[None]:
-        """Remove what is too old or too much, and the contents of files that are ignored by now."""
+        """Remove what is too old or too much, and the contents of files that are now ignored."""
         for folder in tuple(self._folders.values()):
             try:
                 for ignored in self._each(folder.root, in_steps(folder.ignored())):
@@ -1111,7 +1128,7 @@ class Recorder:
     # --- events ------------------------------------------------------------------------------------------------
 
     def _open_events(self) -> None:
-        """Open the watch of folders, if it is not open; what happened in the meantime is found by comparison."""
+        """Open the watch of folders, if it is not open. A comparison finds what happened in the meantime."""
         if self._open_stream is None:
             return
         if self._stream is not None:
@@ -1131,7 +1148,7 @@ class Recorder:
             os.write(self._eventer_fd, b"\0")
 
     def _read_events(self) -> None:
-        """Mark what changed as touched. All of it lies between the last edge at which this was done, and now."""
+        """Mark changed files as touched. They changed between the previous call at an edge and now."""
         if self._stream is None:
             return
         edge, now = self.windows.edge, self._now()
@@ -1160,7 +1177,7 @@ class Recorder:
                 folder.is_git_writing = event.appeared or (folder.is_git_writing and not event.vanished)
 
     def _look_for_lock_of_git(self, folder: Folder) -> None:
-        """See whether git holds the lock, since the event of its end may be one of those that were lost."""
+        """Check whether git holds its lock, because the event of its release may be among those that were lost."""
         if (index_folder := folder.index_folder) is not None:
             lock = os.path.join(index_folder, _INDEX_LOCK)
             folder.is_git_writing = self._ask_disk(folder.root, lambda: os.path.lexists(lock))
@@ -1185,7 +1202,7 @@ class Recorder:
             for listed in self._each(folder.root, in_steps(folder.listed_below(path))):
                 for inside in listed:
                     touch = self._touch(inside)
-                    touch.n_writes = None  # it was written before the folder was watched
+                    touch.n_writes = None  # it may have been written before the folder was watched
                     touch.is_beside_git = touch.is_beside_git or folder.is_git_writing
 
     def _touch(
@@ -1216,17 +1233,20 @@ class Recorder:
         for path in paths:
             with self._lock:
                 is_committing = path in self._committing
-            if is_committing:  # its end is a message, after which the file is looked at
+            if is_committing:  # the message at its end makes us look at the file
                 continue
             if self._n_waiting_bytes > _READ_BYTES and not self._write_all():
-                return  # the rest is read once there is room, and is unsure then
+                return  # the rest waits for room, and its authors are then unsure
             touch = self._touched.pop(path, None)
             folder = self._folder_of(path)
-            if touch is not None and folder is not None:  # else a fault at an earlier path has ended its folder
+            if touch is not None and folder is not None:  # else a fault at an earlier path ended its folder
                 self._guard(folder.root, lambda folder=folder, path=path, touch=touch: self._look(folder, path, touch))
 
     def _look(self, folder: Folder, path: str, touch: _Touch) -> None:
-        """Check a file for a change. An unreadable file counts as neither gone nor changed, and is retried."""
+        """Check whether a file has changed.
+
+        An unreadable file counts as neither deleted nor changed, and is retried.
+        """
         try:
             found = self._ask_disk(folder.root, lambda: read_file(path, folder.root, self.text_of))
         except Unreadable:
@@ -1235,14 +1255,14 @@ class Recorder:
                 self._unread_at = self._now() + self._unread_pause_s
             self._unread[path] = touch
         else:
-            # What was read may have writes whose events came after those that are known: they count, too.
+            # The content just read may include writes whose events came only now; count those, too.
             self._read_events()
             late = self._touched.get(path)
             if late is not None and touch.n_writes is not None:
                 touch.n_writes = None if late.n_writes is None else touch.n_writes + late.n_writes
             if late is not None:
                 touch.is_beside_git = touch.is_beside_git or late.is_beside_git
-            # A commit that began after `_observe` looked, and before the file was read, may be what was read.
+            # The content may be that of a commit that began after `_observe` looked and before the file was read.
             with self._lock:
                 is_committing = path in self._committing
             if is_committing:
@@ -1268,11 +1288,11 @@ class Recorder:
         documents = self._documents.documents_at(path)
         is_unsaved = before is not None and before.is_unsaved and len(documents) > 0
         if is_unsaved and before is not None and found is not None and found.mtime_ns <= before.mtime_ns:
-            return  # the file has an older content than the document, which the record has already
+            return  # older than the document, which the record already has
         digest = None if found is None or found.data is None else content_digest(found.data)
         after = None if found is None else _known_of(found, digest)
         if before is None and folder.is_starting and touch.gap is None:
-            before = Known(content="kept")  # it may have been there, with any content
+            before = Known(content="kept")  # it may have existed, with any content
         if before is not None and after is not None and _is_unchanged(before, after):
             folder.files[path] = after
             return
@@ -1296,11 +1316,14 @@ class Recorder:
         *,
         typed_by: ByPerson | None,
     ) -> Observed:
-        """A change that was found just now, with what may tell its author. Args: data: the content after it."""
+        """A change that was just found, with the facts that may identify its author.
+
+        Args: data: the content after it.
+        """
         documents = self._documents.documents_at(path)
         open_commands = self._open_since(folder, path, touch)
         is_of_them = open_commands.is_certain and (open_commands.names_git or not touch.is_beside_git)
-        # When commands run, what one of them wrote may be in a document before its event is read here.
+        # If commands run, a document may contain what one of them wrote before its event is read here.
         typed_before = touch.earliest if open_commands.commands else touch.began
         typist = typed_by or _typist_of(documents, data, typed_before)
         loader = None if typist is not None else _typist_of(documents, data, touch.began)
@@ -1319,12 +1342,12 @@ class Recorder:
 
         if all(is_inside(folder.root, root) for root in self.windows.roots):
             return open_between()
-        return self._ask_disk(folder.root, open_between)  # git's folders decide about those above
+        return self._ask_disk(folder.root, open_between)  # git's folders decide about the folders above
 
     # --- writing -----------------------------------------------------------------------------------------------
 
     def _queue(self, root: str | None, work: Callable[[], None]) -> None:
-        """Do work of one transaction, after what is queued already. Args: root: of the folder that it belongs to."""
+        """Queue work as one transaction, after the work already queued. Args: root: the folder that it belongs to."""
         self._writes.append(_Write(root, work))
 
     def _queue_change(self, folder: Folder, change: Observed) -> None:
@@ -1332,12 +1355,12 @@ class Recorder:
         self._writes.append((folder, change))
 
     def _write_all(self) -> bool:
-        """Write everything. False if the database is locked."""
+        """Write everything that waits. False if the database is locked."""
         self._write(len(self._writes))
         return not self._writes
 
     def _write(self, n_writes: int) -> None:
-        """Write some of what waits, in its order. What finds the database locked stays the first."""
+        """Write some of the waiting work, in order. Work that finds the database locked stays first in the queue."""
         while n_writes > 0 and self._writes and self._now() >= self._write_at:
             batch = self._next_batch(min(n_writes, _WRITTEN_AT_ONCE))
             root = batch[0].root if isinstance(batch[0], _Write) else batch[0][0].root
@@ -1350,7 +1373,7 @@ class Recorder:
             n_writes -= len(batch)
 
     def _next_batch(self, n_writes: int) -> "list[_Write | tuple[Folder, Observed]]":
-        """The first ones, as far as a fault of any of them concerns the same folder."""
+        """The first items in the queue for which a fault would end the recording of the same folder."""
         batch: list[_Write | tuple[Folder, Observed]] = []
         for write in islice(self._writes, n_writes):
             if batch and (isinstance(write, _Write) or isinstance(batch[0], _Write) or write[0] is not batch[0][0]):
@@ -1394,7 +1417,7 @@ class Recorder:
         )
 
     def _return_to_disk(self) -> None:
-        """Try to write to the file again, including what was recorded in memory."""
+        """Try to continue in the file, including what was recorded in memory."""
         if not self.store.is_in_memory or self.store.folder is None or self._now() < self._return_at:
             return
         self._return_at = self._now() + _RETURN_EVERY_S
@@ -1406,7 +1429,7 @@ class Recorder:
             self._warn("The record of changes can be written again. Nothing of it was lost.", None)
 
     def _settle(self) -> None:
-        """Settle the authors that are certain by now."""
+        """Settle the authors of changes that are certain by now."""
         if self._writer.is_due(self._now()):
             if self._now() < self._write_at:
                 return
@@ -1424,15 +1447,15 @@ class Recorder:
             change = self._with_blob(observed, blobs)
             if change is not None:
                 self._writer.write(change)
-            # It is the content before the next change, also if this one made no entry with contents.
+            # It is the content before the next change, even if this change made no entry with contents.
             if observed.after_data is not None:
                 self.store.put(observed.after_data)
             self.store.set_known(folder.root, [(observed.path, observed.after)])
 
     def _blobs_of(self, batch: Sequence[tuple[Folder, Observed]]) -> dict[bytes, bytes]:
-        """The contents of git's blobs that the changes replaced, read by one process for many batches.
+        """The contents of the git blobs that the changes replaced, read by one process for many batches.
 
-        A checkout changes thousands of files, and a start of git costs as much as writing ten entries.
+        A checkout changes thousands of files, and starting git costs as much as writing ten entries.
         """
         oids = {change.before.oid for _, change in batch if change.before is not None}
         if not oids - {None} <= self._blobs.keys():
@@ -1443,7 +1466,7 @@ class Recorder:
     def _blobs_before(
         self, batch: Sequence[tuple[Folder, Observed]], others: Iterable[tuple[Folder, Observed]] = ()
     ) -> dict[bytes, bytes]:
-        """The contents of git's blobs that the changes replaced, and of some of the others."""
+        """The contents of the git blobs that the changes replaced, and of some of those that the others replaced."""
         blobs: dict[bytes, bytes] = {}
         for root, (repository, sizes) in _blobs_wanted(batch, others).items():
             try:
@@ -1453,7 +1476,7 @@ class Recorder:
         return blobs
 
     def _with_blob(self, change: Observed, blobs: dict[bytes, bytes]) -> Observed | None:
-        """The change with the content before, if git has it. None if that is the content after, too."""
+        """Add the content before the change, if git has it. None if that equals the content after it."""
         before = change.before
         if before is None or before.oid is None:
             return change
@@ -1461,7 +1484,7 @@ class Recorder:
         is_same = data is not None and len(data) == before.size_bytes
         data = self.text_of(change.path, data) if data is not None and is_same else None
         if data is None or kind_of_content(data) != "kept":
-            return replace(change, before=replace(before, oid=None))  # R-REC-5: it is not the content of the file
+            return replace(change, before=replace(before, oid=None))  # R-REC-5: the blob is not what the file contained
         known = replace(before, oid=None, digest=content_digest(data))
         if change.after is not None and _is_unchanged(known, change.after):
             return None
@@ -1507,7 +1530,7 @@ class Recorder:
 
     def _is_recorded(self, folder: Folder, path: str) -> bool:
         if path in folder.files:
-            return True  # as the folder says; this way the disk is not asked
+            return True  # already listed, so the disk need not be asked
         try:
             return self._ask_disk(folder.root, lambda: folder.is_recorded(path))
         except _FolderHangs as hang:
@@ -1515,7 +1538,7 @@ class Recorder:
             return False
 
     def _note_before(self, folder: Folder, edit: Commit, before: Known | None) -> None:
-        """Record what others wrote before the daemon did, if it was not read yet."""
+        """Record what others wrote before the daemon's own commit, if that was not read yet."""
         path, known = edit.before.path, folder.files.get(edit.before.path)
         if known is None:
             if before is None or folder.is_starting:
@@ -1523,9 +1546,9 @@ class Recorder:
         elif before is not None and (known.content, known.digest) == (before.content, before.digest):
             return
         touch = self._touched.get(path) or self._new_touch(path, "event", None)
-        is_typed = edit.after.source == "buffer"  # else it was the file
-        self._read_events()  # else the writes would not have been counted
-        if self._folders.get(folder.root) is not folder:  # what was read just now has ended its recording
+        is_typed = edit.after.source == "buffer"  # else the content before was the file's
+        self._read_events()  # else its writes would not be counted
+        if self._folders.get(folder.root) is not folder:  # the events just read ended its recording
             return
         if touch.n_writes is not None:
             n_others = touch.n_writes - (not is_typed)  # without the commit's own
@@ -1555,7 +1578,7 @@ _END = object()
 
 
 def recorded_root(folder: str) -> str | None:
-    """Return the folder to record for a client's canonical folder; None if there is none (R-REC-1)."""
+    """Return the folder to record for a client's canonical folder, or None (R-REC-1)."""
     if not os.path.isdir(folder):
         return None
     root = git.top_of(folder) or folder
@@ -1564,7 +1587,7 @@ def recorded_root(folder: str) -> str | None:
 
 
 class _Once:
-    """Calls `work` the first time that it is called, on any thread."""
+    """A callable that runs `work` on the first call only, whichever thread makes it."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
@@ -1605,9 +1628,9 @@ def _known_of_snapshot(snapshot: Snapshot, root: str) -> Known | None:
 
 
 def _is_result(known: Known | None, after: Known | None) -> bool:
-    """Whether what is known of a file is what a commit made: it was listed, at the start, before the commit was noted.
+    """Whether the known state of a file is the result of a commit: a start listed it before the commit was noted.
 
-    The content before the commit was never listed then, so no change by another program can be concluded from it.
+    The content before the commit was never listed then, so it says nothing about other programs' changes.
     """
     if known is None or after is None or not after.mtime_ns:
         return False
@@ -1615,18 +1638,21 @@ def _is_result(known: Known | None, after: Known | None) -> bool:
 
 
 def _is_unchanged(before: Known, after: Known) -> bool:
-    """Whether there is nothing to record. If the content is not kept, the stamp says whether it changed."""
+    """Whether there is nothing to record. If the content is not kept, the stamp shows whether it changed."""
     if before.content != after.content or before.is_executable != after.is_executable:
         return False
     if before.content == "kept":
         return before.digest is not None and before.digest == after.digest
-    if before.content == "link" and before.inode != after.inode:  # it is made anew to lead elsewhere
+    if before.content == "link" and before.inode != after.inode:  # it was replaced, to lead elsewhere
         return False
     return (before.mtime_ns, before.size_bytes) == (after.mtime_ns, after.size_bytes)
 
 
 def _typist_of(documents: Sequence[TypedDocument], data: bytes | None, before: float) -> ByPerson | None:
-    """Whose unsaved document had this text before a time. A document that is loaded from the file has it afterwards."""
+    """Who typed this text into an unsaved document before a time.
+
+    A document loaded from the file has the text later.
+    """
     if data is None:
         return None
     text: str | None = None
@@ -1646,7 +1672,7 @@ def _shown(text: str) -> str:
 def _blobs_wanted(
     batch: Sequence[tuple[Folder, Observed]], others: Iterable[tuple[Folder, Observed]]
 ) -> dict[str, tuple[git.Repository, dict[bytes, int]]]:
-    """The blobs that the changes replaced, and some of the others, by folder: ids, with their bytes."""
+    """The blobs that the changes replaced, and some of those that the others did: for each root, sizes by object id."""
     wanted: dict[str, tuple[git.Repository, dict[bytes, int]]] = {}
     n_bytes = 0
     for is_needed, changes in ((True, batch), (False, others)):

@@ -1,12 +1,12 @@
-"""The record on disk: one SQLite file with entries, contents, turns, commands, and what is known of files.
+"""The record on disk: one SQLite file with entries, contents, turns, commands, and what is known of each file.
 
-Thread-safe: one connection, guarded by one lock. A method is one transaction; `transaction` joins several, which is
-how many entries are written at once. With WAL and `synchronous=normal` a transaction is whole after a crash of the
-process or of the machine; a loss of power may lose the last ones.
+Thread-safe: there is one connection, guarded by one lock. Each method is one transaction. `transaction` joins several,
+so that many entries are written at once. With WAL and `synchronous=normal`, a transaction survives a crash of the
+process. A crash of the machine or a loss of power may lose the latest transactions, but never part of one.
 
-Contents are kept by their digest, each once, as deltas (record.blobs). Paths are bytes, because a name need not be
-UTF-8. Nothing in this module decides what is recorded. It is one module because every table is guarded by one lock, and
-each change of one is a transaction with others.
+Each content is stored once, under its digest, as a delta (record.blobs). Paths are bytes, because a name need not be
+UTF-8. This module does not decide what is recorded. It is one module because one lock guards all tables, and most
+transactions change several of them.
 """
 
 import json
@@ -49,14 +49,14 @@ VERSION = 5
 MAX_AGE_S = 30 * 24 * 3600.0
 MAX_BYTES = 1 << 30
 MAX_MEMORY_BYTES = 64 << 20  # while the file cannot be written
-_STEP = 500  # entries or contents that one step of a pruning removes
+_STEP = 500  # entries or contents removed in one step of pruning
 _BUSY_MS = 100  # another daemon of this user writes for milliseconds
 _BUSY_PAUSE_S = 0.02
-_BUSY_S = 2.0  # a request waits so long for another program that has locked the database
-MAX_EDITS_BYTES = 16 << 20  # of the edits that are listed at once: some 10,000
-_EDITS_AT_ONCE = 100  # rows that are read together: most lists end before
+_BUSY_S = 2.0  # how long a request waits for another program's lock
+MAX_EDITS_BYTES = 16 << 20  # of edits in one list: about 10,000
+_EDITS_AT_ONCE = 100  # rows read together: most lists end earlier
 
-# What makes a database of each version one of the next; the first makes an empty one.
+# Each one upgrades a database to the next version; the first one creates the tables of an empty one.
 _UPGRADES = (
     """
 CREATE TABLE entry (
@@ -105,7 +105,7 @@ _ENTRY_COLUMNS = (
     "entry_id", "time", "path", "by", "session_id", "turn_id", "command_id", "edit_id", "rewind_id", "undone_by",
     "kept", "before", "after", "moved_from", "moved_to", "body",
 )  # fmt: skip
-# The tables that change while the file cannot be written, and the keys of their rows. Contents are never changed.
+# The tables that change while the file cannot be written, and their key columns. Contents never change.
 TABLE_KEYS = {
     "entry": ("entry_id",), "turn": ("turn_id",), "command": ("command_id",), "kept_place": ("change_id",),
     "keep": ("keep_id", "entry_id"), "edit": ("edit_id",), "known": ("root", "path"),
@@ -115,18 +115,18 @@ _COLUMNS = "seq, path, moved_from, moved_to, body"
 
 
 def default_folder() -> str:
-    """`$XDG_STATE_HOME/fileops-server/record`, by default under `~/.local/state`."""
+    """Return `$XDG_STATE_HOME/fileops-server/record`, by default under `~/.local/state`."""
     base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(base, "fileops-server", "record")
 
 
 def is_locked(error: sqlite3.Error) -> bool:
-    """Whether another program has the database, which it will give back."""
+    """Whether another program has locked the database, for a while."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 def put_aside(folder: str) -> str:
-    """Rename a database that is damaged, so that a new one can begin. Returns its path then. Raises: OSError."""
+    """Rename a damaged database, so that a new one can be created. Returns the new path. Raises: OSError."""
     path = os.path.join(folder, FILE_NAME)
     aside = f"{path}.damaged-{time.time_ns()}"
     for suffix in ("-wal", "-shm"):
@@ -141,7 +141,7 @@ class NewerRecord(Exception):
 
 
 class UnknownId(Exception):
-    """No entry, command, turn or rewind has this id. n_found: how many begin with it, if more than one."""
+    """No entry, command, turn or rewind has this id. n_found: how many ids begin with it, if more than one does."""
 
     def __init__(self, wanted: str, n_found: int = 0) -> None:
         super().__init__(wanted)
@@ -149,17 +149,17 @@ class UnknownId(Exception):
 
 
 class RecordStore:
-    """A record in one folder. Missing folders are made, accessible to this user only; without a folder it is in memory.
+    """A record in one folder. Missing folders are created, private to this user. Without a folder it is in memory.
 
-    Raises (of `__init__`): OSError, sqlite3.Error, NewerRecord.
+    Raises (from `__init__`): OSError, sqlite3.Error, NewerRecord.
     """
 
     def __init__(self, folder: str | None, *, is_usable: bool = True, waits: bool = True) -> None:
-        """Args: is_usable: False for one in memory that is to return to this folder. waits: see `transaction`."""
+        """Args: is_usable: False keeps the record in memory for now. waits: see `transaction`."""
         self.folder = folder
-        # The name of a session without an id of its host means another session before this time, in an earlier daemon.
+        # Before this time, a session name without a host's id belonged to another session, of an earlier daemon.
         self.named_since = 0.0
-        self.recorder = uuid.uuid4().hex[:8]  # of the entries that are added; another one in each process
+        self.recorder = uuid.uuid4().hex[:8]  # marks the entries added by this process
         self._lock = threading.RLock()
         self._n_open = 0  # depth of transactions
         self.path = ":memory:" if folder is None or not is_usable else _private_file(folder)
@@ -188,9 +188,9 @@ class RecordStore:
 
     @contextmanager
     def transaction(self, *, waits: bool = True) -> Generator[None]:
-        """Make all changes of the body one transaction, which an exception reverts. Nests.
+        """Run the body as one transaction, which an exception rolls back. Nests.
 
-        Args: waits: for seconds, if another program has locked the database. Raises: sqlite3.Error.
+        Args: waits: whether to wait up to 2 s if another program has locked the database. Raises: sqlite3.Error.
         """
         self._acquire_lock(_BUSY_S if waits else 0.0)
         try:
@@ -209,7 +209,7 @@ class RecordStore:
             self._lock.release()
 
     def _acquire_lock(self, wait_s: float) -> None:
-        """Take our lock, and that of the database unless this thread has it. No thread waits for it with ours."""
+        """Take our lock and, unless this thread has it, the database's. While it waits for that one, ours is free."""
         ends_at = time.monotonic() + wait_s
         while True:
             self._lock.acquire()
@@ -225,11 +225,11 @@ class RecordStore:
                 return
 
     def is_known_by_name(self, session_id: SessionName, at: float) -> bool:
-        """Whether the session that had this name then has it now. A number of a connection is given again."""
+        """Whether this name meant the same session at that time as now. Numbers of connections are used again."""
         return has_host_id(session_id) or at >= self.named_since
 
     def sync(self) -> bool:
-        """Write all to the disk itself. False if another daemon was in the way. Raises: sqlite3.Error."""
+        """Write everything through to the disk. False if another daemon was in the way. Raises: sqlite3.Error."""
         ((is_busy, _, _),) = self._rows("PRAGMA wal_checkpoint(FULL)")
         return not is_busy
 
@@ -239,14 +239,14 @@ class RecordStore:
 
     @property
     def n_bytes(self) -> int:
-        """How large the record is, without what is free inside its file."""
+        """The size of the record, without the free space inside its file."""
         (n_pages,), (n_free,), (n_page_bytes,) = (
             self._rows(f"PRAGMA {name}")[0] for name in ("page_count", "freelist_count", "page_size")
         )
         return (n_pages - n_free) * n_page_bytes
 
     def move_to_memory(self) -> None:
-        """Go on in memory, with what was recorded so far if that is not too much: the file cannot be written."""
+        """Continue in memory, with what was recorded so far unless it is too large: the file cannot be written."""
         with self._lock:
             memory = _connected(":memory:")
             try:
@@ -263,7 +263,7 @@ class RecordStore:
             self._note_changes()
 
     def _note_changes(self) -> None:
-        """Note from now on which rows are changed, for `return_to_disk`."""
+        """From now on, note which rows change, for `return_to_disk`."""
         self._db.execute("CREATE TABLE changed (name TEXT, key BLOB, key2 BLOB, PRIMARY KEY (name, key, key2))")
         for table, keys in TABLE_KEYS.items():
             for event, row in (("INSERT", "new"), ("UPDATE", "new"), ("DELETE", "old")):
@@ -274,7 +274,7 @@ class RecordStore:
                 )
 
     def return_to_disk(self) -> None:
-        """Write what was recorded in memory into the file, and go on there. Raises: OSError, sqlite3.Error."""
+        """Write what was recorded in memory into the file, and continue there. Raises: OSError, sqlite3.Error."""
         with self._lock:
             disk = RecordStore(self.folder, waits=False)
             disk.named_since, disk.recorder = self.named_since, self.recorder
@@ -302,10 +302,10 @@ class RecordStore:
     # --- entries -----------------------------------------------------------------------------------------------
 
     def append(self, entry: Entry, contents: Contents, *, earlier_than: str | None = None) -> None:
-        """Add an entry, as the newest, or just before another one.
+        """Add an entry as the newest, or just before another one.
 
-        Args: contents: what `entry.before` and `entry.after` have the digests of; None where the content is stored
-        already, or not kept. earlier_than: an entry id.
+        Args: contents: the contents whose digests are in `entry.before` and `entry.after`; None if one is already
+        stored or is not kept. earlier_than: the id of the other entry.
         """
         with self.transaction():
             self._put_contents(entry, contents)
@@ -313,14 +313,14 @@ class RecordStore:
             self._write(seq, replace(entry, recorder=entry.recorder or self.recorder))
 
     def replace(self, entry: Entry, contents: Contents | None = None) -> None:
-        """Change an entry. Raises: UnknownId. Args: contents: as in `append`, if they changed."""
+        """Change an entry. Args: contents: as in `append`, if they changed. Raises: UnknownId."""
         with self.transaction():
             if contents is not None:
                 self._put_contents(entry, contents)
             self._write(self._seq_of(entry.entry_id), entry)
 
     def remove(self, entry_ids: Iterable[str]) -> None:
-        """Remove entries; their contents go with the next pruning."""
+        """Remove entries. The next pruning removes their contents."""
         with self.transaction():
             ids = [(entry_id,) for entry_id in entry_ids]
             self._db.executemany("DELETE FROM entry WHERE entry_id = ?", ids)
@@ -332,22 +332,22 @@ class RecordStore:
         return _entry_of(rows[0]) if rows else None
 
     def entry_of_edit(self, edit_id: str) -> Entry | None:
-        """The entry of an edit through the daemon."""
+        """The entry of an edit made through the daemon; of a rename, the later one."""
         rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE edit_id = ? ORDER BY seq DESC LIMIT 1", edit_id)
         return _entry_of(rows[0]) if rows else None
 
     def entries_of_edit(self, edit_id: str) -> list[Entry]:
-        """The entries of an edit through the daemon, oldest first: both halves of a rename."""
+        """The entries of an edit made through the daemon, oldest first: a rename has two."""
         rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE edit_id = ? ORDER BY seq", edit_id)
         return [_entry_of(row) for row in rows]
 
     def newest(self, path: str) -> Entry | None:
-        """The newest entry of a file."""
+        """The newest entry of a file, or None."""
         found, _ = self.entries(LogQuery(path=path, limit=1), is_file=True)
         return found[0] if found else None
 
     def previous(self, entry: Entry) -> Entry | None:
-        """The entry of the same file before this one. Raises: UnknownId."""
+        """The entry of the same file before this one, or None. Raises: UnknownId."""
         rows = self._rows(
             f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND seq < ? ORDER BY seq DESC LIMIT 1",
             os.fsencode(entry.path), self._seq_of(entry.entry_id),
@@ -355,9 +355,9 @@ class RecordStore:
         return _entry_of(rows[0]) if rows else None
 
     def entries(self, query: LogQuery, *, is_file: bool = False) -> tuple[list[Entry], bool]:
-        """Return entries, the newest first, and whether there are more than `query.limit`.
+        """Return entries, newest first, and whether there are more than `query.limit`.
 
-        Args: is_file: whether `query.path` is a file and no folder. Raises: UnknownId, of `query.before`.
+        Args: is_file: whether `query.path` is a file, not a folder. Raises: UnknownId, if `query.before` is unknown.
         """
         where, values = self._conditions(query, is_file=is_file)
         n_wanted = -1 if query.limit is None else query.limit + 1
@@ -366,18 +366,18 @@ class RecordStore:
         return found[: query.limit], query.limit is not None and len(found) > query.limit
 
     def contents(self, entry: Entry, known: dict[bytes, bytes] | None = None) -> Contents:
-        """The contents of an entry, None where they are not kept (any more). Args: known: see `content`."""
+        """The contents of an entry; None for one that is not kept or no longer kept. Args: known: see `content`."""
         return Contents(self._content_of(entry.before, known), self._content_of(entry.after, known))
 
     def mark_undone(self, entry_ids: Iterable[str], undone_by: str | None) -> None:
-        """Say which entry undid these; None: they are in force again."""
+        """Note which entry undid these, or (None) that they are in force again."""
         self._change(entry_ids, lambda entry: replace(entry, undone_by=undone_by))
 
     def undo(self, entry_ids: Iterable[str], undone_by: str | None) -> None:
-        """Say that an entry undid these, or (None) that they are in force again, with what follows from that.
+        """Note that an entry undid these, or (None) that they are in force again, and what follows from that.
 
-        What an undone entry had undone is in force again, what that had undone is not, and so on: a redo is an undo,
-        which can be undone.
+        A redo is an undo, which can be undone. So whatever an undone entry had undone is in force again, what that had
+        undone is not, and so on.
         """
         with self.transaction():
             entries = [entry for entry in map(self.entry, entry_ids) if entry is not None]
@@ -386,16 +386,16 @@ class RecordStore:
                 self.undo(entry.undoes, None if undone_by is not None else entry.entry_id)
 
     def keep(self, keep_id: str, entry_ids: Iterable[str]) -> int:
-        """Say that a person has accepted these entries. Returns how many they had not accepted before."""
+        """Note that a person has accepted these entries. Returns how many they had not accepted before."""
         with self.transaction():
             new = [entry for entry in map(self.entry, entry_ids) if entry is not None and not entry.kept]
             self._db.executemany("INSERT INTO keep VALUES (?, ?, NULL)", [(keep_id, entry.entry_id) for entry in new])
             return self._change([entry.entry_id for entry in new], lambda entry: replace(entry, kept=True))
 
     def keep_places(self, keep_id: str, places: Iterable[tuple[str, str]]) -> int:
-        """Say that a person has accepted single changes. Returns how many they had not accepted before.
+        """Note that a person has accepted single changes. Returns how many they had not accepted before.
 
-        Args: places: ids of changes, each with one of an entry.
+        Args: places: pairs of the ids of a change and of its entry.
         """
         n_new = 0
         with self.transaction():
@@ -407,7 +407,7 @@ class RecordStore:
         return n_new
 
     def undo_keep(self, keep_id: str) -> tuple[list[Entry], int, int]:
-        """Undo a keep. Returns its entries, how many of them are not kept any more, and how many places.
+        """Undo a keep. Returns its entries, how many of them are no longer kept, and how many single changes.
 
         Raises: UnknownId.
         """
@@ -424,21 +424,21 @@ class RecordStore:
             return [entry for entry in entries if entry is not None], n_entries, max(n_places, 0)
 
     def unkept_paths(self) -> set[str]:
-        """The files with entries that no person has accepted."""
+        """The files that have entries which no person has accepted."""
         return {os.fsdecode(path) for (path,) in self._rows("SELECT DISTINCT path FROM entry WHERE kept = 0")}
 
     def kept_places(self) -> set[str]:
-        """The changes of entries that are not kept as a whole which a person has accepted, by their ids."""
+        """The ids of single changes that a person has accepted, in entries that are not kept as a whole."""
         return {row[0] for row in self._rows("SELECT change_id FROM kept_place")}
 
     def staged(self, root: str | None = None) -> dict[str, Staged]:
-        """What git's indexes have and HEAD has not, as far as it was seen, by path; only of one work tree."""
+        """What was last seen in git's indexes that is not in HEAD, by path. Args: root: only this work tree."""
         where, values = ("1", ()) if root is None else ("root = ?", (os.fsencode(root),))
         rows = self._rows(f"SELECT path, oid, by_agent FROM staged WHERE {where}", *values)
         return {os.fsdecode(path): Staged(oid, bool(by_agent)) for path, oid, by_agent in rows}
 
     def set_staged(self, root: str, staged: Mapping[str, Staged]) -> None:
-        """Replace what the index of a work tree has."""
+        """Replace what is known to be staged in a work tree."""
         rows = [(os.fsencode(path), os.fsencode(root), each.oid, each.is_by_agent) for path, each in staged.items()]
         with self.transaction():
             self._db.execute("DELETE FROM staged WHERE root = ?", (os.fsencode(root),))
@@ -520,16 +520,16 @@ class RecordStore:
     # --- contents ----------------------------------------------------------------------------------------------
 
     def content(self, digest: bytes, known: dict[bytes, bytes] | None = None) -> bytes | None:
-        """The content with this digest; None if it is not kept, or damaged.
+        """The content with this digest; None if it is not kept or is damaged.
 
-        Args: known: contents by their digests. Those that this one is made from are looked up there, and are added: of
-        a file that was changed a hundred times each content is made once, and not from the beginning of its chain.
+        Args: known: contents by digest, from which this one may be built; those built on the way are added. So the
+        hundred contents of a file are each built once, not each from the beginning of its chain.
         """
         made = {} if known is None else known
         chain: list[tuple[bytes, bytes]] = []
         at: bytes | None = digest
         with self._lock:
-            while at is not None and at not in made:  # from the wanted content back to a known or a whole one
+            while at is not None and at not in made:  # from the wanted content back to a known or whole one
                 rows = self._rows("SELECT base, packed FROM blob WHERE digest = ?", at)
                 if not rows or len(chain) > blobs.MAX_CHAIN:
                     return None
@@ -548,7 +548,7 @@ class RecordStore:
         return content if content is not None and content_digest(content) == digest else None
 
     def put(self, content: bytes, *, base: bytes | None = None) -> bytes:
-        """Keep a content. Returns its digest. Args: base: a similar content that is kept already."""
+        """Store a content. Returns its digest. Args: base: a similar content that is already stored."""
         digest = content_digest(content)
         with self.transaction():
             if self._rows("SELECT 1 FROM blob WHERE digest = ?", digest):
@@ -575,7 +575,7 @@ class RecordStore:
     # --- edits through the daemon ------------------------------------------------------------------------------
 
     def put_edit(self, edit: KeptEdit) -> None:
-        """Keep what the history needs of an edit beside its entry, unless it is kept already."""
+        """Store what the history needs of an edit, besides its entry, unless that is stored already."""
         row = (edit.edit_id, edit.time, os.fsencode(edit.path), edit.body)
         with self.transaction():
             self._db.execute("INSERT OR IGNORE INTO edit VALUES (?, ?, ?, ?)", row)
@@ -588,12 +588,12 @@ class RecordStore:
         session_id: SessionName | None = None,
         max_bytes: int = MAX_EDITS_BYTES,
     ) -> Iterator[tuple[KeptEdit, str | None]]:
-        """Yield edits since a time and what undid them, the newest first, as many as are this large together."""
+        """Yield edits since a time, newest first, each with what undid it, up to a total size."""
         conditions, values = ["edit.time >= ?"], list[object]([since])
         if path is not None:
             conditions.append("edit.path = ?")
             values.append(os.fsencode(path))
-        if session_id:  # a person's entries have none
+        if session_id:  # people's entries have none
             conditions.append("edit_id IN (SELECT edit_id FROM entry WHERE session_id = ?)")
             values.append(session_id)
         n_bytes = n_rows = 0
@@ -612,7 +612,7 @@ class RecordStore:
                 return
 
     def edits_of(self, edit_ids: Iterable[str]) -> Iterator[tuple[KeptEdit, str | None]]:
-        """Yield the edits with these ids, and what undid them."""
+        """Yield the edits with these ids, each with the edit that undid it."""
         wanted = list(edit_ids)
         for n in range(0, len(wanted), _STEP):
             ids = wanted[n : n + _STEP]
@@ -632,7 +632,7 @@ class RecordStore:
     # --- turns and commands ------------------------------------------------------------------------------------
 
     def put_turn(self, turn: Turn) -> None:
-        """Add a turn, or change it."""
+        """Add or change a turn."""
         row = (turn.turn_id, turn.session_id, turn.began, _packed(turn))
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?)", row)
@@ -648,7 +648,7 @@ class RecordStore:
         folders: tuple[str, ...] | None = None,
         limit: int | None = None,
     ) -> list[CountedTurn]:
-        """Return turns, the newest first. Args: folders: only with entries in one of these, or without entries."""
+        """Return turns, newest first. Args: folders: only turns without entries, or with entries in one of these."""
         conditions, values = ["1"], list[object]()
         if session_ids is not None:
             conditions.append(f"turn.session_id IN ({', '.join('?' * len(session_ids))})")
@@ -671,7 +671,7 @@ class RecordStore:
         ]
 
     def put_command(self, command: Command) -> None:
-        """Add a command, or change it."""
+        """Add or change a command."""
         row = (command.command_id, command.session_id, command.began, _packed(command))
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO command VALUES (?, ?, ?, ?)", row)
@@ -681,7 +681,7 @@ class RecordStore:
         return msgspec.msgpack.decode(rows[0][0], type=Command) if rows else None
 
     def whole_id(self, beginning: str) -> str:
-        """Return the id of an entry, command, turn or rewind that begins so. Raises: UnknownId, unless it is unique."""
+        """Return the only id of an entry, command, turn or rewind that begins so. Raises: UnknownId."""
         last = beginning + "\U0010ffff"
         found = {
             row[0]
@@ -704,13 +704,13 @@ class RecordStore:
     # --- what is known of files --------------------------------------------------------------------------------
 
     def known(self, root: str) -> dict[str, Known]:
-        """What was known of the files of a recorded folder, by path."""
+        """What was last known of the files of a recorded folder, by path."""
         rows = self._rows("SELECT path, body FROM known WHERE root = ?", os.fsencode(root))
         decoder = msgspec.msgpack.Decoder(Known)
         return {os.fsdecode(path): decoder.decode(body) for path, body in rows}
 
     def set_known(self, root: str, files: Iterable[tuple[str, Known | None]]) -> None:
-        """Say what is known of files; None: there is no such file."""
+        """Store what is known of files; None: the file does not exist."""
         encode, folder = msgspec.msgpack.Encoder().encode, os.fsencode(root)
         rows = [
             (folder, os.fsencode(path), None if known is None else known.digest, known and encode(known))
@@ -722,7 +722,7 @@ class RecordStore:
             self._db.executemany("DELETE FROM known WHERE root = ? AND path = ?", gone)
 
     def begin_folder(self, root: str, now: float) -> None:
-        """Note that a folder is recorded from now on, unless it was before. Of an older record its entries say when."""
+        """Note that a folder is recorded from now on, unless it already was. In an older record, entries tell when."""
         if self.recorded_since(root) is not None:
             return
         condition, of = _in_folders([root])
@@ -732,14 +732,14 @@ class RecordStore:
             self._db.execute("INSERT OR IGNORE INTO folder VALUES (?, ?)", (os.fsencode(root), since))
 
     def recorded_since(self, root: str) -> float | None:
-        """When the recording of a folder began, in seconds since the epoch. What is older than MAX_AGE_S is removed."""
+        """When the recording of a folder began, in seconds since the epoch. Entries older than MAX_AGE_S are gone."""
         rows = self._rows("SELECT since FROM folder WHERE root = ?", os.fsencode(root))
         return rows[0][0] if rows else None
 
     # --- limits ------------------------------------------------------------------------------------------------
 
     def prune(self, now: float, *, max_age_s: float = MAX_AGE_S, max_bytes: int = MAX_BYTES) -> bool:
-        """Remove a part of what is too old or too much. Returns whether more is to be removed."""
+        """Remove some of what is too old or too much. Returns whether there is more to remove."""
         with self.transaction():
             before = self._db.total_changes
             old = now - max_age_s
@@ -760,7 +760,7 @@ class RecordStore:
             return self._db.total_changes != before
 
     def _drop_oldest(self) -> None:
-        """Remove the contents of the oldest entries that have any; where none has, the oldest entries."""
+        """Remove the contents of the oldest entries that have any, or the oldest entries if none has."""
         having = "before IS NOT NULL OR after IS NOT NULL"
         rows = self._rows(f"SELECT {_COLUMNS} FROM entry WHERE {having} ORDER BY seq LIMIT ?", _STEP)
         self._drop_contents(map(_entry_of, rows))
@@ -768,7 +768,7 @@ class RecordStore:
             self._db.execute("DELETE FROM entry WHERE seq IN (SELECT seq FROM entry ORDER BY seq LIMIT ?)", (_STEP,))
 
     def drop_contents(self, path: str) -> None:
-        """Remove the contents of a file from its entries."""
+        """Remove the contents from all entries of a file."""
         with self.transaction():
             self._drop_contents(self.entries(LogQuery(path=path), is_file=True)[0])
 
@@ -780,7 +780,7 @@ class RecordStore:
                 self.replace(replace(entry, content="gone", before=_without(entry.before), after=_without(entry.after)))
 
     def forget(self, path: str | None) -> int:
-        """Remove all entries and contents of a file or folder (None: of all) at once. Returns how many entries."""
+        """Remove all entries and contents of a file or folder (None: everything) at once. Returns how many entries."""
         with self._lock:
             self._db.execute("PRAGMA secure_delete = ON")
             with self.transaction():
@@ -798,16 +798,16 @@ class RecordStore:
             return n_entries
 
     def _forget_folders(self, path: str | None) -> None:
-        """Forget since when the folders in a folder (None: all) are recorded."""
+        """Forget since when the folders inside a folder (None: all folders) have been recorded."""
         where, of = ("1", []) if path is None else _in_folders([path])
         self._db.execute(f"DELETE FROM folder WHERE {where.replace('path', 'root')}", of)
         if path is not None:
             self._db.execute("DELETE FROM folder WHERE root = ?", (os.fsencode(path),))
 
     def _forget_turns(self, where: str, values: Sequence[object], *, is_all: bool) -> None:
-        """Remove the turns and commands that have entries of this kind, and no others.
+        """Remove the turns and commands whose entries all match a condition.
 
-        The newest turn of a session remains unless all are removed: it may get further entries.
+        The newest turn of a session remains unless everything is removed, because it may get more entries.
         """
         newest = (
             "SELECT turn_id FROM turn AS other WHERE other.session_id = turn.session_id ORDER BY began DESC LIMIT 1"
@@ -821,7 +821,7 @@ class RecordStore:
                 self._db.execute(f"DELETE FROM {table} WHERE {wanted} AND NOT ({is_needed})", [*values, *values])
 
     def _remove_unused_blobs(self) -> bool:
-        """Remove some contents that nothing names. A content that is a difference from one of them becomes whole."""
+        """Remove some unused contents. A content stored as a delta from one of them is stored whole first."""
         unused = self._rows(
             "SELECT digest FROM blob WHERE digest NOT IN (SELECT before FROM entry WHERE before IS NOT NULL) "
             "AND digest NOT IN (SELECT after FROM entry WHERE after IS NOT NULL) "
@@ -850,7 +850,7 @@ def _connected(path: str) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
 
 
-# New entries in memory that were inserted before one of the same file that the attached `disk` has, and that one.
+# New entries in memory that were inserted before an entry of the same file that the attached `disk` also has.
 _INSERTED = """
 SELECT entry_id, later FROM (
     SELECT here.entry_id, here.seq, (
@@ -871,10 +871,10 @@ UPDATE disk.entry SET seq = (
 
 
 def _return_statements() -> Iterator[str]:
-    """What brings the changed rows of a database in memory into the one that is attached as `disk`.
+    """The statements that copy the changed rows of a database in memory into the one attached as `disk`.
 
-    Contents are added as they are, all of them: one may be a difference from another. An entry that is new there is
-    the newest, because other daemons may have added some in the meantime; but see _INSERTED.
+    All contents are copied as they are, because one may be a delta from another. An entry that is new on disk becomes
+    the newest there, because other daemons may have added some meanwhile; for exceptions see _INSERTED.
     """
     yield "INSERT OR IGNORE INTO disk.blob SELECT * FROM main.blob"
     for table, keys in TABLE_KEYS.items():
@@ -901,7 +901,7 @@ def _return_statements() -> Iterator[str]:
 
 
 def _private_file(folder: str) -> str:
-    """The path of the database in a folder of this user only. Raises: OSError."""
+    """Create the database file in a private folder if it is missing. Returns its path. Raises: OSError."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     require_private_folder(folder)
     path = os.path.join(folder, FILE_NAME)
@@ -932,14 +932,14 @@ def _decoded(path: bytes | None) -> str | None:
 
 
 def _in_folders(folders: Sequence[str]) -> tuple[str, list[object]]:
-    """The condition that a path is in one of these folders, and its values. "/" is followed by "0"."""
+    """A condition that a path is in one of these folders, and its values. "0" is the character after "/"."""
     names = [os.fsencode(folder.rstrip("/")) for folder in folders]
     condition = " OR ".join(["path > ? AND path < ?"] * len(names)) or "0"
     return f"({condition})", [end for name in names for end in (name + b"/", name + b"0")]
 
 
 def _packed(value: Entry | Turn | Command) -> bytes:
-    """The value without lone surrogates, which names have that are not UTF-8. Paths of entries are in columns."""
+    """Encode the value without the lone surrogates of names that are not UTF-8. Entries have their paths in columns."""
     try:
         return msgspec.msgpack.encode(value)
     except UnicodeEncodeError:
