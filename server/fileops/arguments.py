@@ -20,11 +20,10 @@ Serve the tools Read, Edit and MultiEdit over the Model Context Protocol on stdi
 
 ABOUT_MCP_CONFIG = """\
 Print what a host's configuration needs. With --write, merge it into the host's files: nothing in them is removed,
-comments stay, and you see the change first. It is written when you confirm it on the terminal, or with --yes. Next you
-are offered the language servers that are installed, unless you have named some: with them an agent learns what its edit
-broke.
-With --remove, take out what --write added. The files are your own, unless you give --project: then they are the ones
-that everybody on the project shares, and nothing changes for people who do not have the program."""
+comments stay, and you see the change first. It is written when you confirm it on the terminal, or with --yes. Then you
+are offered the language servers that are installed, unless you have named some: they tell an agent what its edit broke.
+With --remove, what --write added is removed. The files are your own, unless you give --project: then they are those
+that everyone on the project shares, and nothing changes for people who do not have the program."""
 
 MCP_HOSTS = ("claude", "claude-plugin", "codex", "gemini", "opencode", "vscode", "cursor", "zed")
 
@@ -80,25 +79,24 @@ MCP_CHOICES = (
     Choice(
         "suggestions",
         ("on", "off"),
-        "say after a failed edit what to send instead, and show the lines around an unread place (default: on)",
+        "after a failed edit, suggest what to send instead, and show the lines around an unread place (default: on)",
     ),
     Choice("show_diff", ("on", "off"), "show the first lines of the diff of each applied edit (default: on)"),
     Choice(
         "diagnostics",
         ("on", "off"),
-        "say after an edit which problems it introduced, if an editor or a language server knows (default: on)",
+        "after an edit, report the problems that it introduced, if an editor or a language server knows (default: on)",
     ),
     Choice(
         "diagnostics_severity",
         ("warning", "error", "information", "hint"),
-        "the mildest problems to report: error, warning (default), information or hint",
+        "the least severe problems to report: error, warning (default), information or hint",
         "LEVEL",
     ),
     Choice(
         "format",
         ("off", "changed"),
-        "format the lines that an edit changes, and no others, with the first language server that can: off (default) "
-        "or changed",
+        "format only the lines that an edit changes, with the first language server that can: off (default) or changed",
     ),
 )
 
@@ -108,30 +106,31 @@ need a person's approval wait for it. `--list`, `accept` and `reject` only look 
 
 ABOUT_LOG = """\
 The daemon records every change to the text files of a folder, with its author: an agent through its tools, a program
-that an agent ran, you in an editor, or another program. The newest come first: a line for each turn of an agent, each
-undo and each branch switch of git, with its files below."""
+that an agent ran, you in an editor, or another program. The newest come first: one line for each turn of an agent, each
+undo and each git branch switch, followed by its files."""
 
 ABOUT_IDS = """\
-An ID is one that `fileops-server log` prints, or enough of its beginning to be unique."""
+Each line begins with the id of the change that wrote it: `fileops-server log ID` shows that change."""
 
 ABOUT_STATUS = """\
 The exit status is 0 if the daemon answers, else 1. With --stop it is 0 if no daemon runs afterwards, or if it will end
 when its last client leaves."""
 
 ABOUT_DIFF = """\
-The differences are those of the named author alone: what others wrote in the same files is not shown."""
+Only the changes of the named author are shown, not what others wrote in the same files."""
 
 ABOUT_UNDO = """\
-You see what would be done, and are asked, before anything changes. Text that others have changed since is left alone
-and listed. A PATH and --all mean what you have not kept; the other options mean everything that was recorded. An undo
-is recorded too, and `redo` takes it back. Exit status 3: done, but something was left."""
+Before anything changes, you see what would be done and are asked. Text that others have changed since is left alone
+and listed. PATH and --all undo what you have not kept; the other options undo everything that was recorded. An undo is
+recorded too, and `redo` takes it back. Exit status 3: done, but something was left."""
 
 ABOUT_REDO = """\
-You see what would be done, and are asked, before anything changes. What was written since stays, as with an undo. A
+Before anything changes, you see what would be done and are asked. What was written since stays, as with an undo. A
 redo can be undone by its own id."""
 
 ABOUT_CHANGES = """\
-What waits is not written yet: accept or reject it. What is not kept is in the files: keep or undo it."""
+Edits that wait are not written yet: accept or reject them. Changes that you have not kept are in the files: keep or
+undo them."""
 
 ABOUT_KEEP = """\
 Changes by agents count as new until a person keeps them. A keep changes no file, and you can take it back."""
@@ -202,7 +201,7 @@ def _parser() -> _ArgumentParser:
     demo = commands.add_parser(
         "demo",
         help="show what the daemon does",
-        description="Start the daemon, read, edit, be refused, read again. Your own files stay as they are.",
+        description="Start the daemon, then read, edit, be refused, and read again. Your own files do not change.",
     )
     demo.add_argument(
         "directory",
@@ -285,7 +284,7 @@ def _add_daemon_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     _add_socket_option(daemon)
     status = add_command(
         "status",
-        help="print who is connected to the shared daemon and which edits wait; or end it",
+        help="print who is connected to the shared daemon and which edits wait; or stop the daemon",
         description=ABOUT_STATUS,
     )
     status.add_argument("--json", action="store_true", help="for programs")
@@ -308,7 +307,7 @@ def _add_review_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     _add_socket_option(review)
     commands = review.add_subparsers(dest="review_command", metavar="COMMAND", prog="fileops-server review")
     for name in ("accept", "reject"):
-        command = commands.add_parser(name, help=f"{name} edits", description=f"{name.capitalize()} edits that wait.")
+        command = commands.add_parser(name, help=f"{name} edits", description=f"{name.capitalize()} waiting edits.")
         command.add_argument(
             "ids", metavar="ID", nargs="*", help="as --list prints it, or enough of its beginning to be unique"
         )
@@ -340,7 +339,7 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         "id",
         metavar="ID|PATH",
         nargs="?",
-        help="a change with its diff, or all of a command, turn or undo; or only what changed in this file or folder",
+        help="show this change with its diff, or this command, turn or undo; or what changed in this file or folder",
     )
     log.add_argument(
         "--by",
@@ -349,16 +348,16 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
     )
     log.add_argument("--session", "--agent", metavar="NAME", help="only changes by this agent's session")
     log.add_argument("--turn", metavar="ID", help="only changes of this turn")
-    log.add_argument("--since", metavar="TIME", help=f"only later ones: {TIMES}")
-    log.add_argument("-n", metavar="N", type=int, help="at most N of them (default: 50; with --all or --json 100)")
-    log.add_argument("--all", action="store_true", help="a line for each change of a file")
-    log.add_argument("--turns", action="store_true", help="what agents were asked, and how much they changed")
-    log.add_argument("--forget", metavar="PATH|all", help="remove what is recorded of a file or folder, or all")
+    log.add_argument("--since", metavar="TIME", help=f"only later changes: {TIMES}")
+    log.add_argument("-n", metavar="N", type=int, help="show at most N (default: 50; with --all or --json 100)")
+    log.add_argument("--all", action="store_true", help="show one line for each change to a file")
+    log.add_argument("--turns", action="store_true", help="list what agents were asked, and how much they changed")
+    log.add_argument("--forget", metavar="PATH|all", help="remove the record of this file or folder, or all of it")
     diff = add("diff", "show how files differ from what they were before agents changed them", ABOUT_DIFF)
-    diff.add_argument("id", metavar="ID", nargs="?", help="a change, command or turn (default: all of the agents)")
+    diff.add_argument("id", metavar="ID", nargs="?", help="a change, command or turn (default: all changes by agents)")
     diff.add_argument("path", metavar="PATH", nargs="?", help="only this file or folder")
     diff.add_argument("--session", "--agent", metavar="NAME", help="only changes by this agent's session")
-    diff.add_argument("--since", metavar="TIME", help=f"only later ones: {TIMES}")
+    diff.add_argument("--since", metavar="TIME", help=f"only later changes: {TIMES}")
     undo = add("undo", "undo what agents changed, and keep what others wrote", ABOUT_UNDO)
     target = undo.add_mutually_exclusive_group()
     target.add_argument(
@@ -385,26 +384,30 @@ def _add_record_commands(add_command: "Callable[..., argparse.ArgumentParser]") 
         dest="paths",
         help="only in this file or folder (repeatable)",
     )
-    undo.add_argument("--include-unsure", action="store_true", help="also changes that may be by another author")
-    undo.add_argument("--fail-on-conflict", action="store_true", help="undo nothing if anything would be left")
-    undo.add_argument("--plan", metavar="ID", help="only if it does what the preview with this plan id showed")
-    undo.add_argument("--reason", metavar="TEXT", help="the reason, in one line, for the agent whose changes they are")
+    undo.add_argument("--include-unsure", action="store_true", help="also undo changes that may be by another author")
+    undo.add_argument("--fail-on-conflict", action="store_true", help="undo nothing if anything would have to be left")
+    undo.add_argument(
+        "--plan", metavar="ID", help="undo only if the result is what the preview with this plan id showed"
+    )
+    undo.add_argument("--reason", metavar="TEXT", help="a reason, in one line, for the agent whose changes are undone")
     redo = add("redo", "take an undo back", ABOUT_REDO)
-    redo.add_argument("id", metavar="ID", nargs="?", help="as `undo` and `log` print it (default: your last undo here)")
+    redo.add_argument(
+        "id", metavar="ID", nargs="?", help="the id that `undo` and `log` print (default: your last undo here)"
+    )
     for command in (undo, redo):
         command.add_argument("--dry-run", action="store_true", help="only show what would be done")
         command.add_argument("--yes", action="store_true", help="do not ask; needed without a terminal")
     blame = add("blame", "show who wrote each line of a file", ABOUT_IDS)
     blame.add_argument("path", metavar="FILE")
-    changes = add("changes", "list what waits for you, and what agents changed and you have not kept", ABOUT_CHANGES)
+    changes = add("changes", "list edits that wait for you, and agents' changes that you have not kept", ABOUT_CHANGES)
     changes.add_argument("path", metavar="PATH", nargs="?", help="only in this file or folder")
     keep = add("keep", "keep changes of agents, so that they no longer count as new", ABOUT_KEEP)
-    keep.add_argument("path", metavar="PATH", nargs="?", help="those in this file or folder")
-    keep.add_argument("--turn", metavar="ID", help="those of this turn")
-    keep.add_argument("--session", "--agent", metavar="NAME", help="those of this agent's session")
+    keep.add_argument("path", metavar="PATH", nargs="?", help="changes in this file or folder")
+    keep.add_argument("--turn", metavar="ID", help="changes of this turn")
+    keep.add_argument("--session", "--agent", metavar="NAME", help="changes of this agent's session")
     keep.add_argument("--all", action="store_true", help="everything here; it is shown first, and you are asked")
     keep.add_argument("--yes", action="store_true", help="with --all: do not ask")
-    keep.add_argument("--undo", metavar="ID", help="take a keep back, by the id that it printed")
+    keep.add_argument("--undo", metavar="ID", help="undo a keep, by the id that it printed")
 
 
 def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
@@ -414,7 +417,7 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         dest="roots",
-        help="a folder in which files may be edited; may be given several times (default: what the host names)",
+        help="a folder in which files may be edited; may be given several times (default: the host's folders)",
     )
     mcp.add_argument(
         "--session", "--agent", metavar="NAME", help="the session's name in the history and in messages to others"
@@ -441,7 +444,7 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         "--max-read-bytes",
         metavar="N",
         type=int,
-        help="refuse reads with a longer text, because the host would cut it (default: 40000; none for Claude Code)",
+        help="refuse reads of longer texts, because the host would cut them (default: 40000; none for Claude Code)",
     )
     mcp.add_argument(
         "--encoding",
@@ -464,7 +467,7 @@ def _add_mcp_options(mcp: argparse.ArgumentParser) -> None:
         "--diagnostics-wait-s",
         metavar="N",
         type=float,
-        help="how many seconds the answer to an edit may wait for its problems, 0 to 30 (default: 2)",
+        help="how many seconds the answer to an edit may wait for problems, 0 to 30 (default: 2)",
     )
     mcp.add_argument(
         "--language-servers",
@@ -505,7 +508,7 @@ def _add_mcp_config_options(config: argparse.ArgumentParser) -> None:
     )
     act = config.add_mutually_exclusive_group()
     act.add_argument("--write", action="store_true", help="merge it into the host's files, after showing a diff")
-    act.add_argument("--remove", action="store_true", help="take out what --write added, after showing a diff")
+    act.add_argument("--remove", action="store_true", help="remove what --write added, after showing a diff")
     config.add_argument(
         "--project", action="store_true", help="claude, opencode: write the files that the project shares, for a team"
     )

@@ -90,7 +90,7 @@ async def test_log_of_all_prints_one_line_for_each_entry(shared: Place, folder: 
 )
 async def test_command_says_that_the_recording_begins_with_it(shared: Place, folder: Path, command: str) -> None:
     """R-CLI-1: once, and not for programs."""
-    begins = f"The recording of {folder} begins now: what was changed before is not known.\n"
+    begins = f"The recording of {folder} begins now: earlier changes are not known.\n"
     assert begins in (await run(shared, folder, *command.split())).stderr.decode()
     again = await run(shared, folder, "log")
     assert (again.stdout, again.stderr) == (b"Nothing is recorded.\n", b"")
@@ -134,7 +134,7 @@ async def test_log_has_one_group_for_each_turn_undo_and_what_a_person_wrote(shar
         "  M a.txt  +3 -3 (undone)",
         "  A new.txt  +1 -0",
     ]
-    assert lines_of(await run(shared, folder, "log", "-n", "1"))[2:] == ["... there are older ones: -n N shows more"]
+    assert lines_of(await run(shared, folder, "log", "-n", "1"))[2:] == ["... there are older changes: -n N shows more"]
     await run(shared, folder, "redo", "--yes")
     assert without_ids(lines_of(await run(shared, folder, "log")))[0] == "You  redo of 1 change  (1 file +1 -1)"
 
@@ -225,7 +225,7 @@ async def test_undo_of_an_agent_since_a_time_leaves_what_was_before(shared: Plac
         (["--since", "12:00", "--all"], "--agent NAME --since TIME"),
         (["--since", "12:00"], "--agent NAME --since TIME"),
         (["--command", "c-1", "--since", "12:00"], "--since TIME needs --agent NAME"),
-        (["--agent", "codex", "--since", "25:00"], "is no time"),
+        (["--agent", "codex", "--since", "25:00"], "is not a time"),
     ],
 )
 async def test_undo_without_a_clear_target_is_refused(
@@ -253,7 +253,7 @@ async def test_all_that_is_not_kept_is_undone_and_redone(shared: Place, folder: 
     texts = {name: (folder / name).read_text() for name in ("a.txt", "new.txt")}
     await run(shared, folder, "keep", "new.txt")
     assert (await run(shared, folder, "redo", "--yes")).stderr.endswith(
-        b"you have undone nothing here, or it was redone.\n"
+        b"you have undone nothing here, or have redone it.\n"
     )
     assert (await run(shared, folder, "undo", "--yes")).returncode == 2
     for _ in range(2):
@@ -268,7 +268,7 @@ async def test_all_that_is_not_kept_is_undone_and_redone(shared: Place, folder: 
         assert {name: (folder / name).read_text() for name in texts} == texts
         assert (await run(shared, folder, "redo", "--yes")).returncode == 1
     entry = (await answer(shared, folder, "log", "--by", "session"))["entries"][0]
-    assert b"is no undo" in (await run(shared, folder, "redo", entry["entry_id"], "--yes")).stderr
+    assert b"is not an undo" in (await run(shared, folder, "redo", entry["entry_id"], "--yes")).stderr
 
 
 async def test_undo_of_a_path_is_of_what_is_not_kept_in_it(shared: Place, folder: Path) -> None:
@@ -285,7 +285,7 @@ async def test_undo_of_a_path_is_of_what_is_not_kept_in_it(shared: Place, folder
     done = await run(shared, folder, "undo", "--all", "--path", "new.txt", "--path", "below", "--yes")
     assert lines_of(done)[:2] == ["1 change in 1 file was undone.", "  new.txt  +0 -1  (removed)"]
     again = await run(shared, folder, "undo", "new.txt", "--yes")
-    assert (again.returncode, b"every change of an agent there is kept or undone" in again.stderr) == (1, True)
+    assert (again.returncode, b"all changes by agents there are kept or undone" in again.stderr) == (1, True)
     assert "2 by agent" in (folder / "a.txt").read_text()
 
 
@@ -313,7 +313,7 @@ async def test_redo_finds_the_last_undo_however_much_the_person_wrote_since(
         assert (await answer(shared, folder, "redo", "--yes"))["error"] is None
         assert await last_undo(editor, str(folder), n_at_once) == first["rewind_id"]
         assert (await answer(shared, folder, "redo", "--yes"))["error"] is None
-        with pytest.raises(NotDone, match="you have undone nothing here, or it was redone"):
+        with pytest.raises(NotDone, match="you have undone nothing here, or have redone it"):
             await last_undo(editor, str(folder), n_at_once)
 
 
@@ -330,7 +330,7 @@ async def test_undo_of_all_says_if_there_are_more_files_than_it_was_about(shared
         assert (await editor.unkept()).n_files == n_files
     done = await run(shared, folder, "undo", "--all", "--yes")
     assert (done.returncode, done.stdout.startswith(b"1000 changes in 1000 files were undone.\n")) == (3, True)
-    assert done.stderr == b"fileops-server undo: This was about 1000 files, and there are more. Run it again.\n"
+    assert done.stderr == b"fileops-server undo: That covered 1000 files, and there are more. Run this again.\n"
     again = await run(shared, folder, "undo", "--all", "--yes")
     assert (again.returncode, lines_of(again)[0]) == (0, "3 changes in 3 files were undone.")
 
@@ -455,7 +455,7 @@ async def test_file_in_a_named_encoding_is_recorded_as_text(shared: Place, folde
     assert changed <= set(lines_of(await run(shared, folder, "diff")))
     assert "-na\xefve" in lines_of(await run(shared, folder, "log", command_id))
     git(folder, "commit", "-qam", "by the agent")
-    assert b"every change of an agent is kept" in (await run(shared, folder, "changes")).stdout
+    assert b"all changes by agents are kept" in (await run(shared, folder, "changes")).stdout
     done = await run(shared, folder, "undo", "--agent", "codex", "--yes")
     assert (done.returncode, path.read_bytes()) == (0, old.encode("latin-1"))
 
@@ -480,7 +480,7 @@ async def test_path_names_the_project_from_anywhere(shared: Place, folder: Path,
         assert b"a.txt" in done.stdout or command == "blame"
         done = await asyncio.to_thread(shared.run, "log", cwd=at, env=home)
         assert done.returncode == 1
-        assert done.stderr.decode().startswith(f"fileops-server log: Nothing is recorded of {at}: ")
+        assert done.stderr.decode().startswith(f"fileops-server log: Nothing is recorded in {at}: ")
 
 
 @pytest.mark.parametrize("command", ["log", "blame a.txt", "undo --agent codex", "diff", "keep --all", "review --list"])
@@ -528,30 +528,30 @@ async def test_file_without_text_is_listed_without_lines_and_has_no_authors_of_l
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (["log", "--agent", "nobody"], 1, "No session of this folder is named nobody. These are: Codex ("),
+        (["log", "--agent", "nobody"], 1, "No session in this folder is named nobody. The sessions are: Codex ("),
         (["log", "nofile"], 1, "nofile is not the id of a change, command, turn or undo, nor a file here."),
         (["log", "--forget", "nofile"], 1, "There is no file or folder nofile, and nothing was recorded of one."),
-        (["log", "-n", "0"], 2, "-n 0: at least 1 can be listed."),
+        (["log", "-n", "0"], 2, "-n 0: give a number of 1 or more."),
         (
             ["log", "codex"],
             1,
-            "codex is an agent, and no id. `fileops-server log --agent codex` lists",
+            "codex is an agent, not an id. `fileops-server log --agent codex` lists",
         ),
         (
             ["keep", "--turn", "a.txt"],
             1,
-            "a.txt is a file or folder, and no id. `fileops-server log a.txt` lists its changes.",
+            "a.txt is a file or folder, not an id. `fileops-server log a.txt` lists its changes.",
         ),
         (["log", ""], 1, "'' is not the id of a change, command, turn or undo, nor a file here."),
-        (["log", "e-"], 1, "Several ids begin with e-. Give more of it."),
+        (["log", "e-"], 1, "Several ids begin with e-. Give more characters."),
         (["diff", "nofile"], 1, "nofile is not the id of a change, command, turn or undo, nor a file here."),
-        (["diff", "--agent", "nobody"], 1, "No session of this folder is named nobody. These are: Codex ("),
+        (["diff", "--agent", "nobody"], 1, "No session in this folder is named nobody. The sessions are: Codex ("),
         (["blame", "."], 1, ". is a folder. Name one of its files."),
-        (["undo", "--agent", "nobody", "--yes"], 1, "No session of this folder is named nobody."),
+        (["undo", "--agent", "nobody", "--yes"], 1, "No session in this folder is named nobody."),
         (["undo", "--agent", "codex", "--path", "nofile", "--yes"], 1, "There is no file or folder nofile, and"),
         (["undo", "nothing", "--yes"], 1, "nothing is not the id of a change, command, turn or undo, nor a file here."),
-        (["undo", "codex", "--yes"], 1, "codex is an agent, and no id. `fileops-server log --agent codex` lists"),
-        (["log", "e-1", "--agent", "codex"], 2, "What an id names is shown as a whole: leave the other options out."),
+        (["undo", "codex", "--yes"], 1, "codex is an agent, not an id. `fileops-server log --agent codex` lists"),
+        (["log", "e-1", "--agent", "codex"], 2, "An id is shown as a whole: leave out the other options."),
         (["status", "--now"], 2, "--now belongs to --stop. Give both to end the daemon now."),
         (["keep", "nofile"], 1, "There is no file or folder nofile, and nothing is recorded of one."),
     ],
@@ -572,7 +572,7 @@ async def test_person_who_has_undone_something_is_not_listed_as_an_agent(shared:
     await edited(folder)
     assert (await run(shared, folder, "undo", "--all", "--yes")).returncode == 0
     refused = (await run(shared, folder, "log", "--session", "nobody")).stderr.decode()
-    assert "These are: Codex (" in refused
+    assert "The sessions are: Codex (" in refused
     assert "terminal" not in refused
 
 
@@ -585,7 +585,7 @@ async def test_file_that_was_removed_is_known_by_its_name(shared: Place, folder:
 async def test_keep_without_anything_new_has_its_own_sentence(shared: Place, folder: Path) -> None:
     await run(shared, folder, "log")
     assert lines_of(await run(shared, folder, "keep", "--all")) == [
-        "There was nothing to keep: no change of an agent is new here."
+        "There was nothing to keep: no agent has made new changes here."
     ]
 
 
@@ -595,8 +595,8 @@ async def test_keep_accepts_what_agents_changed(shared: Place, folder: Path) -> 
     sentence, how = lines_of(await run(shared, folder, "keep", "--all"))
     assert sentence == "1 change in 1 file is kept."
     assert (await run(shared, folder, "keep")).returncode == 2
-    assert b"every change of an agent is kept" in (await run(shared, folder, "changes")).stdout
-    assert how.startswith("To take it back: fileops-server keep --undo ")
+    assert b"all changes by agents are kept" in (await run(shared, folder, "changes")).stdout
+    assert how.startswith("To undo this: fileops-server keep --undo ")
     undone = await run(shared, folder, *how.partition("fileops-server ")[2].split())
     assert lines_of(undone) == ["1 change in 1 file to keep or undo again."]
     assert b"A new.txt" in (await run(shared, folder, "changes")).stdout
@@ -671,7 +671,7 @@ async def test_changes_lists_what_is_not_kept_in_the_project_by_turn_and_file(sh
     answer_ = await answer(shared, folder, "changes")
     assert (set(answer_), answer_["waiting"], answer_["unkept"]["n_files"] > 0) == ({"waiting", "unkept"}, [], True)
     assert (await run(shared, below, "keep", "--all")).returncode == 0
-    assert b"every change of an agent is kept" in (await run(shared, below, "changes")).stdout
+    assert b"all changes by agents are kept" in (await run(shared, below, "changes")).stdout
 
 
 async def test_rename_is_one_line_of_changes_as_of_the_log(shared: Place, folder: Path) -> None:

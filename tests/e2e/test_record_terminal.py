@@ -106,9 +106,9 @@ async def test_command_that_looks_says_since_when_there_is_a_record(shared: Plac
     """R-CLI-1."""
     await edited(folder)
     for command in (["log"], ["diff"], ["blame", "a.txt"], ["changes"]):
-        assert (await shown(shared, folder, *command, NO_COLOR="1")).startswith(f"{folder} is recorded since ")
+        assert (await shown(shared, folder, *command, NO_COLOR="1")).startswith(f"{folder} has been recorded since ")
     for command in (["log", "--json"], ["keep", "a.txt"]):
-        assert "is recorded since" not in await shown(shared, folder, *command)
+        assert "has been recorded since" not in await shown(shared, folder, *command)
 
 
 async def test_log_has_colours_at_a_terminal_only_if_they_are_wanted(shared: Place, folder: Path) -> None:

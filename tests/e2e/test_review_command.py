@@ -112,7 +112,7 @@ async def test_unknown_id_is_left_and_the_others_are_decided(shared: Place, fold
     async with waiting(folder, "a.txt") as edits:
         done = await run(shared, folder, "review", "accept", "r-none", edits.ids[0])
         assert lines_of(done) == [
-            "r-none  no edit with this id waits: `fileops-server review --list` shows those that do",
+            "r-none  no waiting edit has this id: `fileops-server review --list` shows all that wait",
             f"{edits.ids[0]}  a.txt  accepted",
         ]
         assert done.returncode == 1
@@ -138,7 +138,7 @@ def test_missing_daemon_is_status_1_and_none_is_started(
 ) -> None:
     done = shared.run("review", *arguments, cwd=folder)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"No shared daemon runs" in done.stderr
+    assert b"No shared daemon is running" in done.stderr
     assert shared.daemons() == []
 
 

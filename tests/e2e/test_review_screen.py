@@ -76,7 +76,7 @@ async def test_reason_of_what_is_left_out_reaches_the_model_with_the_rest(shared
         call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three"), (20, "twenty")))
         await window.until("change 1 of 2")
         await window.press("R")
-        await window.until("Reject the edit of a.py? A reason")
+        await window.until("Reject the edit of a.py? Reason")
         await window.press("a", "X", "Escape")  # of a reason that is given up, and no keys of the screen
         await window.until("change 1 of 2")
         await window.press("n", "Space")
@@ -201,7 +201,7 @@ async def test_reason_survives_a_resize_and_reaches_the_model(shared: Place, fol
         call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three")))
         await window.until("> a.py")
         await window.press("r")
-        await window.until("A reason, if you like")
+        await window.until("Reason (optional)")
         await window.type("Keep the ")
         await window.resize(120, 40)
         await window.until("Keep the")
@@ -226,9 +226,9 @@ async def test_escape_decides_nothing_and_leaving_reports_what_waits(shared: Pla
         call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three")))
         await window.until("> a.py")
         await window.press("r")
-        await window.until("A reason, if you like")
+        await window.until("Reason (optional)")
         await window.press("Escape")
-        await window.until("> a.py", holds=lambda screen: "A reason" not in screen)
+        await window.until("> a.py", holds=lambda screen: "Reason (optional)" not in screen)
         await window.press("q")
         await window.until("1 edit left undecided, for another editor to decide.")
         async with asyncio.timeout(PATIENCE_S):  # the screen is gone before the daemon has read the end of its input
@@ -289,7 +289,7 @@ async def test_decision_elsewhere_is_reported_and_the_reason_is_kept(shared: Pla
         call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three")))
         await window.until("> a.py")
         await window.press("r")
-        await window.until("A reason, if you like")
+        await window.until("Reason (optional)")
         await window.type("Too late")
         await window.until("Too late")
         assert (await asyncio.to_thread(shared.run, "review", "accept", "--all", cwd=folder)).returncode == 0
@@ -313,7 +313,7 @@ async def test_lost_daemon_is_reported_and_another_one_is_used(shared: Place, fo
             (pid,) = shared.daemons()
             os.kill(pid, signal.SIGKILL)  # one that ends by itself withdraws the edit before
             await asyncio.gather(call, return_exceptions=True)
-        await window.until("The shared daemon had ended. Attached again. 1 edit ended with it", "Nothing waits")
+        await window.until("The shared daemon had ended. Reconnected. 1 edit ended with it", "Nothing waits")
         async with FileOpsClient.attach(root=folder) as agent:
             call = asyncio.create_task(edit(agent, folder / "a.py", (3, "three")))
             await window.until("> a.py")

@@ -243,7 +243,7 @@ def test_log_of_a_folder_that_is_not_recorded_says_why(here: Place, tmp_path: Pa
         wait_until(lambda: folders_of(editor) == {str(tmp_path): ("off", "hangs")})
         done = here.run("log", cwd=tmp_path)
         assert done.stderr.decode() == (
-            f"{tmp_path} is not recorded at present: its disk does not answer. What changes now is not known later.\n"
+            f"{tmp_path} is not recorded at present: its disk does not answer. Changes made now will not be known.\n"
         )
         assert done.returncode == 0
         mount.go_on()

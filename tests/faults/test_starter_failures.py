@@ -73,7 +73,7 @@ def test_unanswered_status_request_is_repeated_and_no_daemon_is_started(
 ) -> None:
     with listener(here, [b""] * starter.ATTEMPTS):
         assert control.status(str(here.socket), as_json=False) == 1
-    assert f"No shared daemon runs at {here.socket}." in capsys.readouterr().out
+    assert f"No shared daemon is running at {here.socket}." in capsys.readouterr().out
     assert here.daemons() == []
 
 

@@ -39,7 +39,7 @@ def status(socket_path: str | None, *, as_json: bool) -> int:
     else:
         if answer is None:
             described = {"running": False, "socket": address.socket}
-            text = f"No shared daemon runs at {address.socket}."
+            text = f"No shared daemon is running at {address.socket}."
         elif answer.is_ok:
             described = {"running": True, **{key: value for key, value in answer.fields.items() if key != "ok"}}
             text = _table(described)

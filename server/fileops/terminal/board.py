@@ -1,6 +1,6 @@
-"""What the full screen shows: the reviews in order, which one is chosen, and which changes are dropped.
+"""State of the full screen: the reviews in order, the row and change under the cursor, and the changes left out.
 
-A review is about one file or about the files of a change set; each file has a row. This module knows neither the
+A review is about one file, or about the files of a change set. Each file has a row. This module knows neither the
 terminal nor the daemon.
 """
 
@@ -11,7 +11,7 @@ from fileops_client import ClosedReview, Review, ReviewChange, ReviewFile
 
 
 class Entry(NamedTuple):
-    """A row: a review and one of its files. If a review is about one file only, the review itself is that file."""
+    """A row: a review and one of its files. A review of a single file is itself that file."""
 
     review: Review
     file: Review | ReviewFile
@@ -26,7 +26,7 @@ def files_of(review: Review) -> tuple[Review | ReviewFile, ...]:
 
 
 class Board:
-    """The queue, by session and file, with a cursor on a row and on one of the changes of its file."""
+    """The queue, by session and file, with a cursor on one row and on one change of its file."""
 
     def __init__(self) -> None:
         self._reviews: dict[str, Review] = {}
@@ -41,7 +41,7 @@ class Board:
     # --- what is there ---------------------------------------------------------------------------------------------
 
     def ordered(self) -> list[Review]:
-        """Returns all reviews: the session that asked first comes first; within a session by file, then by time."""
+        """Returns all reviews, sorted by when their session first asked, then by file, then by time."""
         first: dict[str, float] = {}
         for review in self._reviews.values():
             for key in (review.session.session_id, f"{review.session.session_id}\0{_path_of(review)}"):
@@ -55,11 +55,11 @@ class Board:
         return sorted(self._reviews.values(), key=order)
 
     def entries(self) -> list[Entry]:
-        """Returns the rows, in the order of the reviews."""
+        """Returns the rows in the order of the reviews."""
         return [Entry(review, file) for review in self.ordered() for file in files_of(review)]
 
     def sessions(self) -> Iterator[tuple[str, list[Review]]]:
-        """Returns the label of each session, with its reviews."""
+        """Returns the label of each session with its reviews."""
         grouped: dict[str, list[Review]] = {}
         for review in self.ordered():
             grouped.setdefault(review.session.session_id, []).append(review)
@@ -67,7 +67,7 @@ class Board:
             yield reviews[0].session.label, reviews
 
     def of_file(self, file_path: str) -> list[Review]:
-        """Returns the reviews that are only about this file."""
+        """Returns the reviews that are about this file alone."""
         return [review for review in self.ordered() if not review.files and review.file_path == file_path]
 
     def get(self, review_id: str) -> Review | None:
@@ -101,7 +101,7 @@ class Board:
         return self._change + 1
 
     def move(self, by: int) -> None:
-        """Choose a row further down or up."""
+        """Move the cursor to a row further down or up."""
         keys = [entry.key for entry in self.entries()]
         if not keys:
             return
@@ -121,9 +121,9 @@ class Board:
     # --- what the daemon reports -----------------------------------------------------------------------------------
 
     def take(self, opened: Sequence[Review], closed: Sequence[ClosedReview]) -> list[tuple[Review, ClosedReview]]:
-        """Show what was opened; it replaces a review with the same id.
+        """Show the opened reviews; each replaces a review with the same id.
 
-        Returns what was closed, as it was last shown.
+        Returns the closed reviews as they were last shown.
         """
         ended = [(review, end) for end in closed if (review := self._reviews.get(end.review_id)) is not None]
         self._remove(end.review_id for end in closed)
@@ -144,7 +144,7 @@ class Board:
         return ended
 
     def keep_only(self, review_ids: Iterable[str]) -> int:
-        """Forget all other reviews, which ended while the daemon could not be reached. Returns how many."""
+        """Remove all other reviews, which ended while the daemon could not be reached. Returns how many."""
         gone = self._reviews.keys() - set(review_ids)
         self._remove(gone)
         return len(gone)
@@ -152,7 +152,9 @@ class Board:
     def _remove(self, review_ids: Iterable[str]) -> None:
         removed = set(review_ids)
         keys = [entry.key for entry in self.entries()]
-        if self._chosen is not None and self._chosen[0] in removed:  # the next that stays, or else the last before it
+        if (
+            self._chosen is not None and self._chosen[0] in removed
+        ):  # the next row that stays, or else the last before it
             at = keys.index(self._chosen)
             left = [key for key in (*keys[at:], *reversed(keys[:at])) if key[0] not in removed]
             self._choose(left[0] if left else None)
@@ -161,7 +163,7 @@ class Board:
             self._forget(review_id, set())
 
     def _forget(self, review_id: str, kept: set[tuple[str, str]]) -> None:
-        """Forget what was dropped in the rows of a review, except in these."""
+        """Forget what was dropped in the rows of a review, except in the rows in `kept`."""
         self._dropped = {key: dropped for key, dropped in self._dropped.items() if key[0] != review_id or key in kept}
         self._left_out = {key for key in self._left_out if key[0] != review_id or key in kept}
 
@@ -194,7 +196,7 @@ class Board:
         return not any(self.dropped(entry) or entry.key in self._left_out for entry in entries)
 
     def toggle(self) -> None:
-        """Drop the change under the cursor, or take it back in."""
+        """Drop the change under the cursor, or take it back."""
         entry, change = self.entry, self.change
         if entry is not None and change is not None:
             dropped = self.dropped(entry)
@@ -202,7 +204,7 @@ class Board:
             self._dropped[entry.key] = dropped ^ {change.id}
 
     def toggle_file(self) -> bool:
-        """Leave the chosen file of a change set as it is, or take all of it back in. False if it is in no set."""
+        """Leave the chosen file of a change set out, or take all of it back. False if it is not in a set."""
         entry = self.entry
         if entry is None or not entry.review.files:
             return False

@@ -1,6 +1,6 @@
-"""The commands `review`, `review accept` and `review reject`: a list and decisions for scripts, and the full screen.
+"""The commands `review`, `review accept` and `review reject`: a list, decisions for scripts, and the full screen.
 
-The list and the decisions do not count as views, since they do not stay open for a person: no edit waits for them.
+The list and the decisions do not count as views, because they do not stay open for a person. No edit waits for them.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def _client(socket: str | None, folder: str) -> Opening[FileOpsClient]:
 def _decide(options: argparse.Namespace, folder: str) -> int:
     """Raises: Misused, UNREACHABLE, AttachRefused."""
     if bool(options.ids) == options.all:
-        raise Misused(f"Name reviews, or --all: fileops-server review {options.review_command} ID... | --all")
+        raise Misused(f"Name the reviews, or give --all: fileops-server review {options.review_command} ID... | --all")
     if not is_served(find_address(options.socket, os.environ)):
         return _no_daemon()
     return asyncio.run(_decided(options, folder))
@@ -127,7 +127,7 @@ async def _decided(options: argparse.Namespace, folder: str) -> int:
     for review_id in chosen:
         where = f"  {place(reviews[review_id], folder)}" if review_id in reviews else ""
         if left.get(review_id) == "unknown_review":
-            outcome, status = "no edit with this id waits: `fileops-server review --list` shows those that do", FAILED
+            outcome, status = "no waiting edit has this id: `fileops-server review --list` shows all that wait", FAILED
         elif review_id in left:
             outcome, status = f"left: {why_left(left[review_id])}", FAILED
         elif (error := failures.get(review_id)) is not None:
@@ -141,18 +141,18 @@ async def _decided(options: argparse.Namespace, folder: str) -> int:
 def _full_id(given: str, reviews: Iterable[str]) -> str:
     """Complete the beginning of an id. Raises: Misused.
 
-    An unknown beginning is returned as it is: the daemon can say what became of the edit.
+    An unknown beginning is returned unchanged, because the daemon may still know what became of that edit.
     """
     found = [review_id for review_id in reviews if review_id.startswith(given)]
     if given in found or not found:
         return given
     if len(found) > 1:
-        raise Misused(f"{visible(given)} begins {len(found)} ids: {', '.join(found[:5])}. Nothing was decided.")
+        raise Misused(f"{len(found)} ids begin with {visible(given)}: {', '.join(found[:5])}. Nothing was decided.")
     return found[0]
 
 
 def _no_daemon() -> int:
-    return _failed("No shared daemon runs, so nothing waits.", FAILED)
+    return _failed("No shared daemon is running, so nothing waits.", FAILED)
 
 
 def _failed(sentence: str, status: int) -> int:

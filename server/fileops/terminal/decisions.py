@@ -1,4 +1,4 @@
-"""Decisions as the full screen sends them, and the words for what became of a decision."""
+"""Decisions as the full screen sends them, and sentences that say what became of a decision."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
@@ -13,14 +13,14 @@ Call = Callable[[FileOpsClient], Awaitable[DecideReviewResult]]
 _LEFT = {
     "already_decided": "was decided before",
     "review_changed": "has changed with its file: look at it again",
-    "unknown_review": "does not wait",
+    "unknown_review": "is not waiting",
     "reopened": "has to be decided again: its file has changed",
 }
 _ENDS = {
-    "withdrawn": "the agent has withdrawn it",
+    "withdrawn": "the agent withdrew it",
     "undecided": "it ended without a decision",
-    "timed_out": "its time was up",
-    "waiting": "it waits elsewhere",
+    "timed_out": "it timed out",
+    "waiting": "it waits for another editor",
 }
 
 
@@ -60,7 +60,7 @@ def fault_of(result: DecideReviewResult) -> str | None:
 
 
 def why_left(reason: str) -> str:
-    """Says why a decision did not count. The edit is the subject of the sentence."""
+    """Says why a decision did not count, as a predicate whose subject is the edit."""
     return _LEFT.get(reason, reason)
 
 

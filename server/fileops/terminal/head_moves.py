@@ -1,9 +1,7 @@
-"""When git moved HEAD of a work tree and may have written its files, according to git's own log of HEAD.
+"""The times when git moved HEAD of a work tree and may have written its files, from git's own log of HEAD.
 
-Runs no program.
-
-The author of the repository may have written that file too, so only a bounded part of a regular file is read, and its
-words are only shown.
+It runs no program. The log may have been written by the author of the repository. So only a regular file is read, only
+up to a limit, and its words are only shown.
 """
 
 import os
@@ -13,20 +11,20 @@ from typing import NamedTuple
 
 from fileops.platform.regular_files import NotReadable, read_regular
 
-MAX_BYTES = 4 << 20  # of the log: some 25,000 moves
-MAX_NAME_BYTES = 8192  # of the file that names the folder of git
+MAX_BYTES = 4 << 20  # of the log: about 25,000 moves
+MAX_NAME_BYTES = 8192  # of the file that names git's folder
 _LINE = re.compile(rb"^[0-9a-f]+ [0-9a-f]+ .*> (\d{1,11}) [+-]\d{4}\t(.*)$")  # git-update-ref(1), "LOGGING UPDATES"
 
 
 class HeadMove(NamedTuple):
-    """time: seconds since the epoch. words: git's, such as "checkout: moving from main to other"."""
+    """time: seconds since the epoch. words: git's own, such as "checkout: moving from main to other"."""
 
     time: float
     words: str
 
 
 def moves_of(root: str) -> list[HeadMove]:
-    """Returns the moves that may have written files, in log order; [] outside of git or without a readable log."""
+    """Returns the moves that may have written files, in log order; [] outside git or without a readable log."""
     try:
         log = read_regular(os.path.join(_git_folder(root), "logs", "HEAD"), MAX_BYTES)
     except (OSError, NotReadable, ValueError):
@@ -39,7 +37,7 @@ def _git_folder(root: str) -> str:
     entry = os.path.join(root, ".git")
     if os.path.isdir(entry):
         return entry
-    named = read_regular(entry, MAX_NAME_BYTES)  # of a linked work tree: gitrepository-layout(5)
+    named = read_regular(entry, MAX_NAME_BYTES)  # in a linked work tree: gitrepository-layout(5)
     return os.path.join(root, os.fsdecode(named.removeprefix(b"gitdir: ").rstrip(b"\n")))
 
 

@@ -1,4 +1,4 @@
-"""Reviews as lines of text for a terminal, which shows what files and agents say but never obeys it."""
+"""Reviews as lines of text. What files and agents say is shown on the terminal, but the terminal never obeys it."""
 
 import os
 import unicodedata
@@ -15,7 +15,7 @@ Kind = Literal["@", " ", "-", "+"]
 
 
 class DiffLine(NamedTuple):
-    """A line of a diff. change_id: of the change it belongs to; None for context and the heads of hunks."""
+    """A line of a diff. change_id: the change it belongs to; None for context and for the heads of hunks."""
 
     kind: Kind
     text: str
@@ -23,7 +23,7 @@ class DiffLine(NamedTuple):
 
 
 def visible(text: str) -> str:
-    """Returns the text with codes for its control and direction characters: an escape sequence could forge a line."""
+    """Returns the text with control and direction characters as codes: an escape sequence could forge a line."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_visible(char) for char in text.replace("\t", TAB))
@@ -38,9 +38,9 @@ def _visible(char: str) -> str:
 
 
 def diff_lines(review: Review | ReviewFile) -> Iterator[DiffLine]:
-    """Returns the diff of a review or of one of its files. Each line names the change it belongs to.
+    """Returns the diff of a review or of one of its files. Each line names its change.
 
-    If the diff leaves a change out because it is long, the lines of that change follow at the end.
+    If the diff omits a long change, the lines of that change follow at the end.
     """
     old_line = new_line = 0
     shown: set[str] = set()
@@ -69,7 +69,7 @@ def diff_lines(review: Review | ReviewFile) -> Iterator[DiffLine]:
 
 
 def _body(diff: str) -> list[str]:
-    """Returns the lines below the names of the files."""
+    """Returns the diff without the lines that name the files."""
     lines = diff.split("\n")
     first = next((n for n, line in enumerate(lines) if line.startswith("@@")), len(lines))
     return lines[first : -1 if lines[-1] == "" else None]
@@ -84,7 +84,7 @@ def _lines_of(change: ReviewChange) -> Iterator[DiffLine]:
 
 
 def _starts(head: str) -> tuple[int, int]:
-    """Returns the first lines of a hunk. A side without lines starts after the line that its head names."""
+    """Returns the first lines of a hunk. On a side without lines, that is the line after the one in the hunk's head."""
     _, old, new, *_ = head.split(" ")
     return _start(old), _start(new)
 
@@ -106,7 +106,7 @@ def _change_at(changes: Sequence[ReviewChange], side: Literal["old", "new"], lin
 
 
 def size(review: Review | ReviewFile) -> str:
-    """Says how many lines it adds and removes."""
+    """Says how many lines are added and removed."""
     files = review.files if isinstance(review, Review) and review.files else (review,)
     added = sum(change.new_lines for file in files for change in file.changes)
     removed = sum(change.old_lines for file in files for change in file.changes)
@@ -114,7 +114,7 @@ def size(review: Review | ReviewFile) -> str:
 
 
 def place(review: Review | ReviewFile, folder: str) -> str:
-    """Names the file relative to the folder; for a change set, says how many files."""
+    """Names the file relative to the folder; of a change set, says how many files it has and names the first ones."""
     if isinstance(review, Review) and review.files:
         return (
             f"{counted(len(review.files), 'file')}: {', '.join(place(file, folder) for file in review.files[:3])}"
@@ -129,7 +129,7 @@ def relative(path: str, folder: str) -> str:
 
 
 def operation_of(file: Review | ReviewFile, folder: str) -> str:
-    """Says what happens to the file besides changes of its text; "" if nothing does."""
+    """Says what else happens to the file besides changes of its text; "" if nothing does."""
     if isinstance(file, ReviewFile) and file.new_path is not None:
         return f"renamed to {relative(file.new_path, folder)}"
     return {"create": "new", "delete": "deleted"}.get(file.operation, "")
@@ -151,7 +151,7 @@ def previous_lines(review: Review | ReviewFile) -> Iterator[str]:
         decided = "accepted"
     where = f" ({lines_named(previous.ranges)})" if previous.ranges else ""
     yield f"Decided before: {decided}. The file has changed since{where}."
-    yield f"That could not be merged: {_REASONS.get(previous.reason, visible(previous.reason))}. Please decide again."
+    yield f"It could not be merged: {_REASONS.get(previous.reason, visible(previous.reason))}. Please decide again."
 
 
 _REASONS = {
@@ -160,7 +160,7 @@ _REASONS = {
     "created": "the file has been created since",
     "another_file": "another file is in its place",
     "no_match_now": "the text to replace is no longer there",
-    "count": "the text to replace occurs another number of times",
+    "count": "the text to replace now occurs a different number of times",
     "format": "the format of the file changed",
     "too_large": "the file is too large to compare",
 }

@@ -1,6 +1,6 @@
-"""The log as people read it: a group for each turn, undo and move of git's HEAD, and for other changes made together.
+"""The log as people read it: groups for turns, undos, moves of git's HEAD, and other changes made together.
 
-Groups are in the order of their newest entries, and the entries within a group too. Pure.
+Groups are sorted by their newest entries, and so are the entries within a group. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from fileops.terminal.head_moves import HeadMove
 from fileops_client import Author, RecordEntry
 
-TOGETHER_S = 600.0  # between two changes by one author, of which no turn is known
-BY_GIT_S = 2.0  # between two files that git writes, or one of them and its log, which has whole seconds
+TOGETHER_S = 600.0  # between two changes by one author outside any known turn
+BY_GIT_S = 2.0  # between files that git wrote together, or a file and its log entry, whose times are whole seconds
 
 
 @dataclass(kw_only=True)
 class Group:
-    """turn_id, rewind_id: of all entries; of a rewind by a person. move: of HEAD, by which git wrote the files.
+    """turn_id, or rewind_id of a person's rewind: that of all its entries. move: of HEAD, when git wrote the files.
 
-    is_cut: it has older entries, which are not known here. undone: what it undid, as far as that is listed, too.
+    is_cut: older entries of the group are missing here. undone: the listed entries that this group undid.
     """
 
     turn_id: str | None = None
@@ -33,13 +33,13 @@ class Group:
 
     @property
     def is_run(self) -> bool:
-        """Whether the entries have only their author and their time in common."""
+        """Whether its entries share only their author and their time."""
         return self.turn_id is None and self.rewind_id is None and self.move is None
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupedFile:
-    """The entries of one file in a group, the newest first. moved_from: its name before the group renamed it."""
+    """The entries of one file in a group, newest first. moved_from: the file's name before the group renamed it."""
 
     path: str
     moved_from: str | None
@@ -47,7 +47,7 @@ class GroupedFile:
 
     @property
     def letter(self) -> str:
-        """`A`, `M`, `D`, `R`, or `X` if only the executable bit was changed."""
+        """`A`, `M`, `D`, `R`, or `X` if only the executable bit changed."""
         kinds, oldest = [entry.kind for entry in self.entries], self.entries[-1]
         if kinds[0] == "delete":
             return "D"
@@ -67,11 +67,11 @@ class GroupedFile:
 
     @property
     def without_content(self) -> str | None:
-        """Says why no lines are counted, if the content of no entry is kept."""
+        """Says why no lines are counted, if none of the contents is kept."""
         return None if any(entry.content == "kept" for entry in self.entries) else self.entries[0].content
 
     def _own(self) -> Iterator[RecordEntry]:
-        """Leaves out the halves of renames, which change no line."""
+        """Leaves out entries that are halves of renames, because they change no line."""
         for entry in self.entries:
             is_half = entry.kind in {"create", "delete"} and (entry.moved_from or entry.moved_to) is not None
             if not (self.moved_from is not None and is_half):
@@ -79,12 +79,12 @@ class GroupedFile:
 
 
 def is_undo(entry: RecordEntry) -> bool:
-    """Whether it is an undo or a redo. If it undid an entry only in part, it does not name that entry in `undoes`."""
+    """Whether it is an undo or a redo. Its `undoes` names only entries that it undid completely."""
     return bool(entry.undoes) or entry.rewind_id is not None
 
 
 def groups_of(entries: Sequence[RecordEntry], moves: Sequence[HeadMove]) -> list[Group]:
-    """Args: entries: the newest first. moves: of HEAD, see head_moves."""
+    """Args: entries: newest first. moves: the moves of HEAD, see head_moves."""
     groups: list[Group] = []
     named: dict[tuple[str | None, str | None], Group] = {}
     for entry in entries:
@@ -105,16 +105,16 @@ def groups_of(entries: Sequence[RecordEntry], moves: Sequence[HeadMove]) -> list
 
 
 def _name_of(entry: RecordEntry) -> tuple[str | None, str | None]:
-    """Returns the turn that an entry belongs to, or the person's rewind."""
+    """Returns the turn that an entry belongs to, or the rewind if a person made it."""
     if entry.by.kind == "person":
         return None, entry.rewind_id
     return (entry.turn_id if entry.by.kind in {"session", "command"} else None), None
 
 
 def _continues(group: Group, entry: RecordEntry) -> bool:
-    """Whether an entry belongs to the group after it, which is the newest of those that came before in the list.
+    """Whether an entry belongs to this group, the newest of those already made.
 
-    What programs wrote is first divided into what came at once: git may have written that, and nothing else.
+    Programs' changes are first divided into bursts, because git may have written a whole burst and nothing else.
     """
     newer = group.entries[-1]
     together_s = BY_GIT_S if entry.by.kind == "outside" else TOGETHER_S
@@ -126,13 +126,13 @@ def _is_same(author: Author, other: Author) -> bool:
 
 
 def _move_of(group: Group, moves: Sequence[HeadMove]) -> HeadMove | None:
-    """Returns the last move that fits the time of the entries."""
+    """Returns the last move of HEAD that fits the time of the entries."""
     began, ended = group.entries[-1].time - BY_GIT_S, group.entries[0].time + BY_GIT_S
     return next((move for move in reversed(moves) if began <= move.time <= ended), None)
 
 
 def _joined(groups: Sequence[Group]) -> Iterator[Group]:
-    """Join what programs wrote at short intervals, unless git wrote it."""
+    """Join programs' changes at short intervals, unless git made them."""
     joined: Group | None = None
     for group in groups:
         is_outside = group.is_run and group.entries[0].by.kind == "outside"
@@ -149,7 +149,7 @@ def _joined(groups: Sequence[Group]) -> Iterator[Group]:
 
 
 def grouped_files(group: Group) -> list[GroupedFile]:
-    """Returns the files of a group, sorted by path. A renamed file is listed under its last name."""
+    """Returns the files of a group, sorted by path. A renamed file is listed under its new name."""
     by_path: dict[str, list[RecordEntry]] = {}
     for entry in group.entries:
         by_path.setdefault(entry.path, []).append(entry)

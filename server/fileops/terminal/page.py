@@ -1,4 +1,4 @@
-"""Output for people: with colours if the terminal shows them, and in a pager if the text is longer than the screen."""
+"""Output for people: in colour if the terminal shows it, and in a pager if it is longer than the screen."""
 
 import errno
 import json
@@ -16,7 +16,7 @@ from fileops.platform.programs import find_program
 _CODES = {
     "plain": "", "id": "33", "name": "1", "added": "32", "removed": "31", "hunk": "36", "faint": "2", "warning": "33",
 }  # fmt: skip
-Line = list[tuple[str, str]]  # texts and their styles: keys of _CODES
+Line = list[tuple[str, str]]  # texts with their styles: keys of _CODES
 
 
 def has_colours() -> bool:
@@ -29,9 +29,9 @@ def plain(text: str) -> Line:
 
 
 def print_lines(lines: Iterable[Line]) -> None:
-    """Print to stdout. If that is a terminal with fewer rows than there are lines, through $PAGER.
+    """Print to stdout, through $PAGER if that is a terminal with fewer rows than there are lines.
 
-    Everything printed has passed `lines.visible`, so the only escape sequences are our own colours.
+    All text has passed `lines.visible`, so the only escape sequences are our own colours.
     """
     is_coloured = has_colours()
     shown = [_text(line, is_coloured=is_coloured) for line in lines]
@@ -43,7 +43,7 @@ def print_lines(lines: Iterable[Line]) -> None:
 def json_text(value: object) -> str:
     """Returns the value as JSON for programs.
 
-    In names that are not UTF-8, the other bytes are escaped as JSON allows.
+    Bytes of names that are not UTF-8 are escaped as JSON allows.
     """
     try:
         return msgspec.json.format(msgspec.json.encode(value)).decode()
@@ -58,7 +58,7 @@ def _text(line: Line, *, is_coloured: bool) -> str:
 
 
 def command_of(setting: str) -> list[str]:
-    """The words of a command in the user's environment, with its program looked up outside of the current folder.
+    """The words of a command in the user's environment. Its program is never looked up in the current folder.
 
     Raises: OSError, ValueError.
     """
@@ -70,11 +70,11 @@ def command_of(setting: str) -> list[str]:
 
 
 def _page(text: str) -> bool:
-    """Show a text in the pager. Returns False if there is none."""
+    """Show text in the pager. Returns False if there is none."""
     pager = os.environ.get("FILEOPS_PAGER") or os.environ.get("PAGER") or "less"
     if pager == "cat":
         return False
-    # As git sets it: quit if everything fits, pass colours through, leave the text on the screen.
+    # The options that git sets: quit if everything fits, pass colours through, leave the text on the screen.
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
     try:
         with subprocess.Popen(command_of(pager), stdin=subprocess.PIPE, env=environment) as process:

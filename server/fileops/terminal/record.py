@@ -1,7 +1,7 @@
-"""The commands `log`, `diff`, `blame`, `changes`, `undo`, `redo` and `keep`: who changed what, and its undo.
+"""The commands `log`, `diff`, `blame`, `changes`, `undo`, `redo` and `keep`: who changed what, and undoing it.
 
-They speak with the shared daemon as an editor without documents, whose user is the person at the terminal. The answer
-alone is on stdout; what went wrong is on stderr.
+They connect to the shared daemon as an editor without documents, used by the person at the terminal. Only the answer is
+on stdout. Errors and notes are on stderr.
 """
 
 import argparse
@@ -72,16 +72,16 @@ _WHY_OFF = {  # by the reason of the status
     "hangs": "its disk does not answer",
     "folders": "too many folders are recorded at once",
 }
-STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder whose recording begins
+STARTS_WITHIN_S = 5.0  # how long an answer waits for a folder to start
 STARTS_EVERY_S = 0.1
 REWIND_S = 120.0
 MAX_SHOWN_BYTES = 16 << 20  # of a file whose lines are shown
-SHOWN_GROUPS = 50  # of the log, if no number is given
+SHOWN_GROUPS = 50  # in the log, if no number is given
 MAX_GROUPED = 5000  # entries
 
 
 class Wanted(TypedDict):
-    """Which entries are listed; see FileOpsClient.log."""
+    """The entries to list; see FileOpsClient.log."""
 
     root: str
     file_path: str | None
@@ -94,7 +94,7 @@ Command = Callable[[FileOpsClient, argparse.Namespace], Coroutine[Any, Any, int]
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run a command; returns the exit status: see R-CLI-1."""
+    """Run a command. Returns the exit status: see R-CLI-1."""
     try:
         return asyncio.run(_run(options))
     except Misused as fault:
@@ -124,7 +124,7 @@ async def _run(options: argparse.Namespace) -> int:
 
 
 def _folder_of(options: argparse.Namespace) -> str:
-    """The folder whose recording a command is about: that of the path that it names, else the current one.
+    """The folder whose record a command is about: that of the path it names, or else the current one.
 
     Raises: NotDone.
     """
@@ -138,34 +138,34 @@ def _folder_of(options: argparse.Namespace) -> str:
     home = os.path.realpath(os.path.expanduser("~"))
     if os.path.commonpath((os.path.realpath(folder), home)) == os.path.realpath(folder):
         raise NotDone(
-            f"Nothing is recorded of {visible(folder)}: the home folder and those above it are not. "
-            "Change to a project, or name a file of one."
+            f"Nothing is recorded in {visible(folder)}: the home folder and the folders above it never are. "
+            "Change to a project folder, or name a file in one."
         )
     return folder
 
 
 def _say_since(options: argparse.Namespace, status: RecordedFolder, began: float) -> None:
-    """Say on stderr that this command begins the recording, or, to a person who looks, since when there is one.
+    """Say on stderr if this command begins the recording. To a person who is looking, say since when it has run.
 
-    Args: began: when the command did, in seconds since the epoch.
+    Args: began: when the command began, in seconds since the epoch.
     """
     if options.json:
         return
     if status.state == "off":
         why = _WHY_OFF.get(status.reason or "", "see the daemon's log")
         sys.stderr.write(
-            f"{visible(status.root)} is not recorded at present: {why}. What changes now is not known later.\n"
+            f"{visible(status.root)} is not recorded at present: {why}. Changes made now will not be known.\n"
         )
     elif status.since is None or status.since >= began:
-        sys.stderr.write(f"The recording of {visible(status.root)} begins now: what was changed before is not known.\n")
+        sys.stderr.write(f"The recording of {visible(status.root)} begins now: earlier changes are not known.\n")
     elif sys.stderr.isatty() and options.command in {"log", "diff", "blame", "changes"}:
-        sys.stderr.write(f"{visible(status.root)} is recorded since {when(status.since)}.\n")
+        sys.stderr.write(f"{visible(status.root)} has been recorded since {when(status.since)}.\n")
 
 
 async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: str) -> RecordedFolder:
-    """Find the recorded folder that contains this one, once the contents before are known. Raises: NotDone.
+    """Find the recorded folder that contains this one, once its earlier contents are known. Raises: NotDone.
 
-    `is_starting`: they are not known yet after STARTS_WITHIN_S, so an empty answer is not the last word.
+    Sets `is_starting` if they are still unknown after STARTS_WITHIN_S, so that an empty answer is not final.
     """
     deadline = time.monotonic() + STARTS_WITHIN_S
     while True:
@@ -177,14 +177,14 @@ async def _set_root(client: FileOpsClient, options: argparse.Namespace, folder: 
             return status[-1]
         if is_over:
             raise NotDone(
-                f"Nothing is known of a recording of {visible(folder)}. If it has just begun, try again; "
-                "with `record` off there is none (docs/guide/record.md)."
+                f"{visible(folder)} does not seem to be recorded. If recording has just begun, try again. "
+                "If the option `record` is off, nothing is recorded (docs/guide/record.md)."
             )
         await asyncio.sleep(STARTS_EVERY_S)
 
 
 def _widen(client: FileOpsClient, root: str, folder: str) -> None:
-    """Let lists and "all" be of the whole project, in whichever folder of it the command was given."""
+    """Make lists and "all" cover the whole project, whichever of its folders the command was run in."""
     if root != folder:
         added = {"uri": Path(root).as_uri(), "name": os.path.basename(root)}
         client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [added], "removed": []}})
@@ -196,7 +196,7 @@ def _widen(client: FileOpsClient, root: str, folder: str) -> None:
 async def _log(client: FileOpsClient, options: argparse.Namespace) -> int:
     """Raises: Misused, NotDone, UNREACHABLE."""
     if options.n is not None and options.n < 1:
-        raise Misused(f"-n {options.n}: at least 1 can be listed.")
+        raise Misused(f"-n {options.n}: give a number of 1 or more.")
     if options.forget is not None:
         return await _forget(client, options)
     if options.id is not None and not await is_path(client, options, options.id):
@@ -227,14 +227,14 @@ async def _log(client: FileOpsClient, options: argparse.Namespace) -> int:
     else:
         lines, more = await _grouped(client, options, wanted, turn_id)
     if more and not options.json:
-        lines.append([("... there are older ones: -n N shows more", "faint")])
+        lines.append([("... there are older changes: -n N shows more", "faint")])
     return _print(options, answer, lines, _none(options, "Nothing is recorded."))
 
 
 async def _grouped(
     client: FileOpsClient, options: argparse.Namespace, wanted: Wanted, turn_id: str | None
 ) -> tuple[list[Line], bool]:
-    """The newest groups of the log as lines, and whether there are older ones. Raises: UNREACHABLE."""
+    """Return the newest groups of the log as lines, and whether there are older ones. Raises: UNREACHABLE."""
     n_groups = options.n or SHOWN_GROUPS
     moves = moves_of(options.root)
     entries: list[RecordEntry] = []
@@ -247,7 +247,7 @@ async def _grouped(
         groups, more = groups_of(entries, moves), log.more
     turns = {turn.turn_id: turn for turn in await client.turns(root=options.root, limit=MAX_ENTRIES)}
     for group in groups[:n_groups] if more else ():
-        if group.turn_id is not None:  # it may have begun before all that was asked for
+        if group.turn_id is not None:  # it may have begun before the entries asked for
             log = await client.log(**wanted, turn_id=group.turn_id, limit=MAX_ENTRIES)
             group.entries, group.is_cut = list(log.entries), log.more
     folder = os.getcwd()
@@ -256,7 +256,7 @@ async def _grouped(
 
 
 def _none(options: argparse.Namespace, sentence: str) -> str:
-    """What is printed in place of an empty answer."""
+    """What to print instead of an empty answer."""
     return f"{sentence} The recording of this folder is still starting." if options.is_starting else sentence
 
 
@@ -273,9 +273,9 @@ async def _forget(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 
 async def _item(client: FileOpsClient, options: argparse.Namespace) -> int:
-    """Print what an id of the command line means. Raises: Misused, NotDone, UNREACHABLE."""
+    """Print what an id on the command line refers to. Raises: Misused, NotDone, UNREACHABLE."""
     if any((options.by, options.session, options.turn, options.since, options.n, options.turns, options.all)):
-        raise Misused("What an id names is shown as a whole: leave the other options out.")
+        raise Misused("An id is shown as a whole: leave out the other options.")
     found = await item_of(client, options, options.id)
     item, folder = found.item, os.getcwd()
     named = {"entry": item.entry, "command": item.command, "turn": item.turn, "rewind": item.rewind}
@@ -309,7 +309,7 @@ async def _item(client: FileOpsClient, options: argparse.Namespace) -> int:
     if item.entry is None:
         lines += (entry_line(entry, folder) for entry in item.entries)
     if item.truncated:
-        more = f"Only its newest {len(item.entries)} changes are shown; `log` and `diff` with a path show others."
+        more = f"Only the newest {len(item.entries)} changes are shown; `log` and `diff` with a path show others."
         answer["truncated"] = True
         lines.append([(more, "warning")])
     lines.append(plain(""))
@@ -340,7 +340,7 @@ async def _diff(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 
 async def _diffed(client: FileOpsClient, options: argparse.Namespace) -> Target | None:
-    """Whose changes are compared: those of an id, of a session, or of all agents. Raises: Misused, NotDone."""
+    """Whose changes to show: those of an id, of a session, or of all agents. Raises: Misused, NotDone."""
     if options.id is not None and options.path is None and await is_path(client, options, options.id):
         options.id, options.path = None, options.id  # `diff PATH`
     if options.id is not None:
@@ -369,13 +369,13 @@ async def _blame(client: FileOpsClient, options: argparse.Namespace) -> int:
     if is_folder(path):
         raise NotDone(f"{visible(options.path)} is a folder. Name one of its files.")
     parts = await client.blame(path)
-    reading = await client.read(path, raw=True)  # the text in an editor counts, if it is not saved
-    await client.close_session(client.own_session_id)  # else editors show it as an agent that has read the file
+    reading = await client.read(path, raw=True)  # unsaved text in an editor counts
+    await client.close_session(client.own_session_id)  # else editors show it as an agent that read the file
     text = reading.details.get("text")
     if text is None:
         raise NotDone(reading.error.message if reading.error is not None else "The file cannot be read.")
     texts = _with_letters(path, text).split("\n")
-    texts += [""] * (sum(part.n_lines for part in parts) - len(texts))  # it has changed since
+    texts += [""] * (sum(part.n_lines for part in parts) - len(texts))  # the file has changed since
     lines = [
         {**msgspec.to_builtins(part), "text": "\n".join(texts[part.first_line - 1 :][: part.n_lines])} for part in parts
     ]
@@ -384,7 +384,7 @@ async def _blame(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 
 def _with_letters(path: str, text: str) -> str:
-    """The text with the letters that a diff shows for bytes that are not UTF-8, if the file has this text."""
+    """Show bytes that are not UTF-8 as a diff does, if the file on disk has this text."""
     from fileops.core.text import decode_for_display
 
     if "\ufffd" not in text:
@@ -411,7 +411,7 @@ async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
     elif options.of_command is not None:
         found = (await item_of(client, options, options.of_command)).item
         if found.command is None:
-            raise NotDone(f"{visible(options.of_command)} is no command.")
+            raise NotDone(f"{visible(options.of_command)} is not a command.")
         target = {"command_id": found.command.command_id}
     elif options.all or (options.id is not None and await is_path(client, options, options.id)):
         return await _undo_unkept(client, options)
@@ -426,7 +426,7 @@ async def _undo(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 
 async def _since(client: FileOpsClient, options: argparse.Namespace) -> Target:
-    """What `--since` means beside the other options. Raises: Misused, NotDone, UNREACHABLE."""
+    """What `--since` means with the other options. Raises: Misused, NotDone, UNREACHABLE."""
     if any(value is not None for value in (options.id, options.turn, options.of_command)):
         raise Misused("--since TIME needs --agent NAME; --since ID is given alone, or with --all.")
     if options.session is not None:
@@ -439,7 +439,7 @@ async def _since(client: FileOpsClient, options: argparse.Namespace) -> Target:
 
 
 async def _undo_unkept(client: FileOpsClient, options: argparse.Namespace) -> int:
-    """Undo what is not kept: in the files and folders that are named, or in the whole project.
+    """Undo what is not kept, in the named files and folders or in the whole project.
 
     Raises: Misused, NotDone, UNREACHABLE.
     """
@@ -450,12 +450,12 @@ async def _undo_unkept(client: FileOpsClient, options: argparse.Namespace) -> in
     ids = list(dict.fromkeys(change.change_id for file in files for change in file.changes))
     if not ids:
         where = "there" if names else "here"
-        raise NotDone(f"There is nothing to undo: every change of an agent {where} is kept or undone.")
+        raise NotDone(f"There is nothing to undo: all changes by agents {where} are kept or undone.")
     status = await _rewound(client, options, {"change_ids": ids})
     if status not in {DONE, LEFT} or not any(unkept.truncated for unkept in lists):
         return status
     n_files = len({file.file_path for file in files if file.changes})
-    return _failed(options, f"This was about {counted(n_files, 'file')}, and there are more. Run it again.", LEFT)
+    return _failed(options, f"That covered {counted(n_files, 'file')}, and there are more. Run this again.", LEFT)
 
 
 async def _redo(client: FileOpsClient, options: argparse.Namespace) -> int:
@@ -464,7 +464,7 @@ async def _redo(client: FileOpsClient, options: argparse.Namespace) -> int:
         return await _rewound(client, options, {"rewind_id": await last_undo(client, options.root)})
     found = await item_of(client, options, options.id)
     if found.item.rewind is None and (found.item.entry is None or not is_undo(found.item.entry)):
-        raise NotDone(f'{visible(options.id)} is no undo. `fileops-server log` marks them with "undoes".')
+        raise NotDone(f'{visible(options.id)} is not an undo. `fileops-server log` marks undos with "undoes".')
     return await _rewound(client, options, found.target)
 
 
@@ -472,7 +472,7 @@ async def _rewound(client: FileOpsClient, options: argparse.Namespace, target: T
     """Show the preview, ask, and rewind. Raises: Misused, NotDone, UNREACHABLE."""
     can_ask = sys.stdin.isatty() and sys.stdout.isatty()
     if not (options.yes or options.dry_run or can_ask):
-        raise Misused("Without a terminal nothing is asked: give --yes, or --dry-run to look at what would be done.")
+        raise Misused("Without a terminal you cannot be asked: give --yes, or --dry-run to see what would be done.")
     paths = [await path_of(client, options, path) or "" for path in getattr(options, "paths", [])] or None
     include: list[Literal["unsure"]] | None = ["unsure"] if getattr(options, "include_unsure", False) else None
     on_conflict: Literal["fail"] | None = "fail" if getattr(options, "fail_on_conflict", False) else None
@@ -507,9 +507,9 @@ def _done_by(options: argparse.Namespace) -> str:
 
 
 def _asked(question: str) -> str:
-    """The answer of the person at the terminal, in lower case; "" if they interrupt, or end the input.
+    """The answer of the person at the terminal, in lower case; "" if they interrupt it or end the input.
 
-    asyncio's own handler of SIGINT only cancels the task, and a task that waits in readline() is not reached by that.
+    asyncio's own SIGINT handler only cancels the task, which cannot interrupt readline().
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -573,16 +573,16 @@ async def _keep(client: FileOpsClient, options: argparse.Namespace) -> int:
     n_changes, n_files = _fewer(before, await listed())
     sentence = f"{counted(n_changes, 'change')} in {counted(n_files, 'file')} {'is' if n_changes == 1 else 'are'} kept."
     if not n_changes:
-        sentence = "There was nothing to keep: no change of an agent is new here."
+        sentence = "There was nothing to keep: no agent has made new changes here."
     lines = [plain(sentence)]
     if kept.keep_id is not None and n_changes:
-        lines.append([(f"To take it back: fileops-server keep --undo {kept.keep_id}", "faint")])
+        lines.append([(f"To undo this: fileops-server keep --undo {kept.keep_id}", "faint")])
     answer = {"keep_id": kept.keep_id, "n_entries": kept.n_entries, "n_changes": n_changes}
     return _print(options, answer, lines)
 
 
 def _fewer(before: Unkept, after: Unkept) -> tuple[int, int]:
-    """How many changes, in how many files, the one list has and the other one has not."""
+    """How many changes, in how many files, are only in the first list."""
     if before.truncated:
         return before.n_changes - after.n_changes, before.n_files - after.n_files
     left = {change.change_id for file in after.files for change in file.changes}
@@ -608,7 +608,7 @@ async def _changes(client: FileOpsClient, options: argparse.Namespace) -> int:
 
 
 async def _unkept_in(client: FileOpsClient, options: argparse.Namespace, path: str | None) -> Unkept:
-    """What is not kept in a file or folder, or in the whole project. Raises: UNREACHABLE."""
+    """The changes not kept in a file or folder, or in the whole project. Raises: UNREACHABLE."""
     if path is None or is_folder(path):
         return await client.unkept(root=path or options.root)
     return await client.unkept(file_path=path)
@@ -621,7 +621,7 @@ def _is_in(folder: str, path: str) -> bool:
 def _no_changes(options: argparse.Namespace) -> str:
     if options.is_starting:
         return "The recording of this folder has just begun: try again in a moment."
-    return "Nothing waits for you, and every change of an agent is kept."
+    return "Nothing waits for you, and all changes by agents are kept."
 
 
 # --- output -----------------------------------------------------------------------------------------------------------

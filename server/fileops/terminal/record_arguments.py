@@ -1,6 +1,6 @@
-"""What the arguments of the commands about the record mean: ids, names of sessions, files and times.
+"""What the arguments of the commands about the record refer to: ids, names of sessions, files and times.
 
-What is meant by none of them is refused with a sentence that says what there is instead.
+An argument that refers to nothing is refused with a sentence that says what exists instead.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from fileops.terminal.lines import visible
 from fileops.terminal.log_groups import is_undo
 from fileops_client import FileOpsClient, RecordEntry, RecordItem, ResponseError
 
-MAX_ENTRIES = 1000  # of one answer
+MAX_ENTRIES = 1000  # in one answer
 _NAMES_SHOWN = 5  # of sessions
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -28,7 +28,7 @@ class NotDone(Exception):
 
 
 class Target(TypedDict, total=False):
-    """Whose changes are undone; see FileOpsClient.rewind."""
+    """The changes to undo; see FileOpsClient.rewind."""
 
     entry_id: str
     entry_ids: Sequence[str]
@@ -43,7 +43,7 @@ class Target(TypedDict, total=False):
 
 
 class Found:
-    """What an id of the command line means."""
+    """What an id on the command line refers to."""
 
     def __init__(self, item: RecordItem, given: str) -> None:
         self.item, self._given = item, given
@@ -63,23 +63,23 @@ class Found:
     def turn_id(self) -> str:
         """Raises: NotDone."""
         if self.item.turn is None:
-            raise NotDone(f"{visible(self._given)} is no turn. `fileops-server log --turns` lists them.")
+            raise NotDone(f"{visible(self._given)} is not a turn. `fileops-server log --turns` lists turns.")
         return self.item.turn.turn_id
 
 
 async def item_of(client: FileOpsClient, options: argparse.Namespace, given: str) -> Found:
-    """What has the id that begins so. Raises: NotDone, UNREACHABLE."""
+    """Return what has the id that begins so. Raises: NotDone, UNREACHABLE."""
     try:
         return Found(await client.record_item(given), given)
     except ResponseError as fault:
         if given and "ids begin with" in fault.message:
-            raise NotDone(f"Several ids begin with {visible(given)}. Give more of it.") from None
+            raise NotDone(f"Several ids begin with {visible(given)}. Give more characters.") from None
     name = visible(given)
     if given and exists(given):
-        raise NotDone(f"{name} is a file or folder, and no id. `fileops-server log {name}` lists its changes.")
+        raise NotDone(f"{name} is a file or folder, not an id. `fileops-server log {name}` lists its changes.")
     if given and given.lower() in {label.lower() for label in (await _sessions(client, options)).values()}:
         raise NotDone(
-            f"{name} is an agent, and no id. `fileops-server log --agent {name}` lists what it changed, and "
+            f"{name} is an agent, not an id. `fileops-server log --agent {name}` lists what it changed, and "
             f"`undo --agent {name}` undoes it."
         )
     raise NotDone(
@@ -89,9 +89,9 @@ async def item_of(client: FileOpsClient, options: argparse.Namespace, given: str
 
 
 async def last_undo(client: FileOpsClient, root: str, n_at_once: int = MAX_ENTRIES) -> str:
-    """The person's newest undo in a folder that is not taken back, and that takes none back itself.
+    """The person's newest undo in a folder that has not been taken back and is not itself a redo.
 
-    Args: n_at_once: entries that are asked for at once. Raises: NotDone, UNREACHABLE.
+    Args: n_at_once: how many entries to ask for at once. Raises: NotDone, UNREACHABLE.
     """
     before: str | None = None
     while True:
@@ -100,19 +100,19 @@ async def last_undo(client: FileOpsClient, root: str, n_at_once: int = MAX_ENTRI
             if entry.rewind_id is not None and entry.undone_by is None and not await _is_redo(client, entry):
                 return entry.rewind_id
         if not log.more:
-            raise NotDone("There is nothing to redo: you have undone nothing here, or it was redone.")
+            raise NotDone("There is nothing to redo: you have undone nothing here, or have redone it.")
         before = log.entries[-1].entry_id
 
 
 async def _is_redo(client: FileOpsClient, undo: RecordEntry) -> bool:
-    """Whether it takes an undo back. All that a rewind undoes in one file is of one kind. Raises: UNREACHABLE."""
+    """Whether it takes an undo back. A rewind undoes entries of only one kind in each file. Raises: UNREACHABLE."""
     return bool(undo.undoes) and is_undo((await client.entry(undo.undoes[0])).entry)
 
 
 async def session_of(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> str | None:
-    """The session that is named by its id, by a beginning of it, or by its label; None if none is. Raises: NotDone.
+    """The session with this id, beginning of an id, or label; None if no session is given. Raises: NotDone.
 
-    since: only sessions that have changed something since then are meant.
+    since: only look for sessions that have changed something since then.
     """
     given: str | None = options.session
     if given is None:
@@ -123,19 +123,19 @@ async def session_of(client: FileOpsClient, options: argparse.Namespace, since: 
         return given
     found = _named(given, recent)
     if len(found) > 1:
-        raise NotDone(f"{visible(given)} is the name of {len(found)} sessions: {_listed(found)}. Give one of the ids.")
+        raise NotDone(f"{len(found)} sessions are named {visible(given)}: {_listed(found)}. Give one of the ids.")
     if found:
         return next(iter(found))
     if _named(given, known):
-        raise NotDone(f"{visible(given)} has changed nothing since then that is recorded.")
+        raise NotDone(f"No change by {visible(given)} has been recorded since then.")
     if given and (await client.log(root=options.root, session_id=given, limit=1)).entries:
-        return given  # it is older than all that were looked at
-    there = f"These are: {_listed(known)}." if known else "Nothing by an agent is recorded."
-    raise NotDone(f"No session of this folder is named {visible(given) or repr(given)}. {there}")
+        return given  # it is older than all the sessions that were listed
+    there = f"The sessions are: {_listed(known)}." if known else "No changes by agents are recorded."
+    raise NotDone(f"No session in this folder is named {visible(given) or repr(given)}. {there}")
 
 
 async def _sessions(client: FileOpsClient, options: argparse.Namespace, since: float | None = None) -> dict[str, str]:
-    """Labels of the agents' sessions that have changed something, or have been asked something, by their ids."""
+    """Labels by id of the agents' sessions that have changed something or been asked something."""
     log = await client.log(root=options.root, since=since, limit=MAX_ENTRIES)
     authors = [entry.by for entry in log.entries if entry.by.kind in {"session", "command"}]
     known = {by.session_id: by.label.partition(" · ")[0] for by in authors if by.session_id}
@@ -171,7 +171,7 @@ def absolute(path: str) -> str:
 
 
 async def path_of(client: FileOpsClient, options: argparse.Namespace, given: str | None) -> str | None:
-    """The whole path of a file or folder that exists, or of which something is recorded; None if none is given.
+    """The absolute path of a file or folder that exists or has records; None if none is given.
 
     Raises: NotDone, UNREACHABLE.
     """
@@ -183,7 +183,7 @@ async def path_of(client: FileOpsClient, options: argparse.Namespace, given: str
 
 
 async def is_path(client: FileOpsClient, options: argparse.Namespace, given: str) -> bool:
-    """Whether it is a file or folder that exists, or of which something is recorded. Raises: UNREACHABLE."""
+    """Whether it is a file or folder that exists or has records. Raises: UNREACHABLE."""
     if not given or exists(given):
         return bool(given)
     log = await client.log(root=options.root, file_path=absolute(given), limit=1)
@@ -191,7 +191,7 @@ async def is_path(client: FileOpsClient, options: argparse.Namespace, given: str
 
 
 def moment_of(given: str) -> float:
-    """A moment: `12:00`, the last time that it was, `10m`, `2h` and `1d` ago, or seconds since the epoch.
+    """A moment: `12:00` (the last time it was that), `10m`, `2h` or `1d` ago, or seconds since the epoch.
 
     Raises: Misused.
     """
@@ -211,10 +211,10 @@ def _last_time(given: str) -> float:
         moment = datetime.time.fromisoformat(given.rjust(5, "0"))
     except ValueError:
         raise _no_time(given) from None
-    now = datetime.datetime.now()  # as the clock on the wall
+    now = datetime.datetime.now()  # local time, as people read it
     then = datetime.datetime.combine(now, moment)
     return (then if then <= now else then - datetime.timedelta(days=1)).timestamp()
 
 
 def _no_time(given: str) -> Misused:
-    return Misused(f"--since {visible(given)} is no time. Write 12:00, 10m, 2h, 1d, or seconds since the epoch.")
+    return Misused(f"--since {visible(given)} is not a time. Write 12:00, 10m, 2h, 1d, or seconds since the epoch.")

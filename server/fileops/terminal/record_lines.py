@@ -1,4 +1,4 @@
-"""Entries of the record, turns and rewinds as lines of text. What agents and files say is shown, and never obeyed."""
+"""Entries of the record, turns and rewinds as lines of text. What agents and files say is shown, but never obeyed."""
 
 import os
 import re
@@ -11,9 +11,9 @@ from fileops.terminal.log_groups import Group, GroupedFile, grouped_files
 from fileops.terminal.page import Line, plain
 from fileops_client import Author, BlamedLines, RecordEntry, Review, Rewind, RewindConflict, Turn, Unkept
 
-MAX_FILES_SHOWN = 50  # of a group
-YOU = "You"  # the person, in whichever editor or terminal
-SHOWN_ID_CHARS = 10  # of an id: its letter, and 8 digits, which a record of a million entries hardly ever repeats
+MAX_FILES_SHOWN = 50  # in a group
+YOU = "You"  # the person, in any editor or terminal
+SHOWN_ID_CHARS = 10  # a letter, "-" and 8 digits: rarely repeated among a million entries
 _LETTERS = {"create": "A", "modify": "M", "delete": "D", "mode": "X"}
 _STYLES = {"+": "added", "-": "removed"}
 _HUNK = re.compile(r"@@ -(?P<old>(\d+)(?:,(\d+))?) \+(?P<new>(\d+)(?:,(\d+))?) @@")
@@ -47,7 +47,7 @@ def entry_line(entry: RecordEntry, folder: str) -> Line:
 
 
 def group_lines(group: Group, turn: Turn | None, folder: str) -> Iterator[Line]:
-    """A group of the log: its heading, with a line for each of its files below, unless git wrote them."""
+    """A group of the log: a heading, then a line for each file, unless git wrote them."""
     first = group.entries[0]
     if len(group.entries) == 1 and group.turn_id is None and group.rewind_id is None:
         by_git = "" if group.move is None else f"  (when git wrote: {visible(group.move.words)})"
@@ -111,7 +111,7 @@ def _undoing_of(group: Group) -> str:
 
 
 def author_name(by: Author) -> str:
-    """Who wrote a change: the person is always called the same."""
+    """Who wrote a change. The person always has the same name."""
     match by.kind:
         case "person":
             return YOU
@@ -122,7 +122,7 @@ def author_name(by: Author) -> str:
 
 
 def _session_of(by: Author) -> str:
-    """The agent, without the program that it ran."""
+    """The agent's name, without the program that it ran."""
     return author_name(by).partition(" · ")[0]
 
 
@@ -137,7 +137,7 @@ def _undoing(entry: RecordEntry) -> str:
 
 
 def turn_line(turn: Turn) -> Line:
-    """One turn: when it began, whose it is, what it was asked, and how much it changed."""
+    """One turn: when it began, who did it, what was asked, and how much changed."""
     title = f"  {visible(turn.title)}" if turn.title else ""
     undone = f", {turn.n_undone} undone" if turn.n_undone else ""
     is_open = "" if turn.ended is not None else ", not ended"
@@ -156,7 +156,7 @@ def files_of(review: Review) -> list[str]:
 
 
 def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iterator[Line]:
-    """What waits for the person, then what is not kept: a heading for each turn, and a line for each of its files."""
+    """What waits for the person, then what is not kept: a heading for each turn and a line for each of its files."""
     if waiting:
         yield [("Waiting for you", "name"), (f": {counted(len(waiting), 'edit')}", "plain")]
     for review in waiting:
@@ -177,7 +177,7 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iter
             old_of = {path: old for path, old in old_names.items() if {path, old} <= paths and kinds[old] == "delete"}
             for file in turn.files:
                 if file.file_path in old_of.values():
-                    continue  # its new name has the line
+                    continue  # the line of its new name stands for both
                 if (old := old_of.get(file.file_path)) is not None:
                     yield plain(f"  R {shown_path(old, folder)} to {shown_path(file.file_path, folder)}")
                     continue
@@ -193,7 +193,7 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iter
 
 
 def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
-    """One entry, in several lines."""
+    """One entry in several lines."""
     yield [("change ", "plain"), (entry.entry_id, "id")]
     yield [("Author:  ", "plain"), _author(entry.by), (f"  (evidence: {entry.evidence})", "faint")]
     yield plain(f"Time:    {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(entry.time))}")
@@ -209,7 +209,7 @@ def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
 
 
 def diff_lines(diff: str, folder: str) -> Iterator[Line]:
-    """A unified diff, with the names of files as the folder calls them."""
+    """A unified diff with file names relative to the folder."""
     lines = iter(diff.removesuffix("\n").split("\n") if diff else ())
     for line in lines:
         head = _HUNK.match(line)
@@ -226,7 +226,7 @@ def diff_lines(diff: str, folder: str) -> Iterator[Line]:
 
 
 def reversed_diff(diff: str) -> str:
-    """The unified diff in the other direction."""
+    """The reverse of a unified diff."""
     if not diff:
         return ""
     result: list[str] = []
@@ -248,7 +248,7 @@ def reversed_diff(diff: str) -> str:
 
 
 def _reversed_body(body: Iterator[str]) -> Iterator[str]:
-    added: list[str] = []  # they follow those that are removed now
+    added: list[str] = []  # written after the removed ones
     for line in body:
         if line.startswith("-"):
             added.append("+" + line[1:])
@@ -262,7 +262,7 @@ def _reversed_body(body: Iterator[str]) -> Iterator[str]:
 
 
 def _path_of(name: str) -> str:
-    """The path in a header: git quotes one with unusual characters like C, and ends one with blanks by a tab."""
+    """The path in a header. Git quotes unusual characters as C does, and ends a path with blanks with a tab."""
     if name.startswith('"') and name.endswith('"') and len(name) > 1:
         return (
             name[1:-1].encode().decode("unicode_escape").encode("latin-1", "replace").decode("utf-8", "surrogateescape")
@@ -271,7 +271,7 @@ def _path_of(name: str) -> str:
 
 
 def _body(lines: Iterator[str], n_old: int, n_new: int) -> Iterator[str]:
-    """The lines of a hunk: `--- x` may be one that begins with `-- x`."""
+    """The lines of a hunk. Inside one, `--- x` removes the line `-- x`."""
     while n_old > 0 or n_new > 0:
         line = next(lines, None)
         if line is None:
@@ -282,20 +282,20 @@ def _body(lines: Iterator[str], n_old: int, n_new: int) -> Iterator[str]:
 
 
 def _without_mark(body: list[str]) -> list[str]:
-    """The lines of a hunk without the byte order mark of the file, unless the hunk adds or removes it."""
+    """The lines of a hunk without the file's byte order mark, unless the hunk adds or removes the mark."""
     first = {next((n for n, line in enumerate(body) if line[:1] in {sign, " "}), None) for sign in "-+"}
     has_mark = all(n is not None and body[n].startswith(_MARK, 1) for n in first)
     return [line.replace(_MARK, "", 1) if has_mark and n in first else line for n, line in enumerate(body)]
 
 
 def _without_line_ends(body: list[str]) -> list[str]:
-    """The lines of a hunk without the carriage returns at their ends, unless only these are changed in one of them."""
+    """The lines of a hunk without carriage returns at their ends, unless one line changes nothing else."""
     texts = {sign: {line[1:].removesuffix("\r") for line in body if line[:1] == sign} for sign in "-+"}
     return body if texts["-"] & texts["+"] else [line.removesuffix("\r") for line in body]
 
 
 def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[Line]:
-    """Each line of a file after who wrote it. texts: of the file's lines."""
+    """Each line of a file, preceded by its author. texts: the lines of the file."""
     authors = [
         (short_id(part.entry_id or ""), "" if part.by is None else author_name(part.by), part.time) for part in lines
     ]
@@ -311,7 +311,7 @@ def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[
 
 
 def rewind_lines(rewind: Rewind, folder: str, done: str) -> Iterator[Line]:
-    """What a rewind did, or would do. done: "undone", or "redone" for a rewind of an undo."""
+    """What a rewind did or would do. done: "undone", or "redone" if the rewind is of an undo."""
     verb = "would be" if rewind.dry_run else "was" if rewind.n_undone == 1 else "were"
     yield plain(f"{counted(rewind.n_undone, 'change')} in {counted(len(rewind.files), 'file')} {verb} {done}.")
     for file in rewind.files:
@@ -328,7 +328,7 @@ def rewind_lines(rewind: Rewind, folder: str, done: str) -> Iterator[Line]:
 
 
 def unshown_lines(conflicts: Sequence[RewindConflict], folder: str) -> Iterator[Line]:
-    """What a diff leaves out."""
+    """The changes that a diff omits."""
     for conflict in conflicts:
         yield [(_conflict(conflict, folder, "not shown"), "warning")]
 
@@ -342,7 +342,7 @@ def _conflict(conflict: RewindConflict, folder: str, verb: str = "left") -> str:
 
 
 def shown_path(path: str, folder: str) -> str:
-    """The file, as the folder calls it."""
+    """The path relative to the folder, if it is inside."""
     relative = os.path.relpath(path, folder) if os.path.isabs(path) else path
     return visible(path if relative.startswith("..") else relative)
 

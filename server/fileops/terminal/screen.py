@@ -1,7 +1,7 @@
 """The full screen of `fileops-server review`: an editor of the current folder that shows the queue and decides.
 
-Everything runs in one event loop. The screen draws the board; the client changes it and sends decisions. It is all in
-one module because keys, decisions and drawing share the state of the one screen.
+Everything runs in one event loop. The screen draws the board; the client changes the board and sends decisions. This is
+one module because keys, decisions and drawing share the state of one screen.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ e              edit the proposal in $EDITOR; what you save is written
 E              the same, from what you had decided before the file changed
 f F            accept, reject all edits of this file
 A X            accept, reject all edits
-s              accept, and what this session does from now on
+s              accept, and accept what this session does from now on
 PgUp PgDn, Left Right   scroll the diff
 q              leave: what waits, waits for another editor
 
@@ -111,7 +111,7 @@ class ReviewApp(App[int]):
     ]
 
     def __init__(self, socket: str | None, folder: str) -> None:
-        super().__init__(ansi_color=True)  # the terminal's own colours; without any where NO_COLOR is set
+        super().__init__(ansi_color=True)  # the terminal's own colours; none if NO_COLOR is set
         self.board = Board()
         self.folder = folder
         self.fault: str | None = None
@@ -121,7 +121,7 @@ class ReviewApp(App[int]):
         self._is_lost = False
         self._is_ready = False
         self._own: set[str] = set()  # reviews that are being decided here
-        self._typed_reason = ""  # of a decision that did not count
+        self._typed_reason = ""  # from a decision that did not count
 
     @property
     def is_attached(self) -> bool:
@@ -145,7 +145,7 @@ class ReviewApp(App[int]):
     # --- the daemon ------------------------------------------------------------------------------------------------
 
     async def _attached(self) -> None:
-        """Stay attached as long as the screen runs. If a daemon ends, attach to the next one."""
+        """Stay connected as long as the screen runs. When a daemon ends, connect to the next one."""
         has_been = False
         while True:
             try:
@@ -157,7 +157,7 @@ class ReviewApp(App[int]):
                     self.fault = f"The shared daemon cannot be reached: {fault}"
                     self.exit(FAILED)
                     return
-                self._say(f"No shared daemon: {fault}. Trying again every {AGAIN_S:g} s.", is_lost=True)
+                self._say(f"No shared daemon: {fault}. Retrying every {AGAIN_S:g} s.", is_lost=True)
                 await asyncio.sleep(AGAIN_S)
                 continue
             try:
@@ -173,13 +173,13 @@ class ReviewApp(App[int]):
                 waiting = await client.reviews(include_texts=False)
                 n_gone = self.board.keep_only(review.review_id for review in waiting)
                 self._client = client
-                lost = f" {counted(n_gone, 'edit')} ended with it: the agents were notified." if n_gone else ""
-                self._say(f"The shared daemon had ended. Attached again.{lost}" if is_again else "")
+                lost = f" {counted(n_gone, 'edit')} ended with it, and the agents were told." if n_gone else ""
+                self._say(f"The shared daemon had ended. Reconnected.{lost}" if is_again else "")
                 async for _ in changes:  # `_take` has shown it
                     pass
         except UNREACHABLE as fault:
             self._client = None
-            self._say(f"The shared daemon has ended: nothing more is decided here. {fault}", is_lost=True)
+            self._say(f"The shared daemon has ended, so nothing can be decided here. {fault}", is_lost=True)
 
     def _take(self, change: DidChangeReviews) -> None:
         for review, end in self.board.take(change.opened, change.closed):
@@ -200,17 +200,17 @@ class ReviewApp(App[int]):
     def action_accept_rest(self) -> None:
         if (review := self._decidable()) is None:
             return
-        if self.board.is_whole(review):  # what is typed now is a reason, and must not become keys
+        if self.board.is_whole(review):  # the person is about to type a reason, which must not act as keys
             self.action_reject()
             return
-        question = f"Accept {self._place(review)} without what is left out? A reason, if you like:"
+        question = f"Accept {self._place(review)} without what is left out? Reason (optional):"
         acceptance = partial(self._acceptance, outcome="accept")
         self.run_worker(self._decide_because([review], question, acceptance, "Accepted the rest of"))
 
     def action_reject(self) -> None:
         if (review := self.board.chosen) is not None:
             what = "the changes of" if review.files else "the edit of"
-            self.run_worker(self._reject([review], f"Reject {what} {self._place(review)}? A reason, if you like:"))
+            self.run_worker(self._reject([review], f"Reject {what} {self._place(review)}? Reason (optional):"))
 
     def action_all_of_file(self, is_accepted: bool) -> None:
         if (review := self.board.chosen) is None:
@@ -229,17 +229,17 @@ class ReviewApp(App[int]):
 
     async def _decide_all(self, reviews: Sequence[Review], about: str, *, is_accepted: bool) -> None:
         if not is_accepted:
-            await self._reject(reviews, f"Reject {about}? A reason, if you like:")
+            await self._reject(reviews, f"Reject {about}? Reason (optional):")
         elif await self.push_screen_wait(Page(f"Accept {about}?\n\ny: yes   Esc: back", ("y",))) == "y":
             await self._accept(reviews)
 
     def _decidable(self) -> Review | None:
-        """Returns the chosen review if it has something to accept. Else says why it has not."""
+        """Returns the chosen review if it has something to accept. If not, says why."""
         review = self.board.chosen
         if review is None:
             return None
         if not review.changes and not review.files:
-            self._say("This edit can no longer be made. Reject it (r), or write a text (e).")
+            self._say("This edit can no longer be made. Reject it (r), or write your own text (e).")
             return None
         if not self.board.has_something(review):
             self._say("All changes are left out. Reject the edit (r), or take a change back in (Space).")
@@ -257,7 +257,7 @@ class ReviewApp(App[int]):
         await self._decide(able, calls, "Accepted", also_left=n_left)
 
     def _acceptance(self, review: Review, reason: str | None, outcome: Outcome) -> Call:
-        """Args: reason: why changes are left out."""
+        """Args: reason: why some changes are left out."""
         if review.files:
             return self._acceptance_of_set(review, outcome, reason=reason)
         entry = Entry(review, review)
@@ -269,7 +269,7 @@ class ReviewApp(App[int]):
     ) -> Call:
         """Make the decision about all files of a change set.
 
-        typed: the text of one. reason: why some of it is left out.
+        typed: the person's own text for one file. reason: why some of the set is left out.
         """
         decided = [] if typed is None else [typed]
         is_some_left_out = False
@@ -304,7 +304,7 @@ class ReviewApp(App[int]):
             self._typed_reason = ""
 
     async def _decide(self, reviews: Sequence[Review], calls: Sequence[Call], done: str, *, also_left: int = 0) -> bool:
-        """Send decisions, in order. Returns whether all of them counted; if not, says why."""
+        """Send decisions in order. Returns whether all of them counted; if not, says why."""
         client = self._client
         if client is None:
             self._say("There is no daemon, so nothing was decided.", is_lost=True)
@@ -314,7 +314,7 @@ class ReviewApp(App[int]):
         try:
             results: list[DecideReviewResult] = await asyncio.gather(*(call(client) for call in calls))
         except UNREACHABLE as fault:
-            self._say(f"It is not known whether that was decided: {fault}", is_lost=not client.is_open)
+            self._say(f"It is unknown whether that was decided: {fault}", is_lost=not client.is_open)
             return False
         finally:
             self._own -= ids
@@ -324,7 +324,7 @@ class ReviewApp(App[int]):
             for review, fault in zip(reviews, faults, strict=True)
             if fault is not None
         ]
-        told += [f"{counted(also_left, 'edit')} left: nothing to accept in it"] if also_left else []
+        told += [f"{counted(also_left, 'edit')} left: nothing in it to accept"] if also_left else []
         n_done = faults.count(None)
         what = self._place(reviews[0]) if len(reviews) == 1 else counted(n_done, "edit")
         self._say(". ".join([*([f"{done} {what}"] if n_done else []), *told]) + ".")
@@ -342,7 +342,7 @@ class ReviewApp(App[int]):
         if is_previous:
             text = None if file.previous is None else file.previous.text
         if text is None:
-            self._say("There is no such text here, or it is too long to edit.")
+            self._say("There is no text to edit here, or it is too long.")
             return
         folder = tempfile.mkdtemp(prefix="fileops-review-")
         path = os.path.join(folder, os.path.basename(file.file_path))
@@ -368,7 +368,10 @@ class ReviewApp(App[int]):
             self._say(f"{self._message} Your text is kept in {path}.")
 
     async def _run_editor(self, path: str) -> int:
-        """Lend the terminal to the person's editor. Meanwhile the daemon is still heard, but nothing is drawn."""
+        """Give the terminal to the person's editor.
+
+        Meanwhile, messages of the daemon are handled, but nothing is drawn.
+        """
         setting = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
         with self.batch_update(), self.suspend():
             try:
@@ -431,7 +434,7 @@ class ReviewApp(App[int]):
         n_sessions = len(list(self.board.sessions()))
         head = Text(f" {counted(len(self.board), 'edit')} of {counted(n_sessions, 'session')}", style="bold")
         if self._is_lost:
-            head = Text(" NOT ATTACHED: no edit waits for this screen", style="bold reverse")
+            head = Text(" NOT CONNECTED: no edit waits for this screen", style="bold reverse")
         head.append(f"   {visible(_short(self.folder))}", style="dim")
         main.query_one("#head", Static).update(head)
         rows, chosen = self._queue_rows()
@@ -460,11 +463,11 @@ class ReviewApp(App[int]):
                     chosen = len(rows) if is_chosen else chosen
                     rows.append(self._queue_row(entry, reviews, is_chosen=is_chosen, left=review.expires_at - now))
         if not rows and self.is_attached:
-            rows.append(Text(" Nothing waits. Edits of agents in this folder wait here.", style="dim"))
+            rows.append(Text(" Nothing waits. Agents' edits in this folder will wait here.", style="dim"))
         return rows, chosen
 
     def _queue_row(self, entry: Entry, reviews: Sequence[Review], *, is_chosen: bool, left: float) -> Text:
-        """Draw the row of one file. reviews: of its session. left: seconds until the review ends."""
+        """Draw the row of one file. reviews: those of its session. left: seconds until the review ends."""
         review, file = entry
         is_left_out = bool(review.files) and self.board.is_left_out(entry)
         indent = f"{'>' if is_chosen else ' '}{'x' if is_left_out else ' '}{'  ' if review.files else ''}"

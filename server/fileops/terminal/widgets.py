@@ -1,4 +1,4 @@
-"""Widgets of the full screen: scrolling lines, and the questions above them."""
+"""Widgets of the full screen: scrolling lines, and questions shown above them."""
 
 from collections.abc import Sequence
 from typing import ClassVar, cast
@@ -16,14 +16,14 @@ from textual.widgets import Input, Static
 
 
 class Lines(ScrollView, can_focus=False):
-    """Lines of text. Only those on the screen are drawn, and long lines can be scrolled sideways."""
+    """Lines of text. Only visible lines are drawn, and long lines can be scrolled sideways."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - of Textual
         super().__init__(id=id)
         self._lines: Sequence[Text] = ()
 
     def show(self, lines: Sequence[Text], *, revealed: int | None = None) -> None:
-        """Show these lines. revealed: the line that must be on the screen."""
+        """Show these lines. revealed: a line that must be on the screen."""
         self._lines = lines
         self.virtual_size = Size(max((line.cell_len for line in lines), default=0), len(lines))
         self.refresh()
@@ -44,7 +44,7 @@ class Lines(ScrollView, can_focus=False):
 
 
 class Question(ModalScreen[str | None]):
-    """A line for typing: Enter answers, Escape leaves everything as it is."""
+    """A line of input: Enter answers, Escape changes nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(None)", "back")]
 
@@ -64,7 +64,7 @@ class Question(ModalScreen[str | None]):
 
 
 class Page(ModalScreen[str | None]):
-    """A text that one of these keys closes, and the key is the answer; Escape closes it without an answer."""
+    """A page of text. Any of `keys` closes it and is the answer. Escape closes it without an answer."""
 
     def __init__(self, text: str, keys: Sequence[str] = ("enter", "q", "question_mark")) -> None:
         super().__init__()
