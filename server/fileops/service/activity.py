@@ -1,7 +1,7 @@
 """Log of what each session has done to which files, so that an agent's context can be rebuilt. Limited in size.
 
-No decision depends on it, and it keeps files that the tracker drops when they are deleted. Belongs to the event loop.
-Paths are as the session gave them.
+No decision depends on it. It keeps files even after they are deleted and the tracker drops them. Belongs to the event
+loop. Paths are as the session gave them.
 """
 
 from collections.abc import Iterable
@@ -13,14 +13,14 @@ from fileops.model.results import SessionFile
 from fileops.model.sessions import SessionName
 
 MAX_FILES = 10_000  # per session; the least recently touched is dropped first
-MAX_UNANSWERED = 100  # per session; beyond this its client reads no answers anyway
-MAX_REASONS = 20  # per session; undos for further reasons are counted without one
+MAX_UNANSWERED = 100  # per session; beyond this the client is not reading answers
+MAX_REASONS = 20  # per session; undos for other reasons are counted as ""
 
 
 class ActivityLog:
     def __init__(self) -> None:
         self._sessions: dict[SessionName, LruDict[str, SessionFile]] = {}
-        # For each session, the files of applied edits that it was not answered.
+        # For each session, the files of applied edits whose answer was not sent.
         self._unanswered: dict[SessionName, list[str]] = {}
         # For each session, how many of its changes a person undid, by the reason given ("" for none).
         self._rewound: dict[SessionName, dict[str, int]] = {}
@@ -38,7 +38,7 @@ class ActivityLog:
         self._put(session_id, replace(known, n_conflicts=known.n_conflicts + 1, conflicted_at=at))
 
     def note_unanswered(self, session_id: SessionName, file_path: str) -> None:
-        """Record that an edit was applied and its answer was not sent."""
+        """Record that an edit was applied, but its answer was not sent."""
         files = self._unanswered.setdefault(session_id, [])
         if len(files) < MAX_UNANSWERED:
             files.append(file_path)
@@ -112,7 +112,7 @@ def merged(one: SessionFile, other: SessionFile) -> SessionFile:
 
 
 def by_relevance(files: Iterable[SessionFile]) -> list[SessionFile]:
-    """Sort edited files before those that were only read; in each group changed ones first; then the latest.
+    """Sort edited files before files that were only read. Within each group, changed files come first, then the latest.
 
     docs/PROTOCOL.md promises this order.
     """

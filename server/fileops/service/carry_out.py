@@ -1,8 +1,9 @@
-"""The only way to change several files, and to undo: plan, ask, commit together, and plan again if a file has changed.
+"""Changes several files, or undoes: plan, ask, commit together, and plan again if a file has changed. The only way.
 
-A `Planner` knows what a request wants. This module has the order of the steps and the rules for all of them: nothing is
-locked while a person is asked, a commit applies to the content on which it was planned, all files are written or none,
-a cancel is in time until the commit begins, and a dry run ends before the question. Runs in worker threads.
+A `Planner` knows what a request wants. This module has the order of the steps, and the rules that hold for all of them.
+Nothing is locked while a person is asked. A commit applies to the content on which it was planned. Either all files are
+written or none. A cancel is in time until the commit begins, and a dry run ends before the question. Runs in worker
+threads.
 
 Change sets, undos and rewinds are carried out here, single edits in `edit.py` (docs/internals/adr/0032-one-engine.md).
 """
@@ -45,7 +46,7 @@ class FileWork(Protocol):
 
     @property
     def needs_set(self) -> bool:
-        """Return whether the commit of a single file cannot make this change."""
+        """Return whether a single file's commit cannot make this change."""
         ...
 
 
@@ -56,10 +57,10 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Work(Struct, Generic[F, K], frozen=True, kw_only=True):
-    """What is to be changed. known: further knowledge of the planner. reasons: of people who left something out.
+    """What is to be changed. known: more of what the planner knows. reasons: those of people who left something out.
 
-    is_decided: nothing more is asked about it. is_old: a person has decided, so the files are read again before they
-    are written.
+    is_decided: nothing more is asked about it. is_old: a person has decided since the files were read, so they are read
+    again before they are written.
     """
 
     files: tuple[F, ...]
@@ -88,8 +89,8 @@ class Made(Struct, Generic[F], frozen=True, kw_only=True):
 class NotDone(Exception):
     """Nothing was written, except `left`.
 
-    work: what was planned, if anything. file_path: the file that failed, one of `n_files`, if it was one. problems:
-    what the planner knows about several failures.
+    work: what was planned, if anything. file_path: the file that failed, one of `n_files`, if a single file did.
+    problems: what the planner knows about several failures.
     """
 
     error: FileOpsError
@@ -101,13 +102,13 @@ class NotDone(Exception):
 
 
 class Planner(Protocol[F, K, R_co]):
-    """What differs between a change set, an undo and a rewind. Each method may raise NotDone and FileOpsErrors."""
+    """What differs between a change set, an undo and a rewind. Every method may raise NotDone and FileOpsErrors."""
 
     @property
     def is_dry_run(self) -> bool: ...
 
     def held(self) -> AbstractContextManager[object]:
-        """Return what is held from the plan to the end of the commit, but not while a person is asked."""
+        """Return what to hold from the plan to the end of the commit, but not while a person is asked."""
         ...
 
     def plan(self, policy: Policy, token: CancelToken) -> Work[F, K]: ...
@@ -125,13 +126,13 @@ class Planner(Protocol[F, K, R_co]):
         ...
 
     def again(self, work: Work[F, K], policy: Policy, token: CancelToken) -> Work[F, K] | Pending[F, K]:
-        """Return the work on the current files, or another question. What a person has decided is not replaced."""
+        """Return the work on the current files, or another question. A person's decision is not replaced."""
         ...
 
     def commit_of(self, file: F) -> PlannedCommit: ...
 
     def tracker_update_of(self, file: F) -> Callable[[Committed], None]:
-        """Return what updates the trackers; it is called inside the locks of the files."""
+        """Return a function that updates the trackers. It is called while the files are locked."""
         ...
 
     def result(self, work: Work[F, K], made: Sequence[Made[F]], *, needs_approval: bool | None = None) -> R_co:
@@ -186,7 +187,7 @@ class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
                     if isinstance(outcome, Pending):
                         return outcome
                     work = outcome
-                is_behind = True  # if this attempt fails because a file has changed
+                is_behind = True  # in case this attempt fails because a file changed
                 return self._asked_or_made(work, policy, token)
 
     def _asked_or_made(self, work: Work[F, K], policy: Policy, token: CancelToken) -> R | Pending[F, K]:
@@ -219,8 +220,7 @@ class CarryOut(Struct, Generic[F, K, R], frozen=True, kw_only=True):
         for file in files:
             commit = commits.get(file.plan.snapshot.path)
             planned = self.planner.commit_of(file) if commit is None else None
-            # Unsaved text may never be saved, and then the edit is in force again: it has been in the file all the
-            # time.
+            # Unsaved text may never be saved, and then the edit is in force again. It was in the file all the time.
             if planned is not None and (planned.undoes or planned.undone) and not planned.plan.snapshot.is_unsaved:
                 self.committer.note_unchanged(planned, session_id=self.session_id)
             if commit is not None and self.events is not None:

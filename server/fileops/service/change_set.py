@@ -1,8 +1,8 @@
 """A change set in a worker thread: plan all, check all, ask once, commit all or nothing.
 
-Each file is planned, and carried over to the current file after a decision, like a single edit (`edit.py`). This module
-adds what concerns them together: limits, distinct paths, one question, one commit. A set of one edit or one creation is
-committed as a single edit, so it needs no journal and may be written in place. It is one module because planning,
+Each file is planned, and carried over to the current file after a decision, as for a single edit (`edit.py`). This
+module adds what concerns all files: limits, distinct paths, one question, one commit. A set of one edit or one creation
+is committed as a single edit, so it needs no journal and may be written in place. It is one module because planning,
 deciding and committing share the state of each file.
 """
 
@@ -68,11 +68,11 @@ from fileops.service.edit import DecidedPlan, EditOperation, Proposal
 from fileops.service.paths import canonical_path
 from fileops.service.policy import Policy, question_about, question_about_set
 
-MAX_ADVISED = 4  # failing changes per set, since each may take the suggester 50 ms
+MAX_ADVISED = 4  # failing changes per set: the suggester may take 50 ms for each
 
 
 class SetFile(Struct, frozen=True, kw_only=True):
-    """The plan of one change of a set. new_path: canonical, for a rename. proposal: what was asked about it.
+    """The plan of one change of a set. new_path: canonical, for a rename. proposal: the question about it.
 
     is_left_out: the user has dropped it. by_user: it is not what was requested.
     """
@@ -90,7 +90,7 @@ class SetFile(Struct, frozen=True, kw_only=True):
 
     @property
     def is_executable(self) -> bool | None:
-        """What the file becomes; None if that does not change."""
+        """Whether the file will be executable; None if that does not change."""
         wanted = None if isinstance(self.change, DeleteFile) else self.change.is_executable
         stamp = self.plan.snapshot.stamp
         is_so = stamp is not None and is_executable(stamp.mode)
@@ -98,7 +98,7 @@ class SetFile(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> Change:
-        """Its change as it is shown, with git's lines about the executable bit."""
+        """The change as people see it, with git's lines about the executable bit."""
         change, becomes = self.plan.change, self.is_executable
         return change if becomes is None else outputs.with_mode(change, is_executable=becomes)
 
@@ -109,7 +109,7 @@ class SetFile(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_set(self) -> bool:
-        """Return whether a commit of a single edit cannot make it."""
+        """Return whether a single edit's commit cannot make it."""
         return self.removes or self.new_path is not None or self.is_executable is not None
 
     @property
@@ -118,11 +118,11 @@ class SetFile(Struct, frozen=True, kw_only=True):
 
     @property
     def given_path(self) -> str:
-        """What the session calls the file afterwards."""
+        """The session's name for the file after the change."""
         return self.change.new_path if isinstance(self.change, RenameFile) else self.change.file_path
 
 
-Decided = tuple[tuple[SetFile, Decision], ...]  # decisions about each file, until they are carried over
+Decided = tuple[tuple[SetFile, Decision], ...]  # a decision for each file, until it is carried over
 
 
 SetWork = Work[SetFile, Decided]
@@ -234,7 +234,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return replace(result, output=outputs.with_reason(result.output, " ".join(work.reasons)))
 
     def failed(self, failure: NotDone) -> ChangeSetResult:
-        """Return the failed result. Without problems the failure belongs to no single change."""
+        """Return the failed result. Without problems, the failure does not belong to a single change."""
         problems = cast("tuple[Problem, ...]", failure.problems)
         shown = problems or (Problem(change_index=0, error=failure.error),)
         paths = [change.file_path for change in self.request.changes]
@@ -265,9 +265,10 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return tuple(planned.values())
 
     def _suggested(self, request: ChangeSetRequest, problem: Problem, roots: Roots | None) -> Problem:
-        """Return the failure of one change, with the suggestions beside it.
+        """Return the failure of one change with its suggestions.
 
-        No lines of the file are shown, as in a dry run: what a session knows of a file changes only with the whole set.
+        As in a dry run, no lines of the file are shown, because what a session knows of a file changes only with the
+        whole set.
         """
         change, error = request.changes[problem.change_index], problem.error
         if isinstance(error, HunkNotFound):
@@ -281,7 +282,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
     def _plan(self, request: ChangeSetRequest, change: FileChange, roots: Roots | None, token: CancelToken) -> SetFile:
         """Raises: as `EditOperation.planned`, AlreadyExists."""
         match change:
-            case EditFile() if not (change.edits or change.hunks):  # only the executable bit
+            case EditFile() if not (change.edits or change.hunks):  # only the executable bit changes
                 return SetFile(change=change, plan=self._unchanged(self._known(request, change.file_path, roots)))
             case EditFile():
                 return SetFile(change=change, plan=self.editor.planned(_edit_request(request, change), roots, token))
@@ -340,7 +341,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return replace(plan, splices=whole, change=replace(change, unified=unified))
 
     def _require_no_other_text(self, snapshot: Snapshot, change: DeleteFile, token: CancelToken) -> None:
-        """Raises: HunkNotFound, HunkAmbiguous, if the file has another text than the one that a patch deletes."""
+        """Raises: HunkNotFound, HunkAmbiguous, if the file's text is not the one that a patch deletes."""
         fmt = text.detect_format(snapshot.data)
         plan = plan_hunks(snapshot, fmt, change.hunks, limits=self.editor.settings.limits, check=token.check)
         if splicing.apply(snapshot.data, plan.splices):
@@ -372,7 +373,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return any(needs)
 
     def _file_proposal(self, request: ChangeSetRequest, file: SetFile, policy: Policy, token: CancelToken) -> Proposal:
-        """Return the question about one file; as it was asked before, if it is still undecided."""
+        """Return the question about one file, or the earlier one if it is still undecided."""
         if file.proposal is not None and file.proposal.plan is file.plan:
             return file.proposal
         question = question_about(
@@ -394,7 +395,7 @@ class SetPlanner(Struct, frozen=True, kw_only=True):
         return Proposal(plan=file.plan, question=question, is_other=file.by_user)
 
     def _decisions(self, files: Sequence[SetFile], question: ApprovalRequest, decision: Decision) -> Decided:
-        """Return each file with what was decided about it. Raises: as `core.decision.apply_decision`."""
+        """Return each file with its decision. Raises: as `core.decision.apply_decision`."""
         if not isinstance(decision, SomeFiles):
             apply_decision(files[0].plan, decision, file_path="", limits=self.editor.settings.limits, removes=True)
             if not question.is_approvable:

@@ -23,8 +23,8 @@ from fileops.ports import CommandApprover, ExecutorChoice, RunningProcess
 from fileops.service.sessions import OpenSession
 
 N_COMMANDS = 8  # at once; further ones wait
-STREAM_S = 0.1  # between two reports of new output
-MAX_REPORT_BYTES = 32 * 1024  # of one report; the result has more
+STREAM_S = 0.1  # between reports of new output
+MAX_REPORT_BYTES = 32 * 1024  # in one report; the result has more
 
 Say = Callable[[str], None]
 
@@ -32,8 +32,8 @@ Say = Callable[[str], None]
 class CommandRunner:
     """Runs up to N_COMMANDS commands at once.
 
-    executor_at: the executor that serves a working directory, and the directory's path there. folders: of the
-    workspace; commands run in the first. recheck: checks all tracked files. running: while its context is open, a
+    executor_at: returns the executor that serves a working directory, and the directory's path there. folders: those of
+    the workspace; commands run in the first. recheck: checks all tracked files. running: a context during which the
     session is recorded as running a command line.
     """
 
@@ -63,7 +63,7 @@ class CommandRunner:
         self._granted: set[tuple[str, str, str]] = set()
 
     async def run(self, request: CommandRequest, say: Say | None = None) -> CommandResult:
-        """Run the command. `say` is called on the loop with new output while it runs."""
+        """Run the command. While it runs, `say` is called on the loop with new output."""
         cwd = request.cwd or next(iter(self._folders()), self._default_cwd)
         clipped, began = HeadTailBuffer(), time.monotonic()
         code: int | None = None
@@ -153,7 +153,7 @@ class CommandRunner:
                 is_cancelled.set()
                 for running in started:
                     running.kill()
-                while not done.done():  # it has ended before the caller gets the cancel
+                while not done.done():  # the command must end before the caller gets the cancel
                     with suppress(asyncio.CancelledError):
                         await asyncio.wait([done])
                 raise

@@ -1,4 +1,4 @@
-"""Commits plans: writes the files, updates the trackers, adds to history and record, and creates the event.
+"""Commits plans: writes the files, updates the trackers, adds to the history and the record, creates the event.
 
 Shared by edits, change sets, undos and rewinds. Runs in a worker thread.
 """
@@ -30,14 +30,14 @@ def new_set_id() -> str:
 
 
 def _new_edit_id() -> str:
-    """Return an id that no other edit has. It may be guessable: what protects an edit is its session."""
+    """Return an id that no other edit has. It may be guessable, because edits are protected by their session."""
     return f"{_random.getrandbits(128):032x}"
 
 
 class PlannedCommit(Struct, frozen=True, kw_only=True):
-    """One file of a commit. given_path: what the session calls it afterwards.
+    """One file of a commit. given_path: the session's name for the file after the commit.
 
-    new_path: canonical, for a rename. by: the author, if it is not the session. For the others see Commit.
+    new_path: canonical, for a rename. by: the author, if not the session. For the other fields see Commit.
     """
 
     plan: Plan
@@ -54,7 +54,7 @@ class PlannedCommit(Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The canonical paths that it writes."""
+        """The canonical paths that are written."""
         path = self.plan.snapshot.path
         return (path,) if self.new_path is None else (path, self.new_path)
 
@@ -72,11 +72,9 @@ class PlannedCommit(Struct, frozen=True, kw_only=True):
 class Committer(Struct, frozen=True, kw_only=True):
     """Commits plans, see the module.
 
-    keep: adds to the history. label_of: a session's label in the record, by full name.
-
-    diagnose: called with the commits of a request, to compare the problems before and after them.
-
-    umask: of the client whose commits these are; None: that of this process.
+    keep: adds to the history. label_of: a session's label in the record, by its full name. diagnose: called with the
+    commits of a request, to compare the problems before and after them. umask: that of the client whose commits these
+    are; None: that of this process.
     """
 
     fs: FileSystem
@@ -98,8 +96,8 @@ class Committer(Struct, frozen=True, kw_only=True):
     ) -> Commit:
         """Write one file, and record it as an edit of the session. set_id: of the change set whose only change it is.
 
-        `on_committed` updates the trackers; it is called inside the file's lock, right after the commit. Raises: Stale,
-        PathMoved, Cancelled and the failures of writing.
+        `on_committed` updates the trackers; it is called right after the commit, while the file is locked. Raises:
+        Stale, PathMoved, Cancelled and the failures of writing.
         """
         with self._announced(planned.paths), umask.of_client(self.umask):
             committed = self._write(planned, CommitGuard(token, on_committed))
@@ -119,9 +117,9 @@ class Committer(Struct, frozen=True, kw_only=True):
     ) -> tuple[Commit, ...]:
         """Write several files together, and record them as one change set of the session.
 
-        Args: is_strict: see FileSystem.replace_set. `on_committed` updates the trackers; it is called inside the locks
-        of all files. Raises: what `commit` raises, SetUnsupported, and SetConflict, the only one after which something
-        is written.
+        Args: is_strict: see FileSystem.replace_set. `on_committed` updates the trackers; it is called while all files
+        are locked. Raises: what `commit` raises, SetUnsupported, and SetConflict, the only failure after which
+        something is written.
         """
         set_id = new_set_id()
         with self._announced([path for each in planned for path in each.paths]), umask.of_client(self.umask):
@@ -137,7 +135,7 @@ class Committer(Struct, frozen=True, kw_only=True):
         return commits
 
     def note_unchanged(self, planned: PlannedCommit, *, session_id: SessionName) -> None:
-        """Record an undo of text that others had already restored: nothing is written, the edit counts as undone."""
+        """Record an undo of text that others had already restored. Nothing is written, the edit counts as undone."""
         report = CommitReport(method="none", durability="synced")
         with self._announced(planned.paths):
             committed = Committed(snapshot=planned.plan.snapshot, report=report)
@@ -147,7 +145,7 @@ class Committer(Struct, frozen=True, kw_only=True):
 
     @contextmanager
     def _announced(self, paths: Sequence[str]) -> Generator[None]:
-        """Tell the recorder that the files are being written, and if that fails, that they were not."""
+        """Tell the recorder that the files are being written and, if that fails, that they were not written."""
         if self.recorder is None:
             yield
             return
@@ -175,7 +173,7 @@ class Committer(Struct, frozen=True, kw_only=True):
             except SetUnsupported:
                 if not plan.creates:
                     raise
-                # Without sets, a filesystem gives a recreated file the permission bits of a new one.
+                # A filesystem without sets gives a recreated file the permission bits of a new one.
         return self.fs.replace(plan.snapshot, plan.splices, hooks)
 
     def _recorded(

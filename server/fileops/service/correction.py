@@ -1,7 +1,7 @@
 """Corrections of an edit's strings by its client, whose own model may propose others.
 
-The proposed text must occur in the file exactly, like any other; if it does not, the edit fails as it would have
-without a question. Nothing is locked during the question.
+The proposed text must occur in the file exactly, like any other. If it does not, the edit fails as it would have
+without the question. Nothing is locked during the question.
 """
 
 from msgspec import Struct
@@ -14,11 +14,11 @@ from fileops.model.errors import FileOpsError, NoMatch
 from fileops.model.requests import EditRequest
 from fileops.model.results import EditResult
 
-MAX_QUESTIONS = 10  # per multi edit; beyond this the file should be read again
+MAX_QUESTIONS = 10  # per multi edit; beyond this, read the file again
 
 
 class NeedsCorrection(Struct, frozen=True, kw_only=True):
-    """An edit that waits for the client's proposal. failed: its result, if there is none."""
+    """An edit that waits for the client's proposal. failed: its result if nothing is proposed."""
 
     error: NoMatch
     failed: EditResult
@@ -46,7 +46,7 @@ def unmatched(request: EditRequest, error: NoMatch, failed: EditResult) -> Needs
 
 
 def with_proposal(request: EditRequest, error: NoMatch, proposal: CorrectedStrings) -> EditRequest:
-    """Return the request with the proposed strings; it keeps the failure of the caller's strings."""
+    """Return the request with the proposed strings, and with the failure of the caller's own strings."""
     edits = list(request.edits)
     edits[error.edit_index] = replace(
         edits[error.edit_index], old_string=proposal.old_string, new_string=proposal.new_string, is_proposed=True
@@ -57,6 +57,6 @@ def with_proposal(request: EditRequest, error: NoMatch, proposal: CorrectedStrin
 
 
 def original_error(request: EditRequest, error: FileOpsError) -> FileOpsError:
-    """Return the failure of the caller's own strings, if `error` is that of a proposal."""
+    """Return the failure of the caller's own strings if `error` is that of a proposal."""
     index = getattr(error, "edit_index", None)
     return next((own for own in request.no_matches if own.edit_index == index), error)

@@ -1,6 +1,6 @@
-"""What edits did to the problems of files: asks editors and language servers, and keeps late reports.
+"""Finds out how edits changed the problems of files: asks editors and language servers, and keeps late reports.
 
-A commit only hands over its texts. The answer to its request waits a moment for the comparison; a later report comes
+A commit only hands over its texts. The answer to its request waits a moment for the comparison. A later report is sent
 with the session's next result.
 """
 
@@ -40,8 +40,8 @@ GIVE_UP_S = 30.0  # after this, a pending report becomes unavailable
 READ_WAIT_S = 10.0  # for an editor's language server, when a file is read
 MAX_LATE = 50  # reports per session that wait for its next result
 MAX_TEXTS, MAX_FILES = 4, 200  # for which an editor's answers are kept
-MAX_UNPREPARED = 16  # files that were read before the client named its folders
-MAX_COMMITS = 200  # commits whose cancelled requests never ask for their report
+MAX_UNPREPARED = 16  # files read before the client named its folders
+MAX_COMMITS = 200  # commits whose cancelled requests never ask for a report
 
 
 class Servers(Protocol):
@@ -75,7 +75,7 @@ class Servers(Protocol):
 
 
 class EditorDiagnostic(Struct, frozen=True):
-    """A diagnostic as an editor says it, at positions of LSP."""
+    """A diagnostic as an editor sends it, with positions as in LSP."""
 
     start: DocumentPosition
     end: DocumentPosition
@@ -86,7 +86,7 @@ class EditorDiagnostic(Struct, frozen=True):
 
 
 class EditorAnswer(Struct, frozen=True, kw_only=True):
-    """What an editor says about a document. sha256: of its text, as UTF-8 without BOM, with LF line ends."""
+    """What an editor says about a document. sha256: of its text, as UTF-8 without BOM and with LF line ends."""
 
     state: Literal["settled", "pending", "unavailable"]
     sha256: str = ""
@@ -94,7 +94,7 @@ class EditorAnswer(Struct, frozen=True, kw_only=True):
     encoding: PositionEncoding = "utf-16"
 
     def problems(self, text: str) -> tuple[Problem, ...]:
-        """Return the diagnostics at offsets in the text."""
+        """Return the diagnostics, with offsets into the text."""
         offset = Positions(text).offset
         found: list[Problem] = []
         for each in self.diagnostics:
@@ -112,14 +112,14 @@ class EditorProblems(Protocol):
     def is_open(self, path: str, /) -> bool: ...
 
     async def ask(self, path: str, sha256: str | None, wait_s: float) -> EditorAnswer | None:
-        """Return None if it does not answer as specified. Args: sha256: of the text to wait for; None for any."""
+        """Return None if it does not answer as specified. Args: sha256: of the text to wait for; None for any text."""
         ...
 
 
 class DiagnosedSession(Struct, frozen=True, kw_only=True):
     """A session whose edits are compared.
 
-    may_know: whether it has read this file, and may read it. on_correction: called in any thread with corrections of a
+    may_know: whether it has read this file and may read it. on_correction: called in any thread with corrections of a
     settled report.
     """
 
@@ -137,32 +137,35 @@ class _Commit(Struct, frozen=True):
 
 
 class Diagnosis:
-    """For all clients of a daemon. make_servers: called with what takes corrections of reports, in any thread."""
+    """For all clients of a daemon.
+
+    make_servers: called with a function that takes report corrections, in any thread.
+    """
 
     def __init__(self, make_servers: Callable[[Callable[[SessionName, DiagnosticsReport], None]], Servers]) -> None:
         self._make_servers = make_servers
-        self._lock = threading.Lock()  # of the next three
+        self._lock = threading.Lock()  # guards the next three
         self._servers: Servers | None = None
         self._sessions: dict[SessionName, DiagnosedSession] = {}
         self._commits: OrderedDict[str, _Commit] = OrderedDict()  # by edit id
-        # The rest belongs to the event loop.
+        # Everything below belongs to the event loop.
         self.editors: dict[str, EditorProblems] = {}
         self._answers: OrderedDict[tuple[str, str], OrderedDict[str, EditorAnswer]] = OrderedDict()
         self._questions: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._unchecked: set[tuple[str, str]] = set()  # files for which an editor has no language server
 
     def begin_session(self, session: DiagnosedSession) -> None:
-        """Compare this session's edits from now on, or with these settings."""
+        """Compare this session's edits from now on; called again with new settings."""
         with self._lock:
             self._sessions[session.session_id] = session
 
     def end_session(self, session_id: SessionName) -> None:
-        """Stop comparing: the session has ended, or has no diagnostics any more."""
+        """Stop comparing: the session has ended, or has turned diagnostics off."""
         with self._lock:
             self._sessions.pop(session_id, None)
 
     def note_commits(self, commits: Sequence[Commit]) -> None:
-        """Take commits; called by the worker that made them together, in the order of a file's commits."""
+        """Take commits. Called by the worker that made them, in the order of each file's commits."""
         written = [commit for commit in commits if commit.has_changed]
         if not written:
             return
@@ -191,7 +194,7 @@ class Diagnosis:
                 self._commits.popitem(last=False)
 
     def note_observed(self, path: str, kind: ChangeKind) -> None:
-        """Take note that something other than the daemon has written a file. Called on any thread."""
+        """Note that something other than the daemon has written a file. Called on any thread."""
         with self._lock:
             servers = self._servers
         if servers is not None:
@@ -204,7 +207,7 @@ class Diagnosis:
         return self._present_servers().format(places, path, text, ranges, timeout_s)
 
     async def describe(self) -> Sequence[LanguageServerStatus]:
-        """Return the language servers that were started."""
+        """Return the language servers that have been started."""
         with self._lock:
             servers = self._servers
         return () if servers is None else await asyncio.wrap_future(servers.describe())
@@ -238,26 +241,26 @@ class Diagnosis:
             self._present_servers().prepare(path, session.folders, session.settings, read)
 
     def taken(self, edit_ids: Sequence[str]) -> "list[_Commit]":
-        """Return the commits of a request, each once."""
+        """Return the commits of a request, each only once."""
         with self._lock:
             found = [self._commits.pop(edit_id, None) for edit_id in edit_ids]
         return list({id(commit): commit for commit in found if commit is not None}.values())
 
     async def report(self, commit: _Commit) -> DiagnosticsReport | None:
-        """Return what a commit did to the problems; None if no source knows the files."""
+        """Return how a commit changed the problems; None if no source knows the files."""
         editor = self._editor_of(commit.edits.changes[0].path) if len(commit.edits.changes) == 1 else None
         reason = ""
         if editor is not None:
             found = await self._by_editor(editor, commit.edits)
             if isinstance(found, DiagnosticsReport):
                 return found
-            editor, reason = self._editor_of(commit.edits.changes[0].path), found  # it may have turned out to be none
+            editor, reason = self._editor_of(commit.edits.changes[0].path), found  # it may have turned out to have none
         if commit.by_servers is not None:
             return await asyncio.wrap_future(commit.by_servers)
         return unsettled(commit.edits, "unavailable", (editor.name,), reason) if editor is not None else None
 
     def sources_of(self, commit: _Commit) -> tuple[str, ...]:
-        """Return which sources are asked about a commit."""
+        """Return the sources that are asked about a commit."""
         with self._lock:
             session = self._sessions.get(commit.edits.session_id)
         editor = self._editor_of(commit.edits.changes[0].path) if len(commit.edits.changes) == 1 else None
@@ -273,7 +276,7 @@ class Diagnosis:
         return next((editor for editor in self.editors.values() if editor.is_open(path)), None)
 
     def _ask_at_read(self, editor: EditorProblems, path: str) -> None:
-        """Ask now: a question right before an edit would race with its commit."""
+        """Ask now, because a question right before an edit would race with its commit."""
         key = editor.name, path
 
         async def ask() -> None:
@@ -282,7 +285,7 @@ class Diagnosis:
                 self._unchecked.discard(key)
             else:
                 if len(self._unchecked) >= MAX_FILES:
-                    self._unchecked.clear()  # each is found again when it is next read
+                    self._unchecked.clear()  # each is found again at its next read
                 self._unchecked.add(key)
             if answer is not None and answer.state == "settled":
                 self._keep(key, answer)
@@ -324,9 +327,9 @@ class Diagnosis:
 class ClientDiagnosis:
     """For one client; belongs to its event loop.
 
-    folders: of the workspace, now. may_know: whether the session has read this file, and may read it. read: returns the
-    content of a file, None if it cannot be read; called in a thread. on_late: called with each late report and its
-    session.
+    folders: the workspace's, at present. may_know: whether the session has read this file and may read it. read:
+    returns the content of a file, or None if it cannot be read; called in a thread. on_late: called with each late
+    report and its session.
     """
 
     def __init__(
@@ -376,16 +379,16 @@ class ClientDiagnosis:
             self._diagnosis.note_read(self.begin(session_id), path, partial(self._read, path))
 
     def note_folders(self) -> None:
-        """Take note that the client has named its folders."""
+        """Note that the client has named its folders."""
         waiting = list(self._unprepared)
         self._unprepared.clear()
         for session_id, path in waiting:
             self.note_read(session_id, path)
 
     async def report(self, edit_ids: Sequence[str]) -> DiagnosticsReport | None:
-        """Return the report on a request's commits for its answer; None if no source concerns them.
+        """Return the report on a request's commits, for its answer; None if no source concerns them.
 
-        A cancel ends the wait, but not the edit, which has been made: the report is then pending.
+        The edit has been made, so a cancel ends only the wait. The report is then pending.
         """
         commits = self._diagnosis.taken(edit_ids)
         if not commits:
@@ -400,7 +403,7 @@ class ClientDiagnosis:
 
         def note(done: "asyncio.Task[DiagnosticsReport | None]") -> None:
             report = None if done.cancelled() else done.result()
-            if report is not None and report.state != "pending":  # if pending: a later edit's report will cover both
+            if report is not None and report.state != "pending":  # if pending, a later edit's report covers both
                 self._note_late(session_id, report)
 
         task.add_done_callback(note)
@@ -429,13 +432,13 @@ class ClientDiagnosis:
         self._on_late(session_id, report)
 
     def late(self, session_id: SessionName) -> tuple[DiagnosticsReport, ...]:
-        """Return the reports for a result of the session. If it is not sent, they wait for another."""
+        """Return the reports to send with a result of the session. If it is not sent, they wait for another."""
         reports = tuple(self._late.get(session_id, ()))
 
         def count() -> None:
             waiting = self._late[session_id]
             for report in reports:
-                with suppress(ValueError):  # a session that was forgotten in the meantime
+                with suppress(ValueError):  # a session that was forgotten meanwhile
                     waiting.remove(report)
 
         if reports:
@@ -443,7 +446,7 @@ class ClientDiagnosis:
         return reports
 
     def is_news(self, session_id: SessionName, report: DiagnosticsReport) -> bool:
-        """Return whether a model should read a report: why nothing is known is said only once to each session."""
+        """Return whether a model should read a report. Each session is told only once why nothing is known."""
         if report.state != "unavailable":
             return True
         key = session_id, report.reason or ""
@@ -452,14 +455,14 @@ class ClientDiagnosis:
         return is_first
 
     def forget(self, session_id: SessionName) -> None:
-        """Forget the session: it has ended, or starts afresh."""
+        """Forget the session, because it has ended or starts afresh."""
         self._late.pop(session_id, None)
         self._said = {key for key in self._said if key[0] != session_id}
         self._diagnosis.end_session(session_id)
 
 
 def _events_of(change: FileChange) -> list[tuple[str, ChangeKind]]:
-    """Return what a commit did to names of files."""
+    """Return how a commit changed names of files."""
     if change.new_path is not None:
         return [(change.path, "delete"), (change.new_path, "create")]
     if change.after is None:

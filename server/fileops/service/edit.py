@@ -1,14 +1,14 @@
 """One edit in a worker thread: read, check, plan, and commit unless a user has to approve it.
 
 Owns the order of an edit's checks, from the request to its result. A plan that needs a decision is returned as a
-Proposal, and `resume` continues with the decision. If a text is not found, NeedsCorrection may be returned, for the
-client to correct it. If the file changes between the read and the commit, the edit starts again from the read; so a
+Proposal, and `resume` continues with the decision. If a text is not found, NeedsCorrection may be returned so that the
+client can correct it. If the file changes between the read and the commit, the edit starts again with the read. So a
 commit always applies to the content on which it was planned.
 
-With `freshness: "relevant"` the content may have changed since the session was shown it. The request is then planned on
-what the session was shown, and the plan is carried over the changes if they are not relevant to it.
+With `freshness: "relevant"`, the content may have changed since the session was shown it. The request is then planned
+on what the session was shown, and the plan is carried over the changes if they are not relevant to it.
 
-This is one module because a reader should see the whole edit, and the order of its checks, in one place.
+This is one module so that the whole edit, and the order of its checks, can be read in one place.
 """
 
 from collections.abc import Callable
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
 class Proposal(Struct, frozen=True, kw_only=True):
     """A plan that waits for a decision. Nothing is locked until then.
 
-    is_other: whether the plan is no longer what was requested: others or the user removed or changed a part of it, in
-    this round of the review or an earlier one. reason: why the user did so, from the last of these rounds.
+    is_other: whether the plan is no longer what was requested, because others or the user removed or changed a part of
+    it, in this round of the review or an earlier one. reason: why the user did so, from the last of these rounds.
     """
 
     plan: Plan
@@ -78,7 +78,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
 
 class DecidedPlan(Struct, frozen=True):
-    """A decision on the current file. by_user: it is not what was requested. reason: the user's, if any."""
+    """A decision on the current file. by_user: it is not what was requested. reason: the user's, if they gave one."""
 
     plan: Plan
     by_user: bool = False
@@ -91,7 +91,7 @@ EditStep = EditResult | Proposal | NeedsCorrection
 class EditOperation(Struct, frozen=True, kw_only=True):
     """Carries out edits, see the module. read_resolved: reads the file at a path that `fs.resolve` has just returned.
 
-    formatter: None if the client does not want changed lines to be formatted.
+    formatter: None if the client does not want changed lines formatted.
     """
 
     fs: FileSystem
@@ -132,7 +132,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         attempts, asked = Attempts(token), proposal.plan
         try:
             if not proposal.question.is_approvable and isinstance(decision, Once | Always | SomeChanges):
-                # By a host, or where the user allows what needs consent: a view cannot approve it.
+                # By a host, or if the user allows edits that need consent: a view cannot approve it.
                 raise ModifiedExternally(changed_by="external" if asked.rebased is None else asked.rebased.changed_by)
             decided = apply_decision(asked, decision, file_path=request.file_path, limits=self.settings.limits)
             while True:
@@ -157,7 +157,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         return self._plan(request, snapshot, None, token)
 
     def suggest(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> "Suggested":
-        """Return the failure with its suggested place, and what is added to its answer."""
+        """Return the failure with its suggested place, and the additions to its answer."""
         return Suggester(fs=self.fs, history=self.history, settings=self.settings).suggest(request, error, roots)
 
     def _step_after(self, error: FileOpsError, request: EditRequest, policy: Policy) -> EditStep:
@@ -182,7 +182,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     def _read_for_edit(self, request: EditRequest, roots: Roots | None) -> tuple[Snapshot, Base | None]:
         """Return the current file, if this session may edit it. docs/PROTOCOL.md has the order of checks.
 
-        The base is returned if the edit has to be rebased: the session does not know all of the current file.
+        The base is returned if the edit must be rebased, because the session does not know all of the current file.
         """
         session_id, is_write = request.session_id, request.content is not None
         try:
@@ -268,7 +268,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
     ) -> "Replanned | Relevance":
         """Plan a write again.
 
-        The new text was made from what the session was shown, so its changes are relative to that.
+        The new text was made from what the session was shown, so it is compared with that.
         """
         if base.shown is None:
             return Relevance(reason="no_base")
@@ -362,12 +362,12 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         decision: Decision,
         decided: Plan,
     ) -> "DecidedPlan | Proposal":
-        """Return the decided plan on the current file, or another question: a decision holds for what was shown.
+        """Return the decided plan on the current file, or another question: a decision holds only for what was shown.
 
-        The file is read again, and there are four cases. It is as it was shown: the decided plan is written. Only this
-        session has changed it since, and the request still changes the same lines: that is written. Others have changed
-        it, and their changes can be merged with the decision: the merged text is written. Otherwise the user is asked
-        again, about the current file.
+        The file is read again. There are four cases. If it is as it was shown, the decided plan is written. If only
+        this session has changed it since, and the request still changes the same lines, that is written. If others have
+        changed it, and their changes can be merged with the decision, the merged text is written. Otherwise the user is
+        asked again, about the current file.
 
         Raises: Stale, PathMoved, Cancelled and the failures of reading and planning.
         """
@@ -389,7 +389,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
                 change_ids=decision.change_ids if isinstance(decision, SomeChanges) else None,
             ),
             snapshot,
-            # A whole text knows nothing of others' lines: planned again, it would remove all of them.
+            # A whole text does not have others' new lines: planned again, it would remove all of them.
             None if by_user or request.content is not None else lambda: self._plan(request, snapshot, None, token),
             token.check,
         )
@@ -433,7 +433,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
         )
 
     def _merged_over(self, request: EditRequest, snapshot: Snapshot, asked: Plan) -> Rebased:
-        """Return what others have changed since the session was shown the file, and which it does not know yet."""
+        """Return what others have changed since the session was shown the file, and what it does not know yet."""
         shown = asked.snapshot.data if asked.rebased is None else asked.rebased.shown
         is_tracked = self.freshness.is_tracked(request.session_id, snapshot.path)
         return Rebased(
@@ -466,7 +466,7 @@ class EditOperation(Struct, frozen=True, kw_only=True):
             return result if check is None else replace(result, syntax=check.result())
 
     def tracker_update_of(self, request: EditRequest, plan: Plan) -> Callable[[Committed], None]:
-        """Return what records the commit as the session's own write. Call it inside the file's lock."""
+        """Return a function that records the commit as the session's own write. Call it while the file is locked."""
         is_known_whole = plan.creates or request.content is not None
         rebased, shown, changed_by = plan.rebased, None, "external"
         if rebased is not None:
@@ -546,7 +546,7 @@ def _result_of(
 
 
 def _success_text(request: EditRequest, plan: Plan, *, is_unsaved: bool, modified_by_user: bool, reason: str) -> str:
-    if modified_by_user:  # what was requested is not what was written
+    if modified_by_user:  # what was written is not what was requested
         written = outputs.written_text(request.file_path, has_effect=True)
         output = outputs.created_text(request.file_path) if plan.creates else written
     elif request.tool == "multi_edit":

@@ -1,7 +1,4 @@
-"""The line ranges of a file that agents have written.
-
-Runs in worker threads.
-"""
+"""Finds the line ranges of a file that agents have written. Runs in worker threads."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -21,7 +18,7 @@ from fileops.ports import FileSystem
 from fileops.record.history import History
 from fileops.record.own_edits import ContentOf
 
-MAX_LOCATED = 50  # edits of one file shown to an editor; older ones are in the history
+MAX_LOCATED = 50  # edits of one file shown to an editor; the history has older ones
 
 
 class EditHistory(Struct, frozen=True, kw_only=True):
@@ -29,7 +26,7 @@ class EditHistory(Struct, frozen=True, kw_only=True):
     history: History
 
     def agent_ranges(self, file_path: str) -> tuple[AgentEditRange, ...]:
-        """The present ranges of the newest MAX_LOCATED edits that are not undone, newest edit first."""
+        """The current ranges of the newest MAX_LOCATED edits that are not undone, newest edit first."""
         look = self.history.look()
         try:
             path = self.fs.resolve(file_path)
@@ -43,9 +40,9 @@ class EditHistory(Struct, frozen=True, kw_only=True):
         return tuple(_ranges_in(snapshot, edits, look.contents()))
 
     def ranges_in(self, snapshot: Snapshot, session_id: SessionName, limit: int) -> tuple[AgentEditRange, ...]:
-        """The lines of a snapshot that the session's newest edits wrote, newest edit first; not those of creations.
+        """The lines of a snapshot that the session's newest edits wrote, newest edit first, without creations.
 
-        Waits for no record: it is asked after each edit that failed.
+        It does not wait for the record, because it is called after each failed edit.
         """
         own = self.history.own
         return tuple(_ranges_in(snapshot, own.in_force(snapshot.path, session_id)[:limit], own.contents()))
@@ -59,7 +56,7 @@ def _ranges_in(snapshot: Snapshot, edits: Iterable[AppliedEdit], content_of: Con
 
 
 def _ranges_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[AgentEditRange]:
-    """Return the ranges from top to bottom. Ranges that share a line or touch are joined."""
+    """Return the ranges from top to bottom. Ranges that touch or share a line are joined."""
     fmt = text.detect_format(present)
     lines: list[tuple[int, int]] = []
     spans = [Span(0, len(present))] if edit.kind == "create" else current_ranges(edit.reverse, base, present)
@@ -73,7 +70,7 @@ def _ranges_of(edit: AppliedEdit, base: bytes, present: bytes) -> Iterable[Agent
 
 
 def _editor_line(data: bytes, fmt: TextFormat, offset: int) -> int:
-    """Return the 0-based line as LSP counts it: a lone carriage return ends a line as well."""
+    """Return the 0-based line as LSP counts it: a lone carriage return also ends a line."""
     before = text.decode_part(data[:offset], fmt)
     n_returns = before.count("\r") - before.count("\r\n")
     if before.endswith("\r") and data[offset : offset + fmt.unit_bytes] == text.newline_of(fmt):

@@ -1,8 +1,9 @@
 """FileOps: what the daemon does for one client, without a wire. Owns the order of a request's steps.
 
-Each step of a request waits for the lock of its path and runs once in a worker thread for all disk work. If a step
-needs a decision or a correction, it returns a question. The client is asked while nothing is locked, and the answer
-leads to the next step. A cancel before the commit leaves everything unchanged; after it the caller gets the result.
+Each step of a request waits for the lock of its path, then does all its disk work in one call in a worker thread. A
+step that needs a decision or a correction returns a question. The client is asked while nothing is locked, and the
+answer leads to the next step. A cancel before the commit leaves everything unchanged; after it, the caller gets the
+result.
 
 This is one module because all requests of a client use the same path locks, workers, settings and folders.
 """
@@ -61,7 +62,7 @@ T = TypeVar("T")
 class FileOps:
     """One client's view of a workspace: its settings, folders, approval modes, corrector and events.
 
-    All methods belong to the event loop. Failures of a tool are results; only cancellation is raised. Methods take full
+    All methods belong to the event loop. A tool's failures are results; only cancellation is raised. Methods take full
     names of sessions; `names` is for this client's front end.
     """
 
@@ -142,7 +143,7 @@ class FileOps:
             is_hidden=self._is_hidden,
             scope=self._scope,
         )
-        self.diagnosis: ClientDiagnosis | None = None  # None if this client does not want to know of problems
+        self.diagnosis: ClientDiagnosis | None = None  # None if this client does not want to know about problems
         self.set_folders(workspace_folders)
         self.work = ClientWork(
             workspace.work,
@@ -185,7 +186,7 @@ class FileOps:
     # --- the tools -----------------------------------------------------------------------------------------
 
     def read_at_once(self, request: ReadRequest) -> ReadResult | None:
-        """Return the result of `read` if that waits for neither a path lock nor the disk, else None."""
+        """Return the result of `read` if it need not wait for a path lock or the disk, else None."""
         if not self._path_locks.is_free(request.file_path) or self._folders.unresolved_above(request.file_path):
             return None
         result = self._reader.read_cached(request, self._read_roots)
@@ -257,7 +258,7 @@ class FileOps:
         )
 
     async def edit(self, request: EditRequest) -> EditResult:
-        """Run `edit`, `multi_edit` or `write`: the part on the loop, around the steps in a worker thread."""
+        """Run `edit`, `multi_edit` or `write`: the part on the loop, between the steps in a worker thread."""
         session, token = self._sessions.get(request.session_id), CancelToken()
         made, step = request, partial(self._editor.start, request)  # made: with the strings that the client corrected
         with self._in_flight.editing(request.session_id, request.file_path):
@@ -287,7 +288,7 @@ class FileOps:
             return self._noted(request, session, result)
 
     def _noted(self, request: EditRequest, session: OpenSession, result: EditResult) -> EditResult:
-        """Return the result of an edit, after everything about it was recorded and published on the loop."""
+        """Return the result of an edit, after recording and publishing everything about it on the loop."""
         note_outcome(result)
         if session.is_closed:
             self.files.drop_record(request.session_id, request.file_path)
@@ -300,10 +301,10 @@ class FileOps:
         return result
 
     def _count_when_shown(self, request: EditRequest, read_proof: ReadProof, session: OpenSession) -> None:
-        """Count the lines in the answer to a refused edit as read, once the answer was sent.
+        """Count the lines in the answer to a refused edit as read, once the answer has been sent.
 
-        As with a notice (see NoticeBoard), an edit of the file that the session requested before does not know of them,
-        so they do not count for it.
+        As with a notice (see NoticeBoard), an edit of the file that the session requested earlier was made without
+        knowing them, so they do not count for that edit.
         """
         n_resets, freshness = session.n_resets, self._workspace.freshness
 
@@ -317,7 +318,7 @@ class FileOps:
         when_delivered(count)
 
     async def apply_patch(self, request: PatchRequest) -> ChangeSetResult:
-        """Make the changes of a patch together, or none of them."""
+        """Make all changes of a patch together, or none."""
         folder = request.cwd or next(iter(self.folders), None)
         try:
             if folder is not None and not folder.startswith("/"):
@@ -339,7 +340,7 @@ class FileOps:
         )
 
     async def apply_changes(self, request: ChangeSetRequest) -> ChangeSetResult:
-        """Make several changes together, or none of them."""
+        """Make several changes together, or none."""
         session_id = request.session_id
         session = self._sessions.get(session_id)
         paths = sorted({path for change in request.changes for path in paths_of(change)})
@@ -374,14 +375,14 @@ class FileOps:
         return result
 
     async def _corrected(self, request: EditRequest, unmatched: NeedsCorrection) -> EditRequest | None:
-        """Return the request with the strings that the client's model proposes; None if it proposes nothing."""
+        """Return the request with the strings that the client's model proposes; None if it proposes none."""
         corrector = self._client.corrector
         with excluded():
             proposal = None if corrector is None else await corrector.correct(unmatched.question)
         return None if proposal is None else with_proposal(request, unmatched.error, proposal)
 
     async def run_on_disk(self, work: Callable[[], T]) -> T:
-        """Return the result of work that waits for the disk, run in a thread of this client. Raises: CancelledError."""
+        """Run work that waits for the disk in a thread of this client; return its result. Raises: CancelledError."""
         return await self._workers.run(CancelToken(), work)
 
     async def tracked(self, session_id: SessionName) -> tuple[TrackedFile, ...]:
@@ -393,7 +394,7 @@ class FileOps:
     async def note_views(self, session_id: SessionName, file_paths: Sequence[str], output: str) -> None:
         """Count as read what the output of a host's shell command has shown of these files.
 
-        As with a notice, an edit of a file that was requested before does not know of it.
+        As with a notice, an edit of a file that was requested earlier was made without knowing of it.
         """
         session, freshness, roots = self._sessions.get(session_id), self._workspace.freshness, self._read_roots
         n_resets = session.n_resets
@@ -415,11 +416,11 @@ class FileOps:
         is_whole: bool = False,
         n_used: int = 0,
     ) -> Notices:
-        """Return what others changed in files that the session has read and may still read, for the next result.
+        """Return what others changed in files that the session has read and may still read, for its next result.
 
         Args: about: the file of the result, as given, if a change by others concerned it. without: the canonical path
-        of a file that the result shows: a later change of it is left to a later result. is_whole: the result contains
-        the whole change of its file. n_used: characters that are added to the result for other reasons.
+        of a file that the result shows; a later result reports later changes of it. is_whole: the result contains the
+        whole change of its file. n_used: how many characters are added to the result for other reasons.
         """
         board = self._notices
         if board is None:
@@ -459,7 +460,7 @@ class FileOps:
         return self._approval.may_set_mode(session_id, mode)
 
     def close_session(self, session_id: SessionName) -> None:
-        """Forget what this session has read and was granted; requests in progress leave no trace of it either."""
+        """Forget what this session has read and was granted. Requests in progress leave no trace of it either."""
         if self.bash is not None:
             self.bash.forget(session_id)
         self._workspace.end_session(session_id)
@@ -474,7 +475,7 @@ class FileOps:
         return self._client.all_sessions()
 
     def set_folders(self, workspace_folders: Iterable[str]) -> None:
-        """Set the folders that are open from now on (absolute paths); the `roots` of the settings always count.
+        """Set the folders that are open from now on (absolute paths). The `roots` of the settings always count.
 
         See WorkspaceFolders.set.
         """
@@ -488,11 +489,11 @@ class FileOps:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The open folders, as given and canonical, to show paths relative to them."""
+        """The open folders, as given and canonical, for showing paths relative to them."""
         return self._folders.shown
 
     def close(self) -> None:
-        """End the client's commands, then what `on_closed` ends; requests that have begun to commit finish there."""
+        """End the client's commands, then what `on_closed` ends. Requests that have begun to commit finish there."""
         if self.bash is not None:
             self.bash.close()
         self._client.on_closed()
@@ -502,11 +503,11 @@ class FileOps:
 
     @property
     def n_waiting_for_others(self) -> int:
-        """Return Workspace.n_waiting_for_others, plus this client's requests that wait for a person's decision."""
+        """Return Workspace.n_waiting_for_others, plus this client's requests that wait for a person."""
         return self._workspace.n_waiting_for_others + self._approval.n_waiting
 
     def when_folders_change(self, call: Callable[[], None]) -> None:
-        """Also call `call` each time the folders have changed, or one of them has been resolved."""
+        """Also call `call` each time the folders have changed or one of them has been resolved."""
         before = self._folders.on_change
 
         def call_both() -> None:
@@ -516,7 +517,7 @@ class FileOps:
         self._folders.on_change = call_both
 
     def when_work_waits(self, call: Callable[[], None]) -> None:
-        """Call `call` each time `n_waiting_for_others` grows."""
+        """Call `call` each time `n_waiting_for_others` increases."""
         self._workers.on_hand_over.discard(self._on_work_waits)
         self._on_work_waits = call
         self._workers.on_hand_over.add(call)
@@ -547,9 +548,9 @@ class FileOps:
 
 
 def _content(fs: FileSystem, path: str) -> bytes | None:
-    """Return the content that counts, saved or not; None if it cannot be read now."""
+    """Return the current content, saved or not; None if it cannot be read now."""
     try:
         snapshot = fs.read(path)
-    except (FileOpsError, PathMoved, NeedsShare):  # NeedsShare: nothing is known about a mapped folder
+    except (FileOpsError, PathMoved, NeedsShare):  # NeedsShare: the content in a mapped folder is unknown
         return None
     return snapshot.data if snapshot.exists else None

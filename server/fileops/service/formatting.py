@@ -11,11 +11,11 @@ from fileops.model.errors import ProcessingFailed
 from fileops.service.diagnosis import Diagnosis
 
 WAIT_S = 1.0
-MAX_RANGES = 50  # line ranges per edit; each is a question
+MAX_RANGES = 50  # line ranges per edit; each is one question
 
 
 class Formatter:
-    """For one client. folders: of its workspace, now."""
+    """For one client. folders: the workspace's, at present."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Formatter:
 
 
 class Formatting:
-    """One step of a plan, see core/processing.py. It never fails the edit: what cannot be formatted stays."""
+    """One step of a plan, see core/processing.py. It never fails the edit: what cannot be formatted stays as it is."""
 
     def __init__(self, ask: Callable[[str, Sequence[LineRange]], "Future[Formatted]"]) -> None:
         self._ask = ask
@@ -45,7 +45,7 @@ class Formatting:
 
     @property
     def name(self) -> str:
-        """The language server's name, as a processor."""
+        """The language server's name, shown as a processor's."""
         return f"{self._server} format"
 
     def processed(self, _file_path: str, before: str | None, after: str) -> str:

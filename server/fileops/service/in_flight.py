@@ -1,8 +1,8 @@
 """Requests about one file whose answers have not been sent. Belongs to the event loop.
 
-A request sees what earlier ones of its session did, even if it was sent before their answers. Since a read counts only
-once it was sent (see `concurrency/delivery.py`), an edit of its file waits for its answer. Conversely, the effects of
-an answer must not count as knowledge of an edit that was requested before that answer was sent.
+A request sees what earlier requests of its session did, even if it was sent before their answers. A read counts only
+once it was sent (see `concurrency/delivery.py`), so an edit of the same file waits for its answer. Conversely, an edit
+that was requested before an answer was sent was made without knowing that answer.
 """
 
 from collections import Counter
@@ -24,9 +24,9 @@ class RequestsInFlight:
     def when_delivered(
         self, session_id: SessionName, file_path: str, on_sent: Effect, on_dropped: Effect = nothing
     ) -> None:
-        """As `concurrency.delivery.when_delivered`; until then `answered` waits for the current request.
+        """As `concurrency.delivery.when_delivered`. Until then, `answered` waits for the current request.
 
-        Call it while the path's lock is held.
+        Call it while holding the path's lock.
         """
         key, delivery = (session_id, file_path), present_delivery()
         if delivery is None:
@@ -36,7 +36,7 @@ class RequestsInFlight:
         delivery.add(partial(self._settled, key, delivery, on_sent), partial(self._settled, key, delivery, on_dropped))
 
     async def answered(self, session_id: SessionName, file_path: str) -> None:
-        """Wait for the answers to the session's earlier requests about the file. Call it with the path's lock.
+        """Wait for the answers to the session's earlier requests about the file. Call it while holding the path's lock.
 
         Those requests no longer need the lock, so this ends.
         """
@@ -45,7 +45,7 @@ class RequestsInFlight:
 
     @contextmanager
     def editing(self, session_id: SessionName, file_path: str) -> Generator[None]:
-        """Wrap an edit, from its arrival to its result."""
+        """Wrap an edit from its arrival to its result."""
         key = session_id, file_path
         self._editing[key] += 1
         try:

@@ -1,7 +1,7 @@
 """Notices of what others changed in files that a session has read: once per content, within limits.
 
-They are sent with the session's next result. What does not fit waits for another result, and so do all of them if that
-result is not sent.
+They are sent with the session's next result. What does not fit waits for another result. If that result is not sent,
+all of them wait for another.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ _Reported = dict[str, _Report]  # by canonical path
 
 
 class FoundNotices(Struct, frozen=True, kw_only=True):
-    """What can be reported with one result. waiting: canonical paths of all changed files."""
+    """What can be reported with one result. waiting: the canonical paths of all changed files."""
 
     about: ForeignChange | None
     others: tuple[ForeignChange, ...]
@@ -50,7 +50,10 @@ class NoticeBoard:
         self._reported: dict[SessionName, _Reported] = {}
 
     def find_at_once(self, session_id: SessionName) -> FoundNotices | None:
-        """Return what `find` would, without a worker thread, if it is known at once that there is nothing to report."""
+        """Return what `find` would if it is clear at once that there is nothing to report; else None.
+
+        No worker thread.
+        """
         return _NOTHING if self._freshness.is_known_current(session_id) else None
 
     def find(
@@ -82,7 +85,7 @@ class NoticeBoard:
         )
 
     def _is_reported(self, path: str, reported: _Reported) -> bool:
-        """Return whether the stamp proves that the content was reported, so that the file need not be read again."""
+        """Return whether the stamp proves that this content was reported, so that the file need not be read again."""
         if path not in reported or self._freshness.is_open(path):
             return False
         stamp = reported[path][1]
@@ -93,8 +96,8 @@ class NoticeBoard:
     ) -> Notices:
         """Return the notices for the next result. is_whole: it contains the whole diff of `about` anyway.
 
-        n_used: characters of the result beside its own output; the notices have the rest of MAX_CHARS. No other result
-        repeats them. They count once this one was sent; if it is not, they wait for another.
+        n_used: characters of the result besides its own output; the notices get the rest of MAX_CHARS. No other result
+        repeats them. They count once this result was sent. If it is not, they wait for another.
         """
         before = self._reported.get(session_id, {})
         reported = {path: before[path] for path in found.waiting if path in before}
@@ -106,7 +109,7 @@ class NoticeBoard:
             self._note(session_id, found.about, reported, is_whole=_is_whole(about) or (is_whole and bool(about.diff)))
         for change in found.others:
             if change.path in before and before[change.path][0] == change.digest:
-                continue  # reported by a result or a hook since it was found
+                continue  # a result or a hook has reported it since it was found
             notice = notice_of(change)
             n_chars += len(notice_text(notice))
             n_files = len(others) + (about is not None)
@@ -131,8 +134,8 @@ class NoticeBoard:
     def _count(self, session_id: SessionName, change: ForeignChange) -> None:
         """Count a change as read, after it was sent in full.
 
-        An edit of the file that the session requested before does not know of the change. For that edit it stays a
-        change by others; otherwise it would be overwritten as if the session had intended that.
+        An edit of the file that the session requested earlier was made without knowing the change. To that edit it is
+        still a change by others; otherwise the edit would overwrite it as if the session had meant to.
         """
         if not self._in_flight.is_editing(session_id, change.path, self._freshness.paths_of):
             self._freshness.foreign_changes.note_shown(session_id, change)

@@ -1,4 +1,4 @@
-"""Turns the path that a client gives into the canonical path that is checked and then opened."""
+"""Turns the path that a client gives into the canonical path, which is checked and then opened."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,7 +11,7 @@ from fileops.ports import FileSystem
 
 T = TypeVar("T")
 
-MAX_PATH_TRIES = 10  # beyond this, a component is being replaced by links on purpose
+MAX_PATH_TRIES = 10  # beyond this, links are being swapped in on purpose
 
 
 def canonical_path(fs: FileSystem, given_path: str, roots: Roots | None) -> str:
@@ -27,9 +27,9 @@ def canonical_path(fs: FileSystem, given_path: str, roots: Roots | None) -> str:
 def with_canonical_path(
     fs: FileSystem, given_path: str, roots: Roots | None, token: CancelToken, work: Callable[[str], T]
 ) -> T:
-    """Return the result of `work` on the canonical path; repeat with a new path while it raises PathMoved.
+    """Return the result of `work` on the canonical path. While it raises PathMoved, repeat with the new path.
 
-    Raises: Cancelled, what `canonical_path` and `work` raise, FileMissing if the path keeps changing.
+    Raises: Cancelled, what `canonical_path` and `work` raise, and FileMissing if the path keeps changing.
     """
     for _ in range(MAX_PATH_TRIES):
         token.check()

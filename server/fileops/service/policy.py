@@ -1,4 +1,4 @@
-"""Who may write where and who is asked, at the moment of a request; and the question for the user."""
+"""Who may write where and who is asked, at the time of a request, and the question for the user."""
 
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -25,10 +25,10 @@ from fileops.model.settings import ApprovalMode
 class Policy(Struct, frozen=True, kw_only=True):
     """Confinement, approval mode and abilities of the client.
 
-    can_correct: it may propose other strings. mode_at: the mode for a canonical path, if it depends on that. opened_at:
-    which folders around a canonical path a user has opened, if they are not `roots`. Below them only the rest of a path
-    decides whether a file is protected. is_agent: whether the session is not a person's own editor. rules_of: the rule
-    file that a file is under another name, for agents; see UnreadableFiles.
+    can_correct: whether it may propose other strings. mode_at: the mode for a canonical path, if it depends on that.
+    opened_at: which folders around a canonical path a user has opened, if they are not `roots`. Only the part of a path
+    below them decides whether a file is protected. is_agent: whether the session is not a person's own editor.
+    rules_of: the rule file that a file is under another name, for agents; see UnreadableFiles.
     """
 
     roots: Roots | None
@@ -42,14 +42,14 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The folders relative to which a path is shown to the user."""
+        """The folders relative to which paths are shown to the user."""
         return () if self.roots is None else self.roots.folders
 
     def needs_decision(self, snapshot: Snapshot) -> bool:
         """Return whether the user decides before this file is written.
 
-        Raises: NotPermitted, if the file says what agents must not read, and the user cannot be asked, or would be
-        asked about another name of it.
+        Raises: NotPermitted, if the file is one that says what agents must not read, and the user cannot be asked, or
+        would be asked about another name of it.
         """
         if (rules := self.rules_of(snapshot)) is not None:
             raise NotPermitted(source=rules, is_rule_file=True, is_other_name=True)
@@ -78,9 +78,7 @@ def question_about(
 ) -> ApprovalRequest:
     """Return the question whether `plan`, which changes the file to `proposed`, may be applied.
 
-    texts: title, description.
-
-    Raises: the errors of `check`.
+    texts: title, description. Raises: the errors of `check`.
     """
     title, description = texts
     shown = texts_of(plan, proposed)
@@ -101,9 +99,9 @@ def question_about(
 
 
 def question_about_set(questions: Sequence[ApprovalRequest], texts: tuple[str, str]) -> ApprovalRequest:
-    """Return one question about several files, at least one.
+    """Return one question about several files (at least one).
 
-    questions: about each of them. texts: title, description.
+    questions: one about each file. texts: title, description.
     """
     title, description = texts
     return replace(
@@ -125,7 +123,7 @@ def question_about_set(questions: Sequence[ApprovalRequest], texts: tuple[str, s
 
 
 def texts_of(plan: Plan, proposed: bytes) -> EditTexts:
-    """Return the whole text before and after the plan, as a user or a client is shown it."""
+    """Return the whole text before and after the plan, as a user or a client sees it."""
     return EditTexts(original=_shown_text(plan.snapshot.data, plan.format), proposed=_shown_text(proposed, plan.format))
 
 

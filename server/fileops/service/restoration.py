@@ -1,4 +1,4 @@
-"""What an undo or a rewind changes in one file: its plan, its commit and its result."""
+"""The changes that an undo or a rewind makes in one file: plan, commit and result."""
 
 from collections.abc import Callable
 
@@ -24,10 +24,10 @@ from fileops.tracking.freshness import Freshness
 class Restoration(Struct, frozen=True, kw_only=True):
     """The plan for one file.
 
-    is_decided: a user has approved it, or left it out (is_left_out). modified_by_user: its splices are the user's.
-    new_path: canonical, if the file gets its old path back. permissions: those that it gets back, None if they stay.
-    entry_ids, for a rewind: the entries of the record that it undoes. restored_ids, for a rewind: those that are in
-    force again because their undo is undone in part.
+    is_decided: a user has approved it, or has left it out (is_left_out). modified_by_user: its splices are the user's.
+    new_path: canonical, if the file gets its old path back. permissions: those that it gets back; None if they do not
+    change. entry_ids, for a rewind: the record's entries that it undoes. restored_ids, for a rewind: entries that are
+    in force again because a part of their undo is undone.
     """
 
     file_path: str
@@ -53,7 +53,7 @@ class Restoration(Struct, frozen=True, kw_only=True):
 
 
 class Undoer(Struct, frozen=True, kw_only=True):
-    """Who undoes, for trackers and record: a session (`by_session`), or a person. rewind_id: for a rewind."""
+    """The author of an undo, for trackers and record: a session (`by_session`) or a person. rewind_id: for a rewind."""
 
     freshness: Freshness
     by_session: SessionName | None
@@ -75,7 +75,7 @@ class Undoer(Struct, frozen=True, kw_only=True):
         )
 
     def tracker_update_of(self, file: Restoration) -> Callable[[Committed], None]:
-        """Return what updates the trackers of all sessions. Call it inside the file's lock."""
+        """Return a function that updates the trackers of all sessions. Call it while the file is locked."""
         has_seen, old_path = self._has_seen(file), file.plan.snapshot.path
 
         def note(committed: Committed) -> None:
@@ -94,7 +94,7 @@ class Undoer(Struct, frozen=True, kw_only=True):
         return note
 
     def _has_seen(self, file: Restoration) -> bool:
-        """Return whether the session that undoes has seen the current content, and so knows the result."""
+        """Return whether the undoing session has seen the current content, and so knows the result."""
         if self.by_session is None or not file.plan.snapshot.exists:
             return False
         try:
@@ -112,7 +112,7 @@ def undone_file(file: Restoration, commit: Commit | None) -> UndoneFile:
 
 
 def planned_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, limits: Limits) -> Restoration:
-    """Plan the change from a file's current content to what an undo makes of it."""
+    """Plan the change from a file's current content to what the undo makes of it."""
     removes = snapshot.exists and undone.content is None
     creates = not snapshot.exists and undone.content is not None
     if removes:
@@ -146,7 +146,7 @@ def planned_restoration(snapshot: Snapshot, undone: Undone, *, file_path: str, l
 
 
 def to_result(file: Restoration) -> UndoneFile:
-    """Return the result of the plan before any of it is written."""
+    """Return the result of the plan, before any of it is written."""
     return UndoneFile(
         file_path=file.file_path,
         edit_ids=file.undone.edit_ids,

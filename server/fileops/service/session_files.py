@@ -57,10 +57,10 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
             self.refused.note(request.session_id, outcome.refused)
 
     def note_commit(self, request: EditRequest, result: EditResult) -> None:
-        """Report the edit to the session later if this answer is not sent. Call it with the path's lock.
+        """Report the edit to the session later if this answer is not sent. Call it while holding the path's lock.
 
-        The commit has moved the base by the session's own words. The session learns what the user changed in them only
-        from the answer: without it, the session has to read the file again.
+        The commit has moved the session's base by the session's own text. If the user changed that text, the session
+        learns it only from the answer. Without the answer, it has to read the file again.
         """
         session_id, file_path = request.session_id, request.file_path
 
@@ -75,7 +75,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
             when_delivered(nothing, on_dropped)
 
     def note_set(self, session_id: SessionName, result: ChangeSetResult, at: float) -> None:
-        """Do as `note_edit` and `note_commit`, for a change set. Call it with the locks of its paths."""
+        """Do as `note_edit` and `note_commit`, for a change set. Call it while holding the locks of its paths."""
         written = [file.new_path or file.file_path for file in result.files if file.edit_id is not None]
         for file_path in written:
             self.activity.note_edit(session_id, file_path, at)
@@ -102,7 +102,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
             when_delivered(nothing, on_dropped)
 
     def take_unanswered(self, session_id: SessionName) -> list[str]:
-        """Return the files of applied edits without an answer, for an answer that says so."""
+        """Return the files of applied edits that were not answered, for an answer that says so."""
         files = self.activity.take_unanswered(session_id)
 
         def give_back() -> None:
@@ -116,7 +116,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
     # --- requests --------------------------------------------------------------------------------------------
 
     async def forget(self, session_id: SessionName, file_path: str) -> bool:
-        """Drop the session's record of a file, so that it has to read it again. Return whether there was one."""
+        """Drop the session's record of a file, so that it has to read the file again. Return whether there was one."""
 
         def drop() -> bool:
             paths = {*self.freshness.paths_of(session_id, file_path), self._canonical(file_path)}
@@ -132,11 +132,11 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
         return was_tracked
 
     async def conflicts(self, session_id: SessionName) -> tuple[Conflict, ...]:
-        """Return what has changed since the session read it, in the order of first reading."""
+        """Return the files that have changed since the session read them, in the order of first reading."""
         return await self.workers.run(CancelToken(), lambda: self.freshness.conflicts(session_id, self.is_hidden))
 
     async def list_files(self, session_id: SessionName, limit: int | None = None) -> list[SessionFile]:
-        """Return what the session has read and edited, most important first (see activity.py)."""
+        """Return the files that the session has read and edited, most important first (see activity.py)."""
         noted = self.activity.files(session_id)
 
         def look() -> list[SessionFile]:
@@ -162,7 +162,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
         )
 
     def drop_record(self, session_id: SessionName, file_path: str) -> None:
-        """Drop what a request of a closed session has recorded: the session that now has the id has not read it."""
+        """Drop what a closed session's request has recorded: the session that now has the id has not read the file."""
         for path in self.freshness.paths_of(session_id, file_path):
             self.freshness.forget(session_id, path)
 
@@ -184,7 +184,7 @@ class SessionFiles(Struct, frozen=True, kw_only=True):
 def read_unshown(
     fs: FileSystem, freshness: Freshness, request: ReadRequest, roots: Roots | None, token: CancelToken
 ) -> ReadResult:
-    """Read the whole current content without an output, so that it counts as read. Raises: Cancelled."""
+    """Read the whole current content without output, so that it counts as read. Raises: Cancelled."""
 
     def work(path: str) -> ReadResult:
         try:
@@ -224,13 +224,13 @@ def _seen_whole(fs: FileSystem, request: ReadRequest, path: str, token: CancelTo
         )
 
 
-MAX_SEARCHED_BYTES = 4_000_000  # asked many times during one call, while arguments stream in
+MAX_SEARCHED_BYTES = 4_000_000  # asked many times during one call, as its arguments stream in
 
 
 def find_line(
     fs: FileSystem, freshness: Freshness, session_id: SessionName, file_path: str, old_string: str, roots: Roots | None
 ) -> int | None:
-    """Return the 1-based line of the first occurrence; None if there is none, or the session may not know of it."""
+    """Return the 1-based line of the first occurrence; None if there is none, or the session may not know it."""
     try:
         path = canonical_path(fs, file_path, roots)
         if not freshness.is_tracked(session_id, path):

@@ -1,7 +1,8 @@
-"""What the sessions are doing: where their turns and commands begin and end.
+"""Tracks what the sessions are doing: when their turns and commands begin and end.
 
-Both ends of a command are sharp: all events that the kernel has queued are read before it begins or ends, so a write
-before the end is inside, and one after it is outside. Belongs to the event loop; the registries are read on any thread.
+Both ends of a command are sharp. All events that the kernel has queued are read before it begins or ends, so a write
+before the end is inside, and a write after it is outside. Belongs to the event loop; any thread may read the
+registries.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -43,7 +44,7 @@ async def _is_watched(roots: Sequence[str]) -> bool:
 class SessionWork:
     """Tracks turns and commands, see the module. at_edge: reads the kernel's queued events, then calls its argument.
 
-    Nothing is read between the last event and that call, which may come from another thread.
+    Nothing is read between the last event and that call, which may be made in another thread.
     """
 
     def __init__(
@@ -55,10 +56,9 @@ class SessionWork:
         until_watched: Callable[[Sequence[str]], Awaitable[bool]] = _is_watched,
         flush: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
-        """Take what the record is asked for.
+        """Args: until_watched: waits briefly for the recording of folders to begin; returns whether it has.
 
-        Args: until_watched: waits a moment for the record of folders to begin; returns whether it has begun. flush:
-        returns when everything that was read is in the record.
+        flush: returns when everything that was read is in the record.
         """
         self.windows, self.turns = windows or CommandWindows(), turns or TurnRegistry()
         self._read_events, self.until_watched, self.flush = at_edge, until_watched, flush
@@ -67,7 +67,7 @@ class SessionWork:
     async def begin_turn(self, session: WorkingSession, host_id: str | None, title: str | None) -> Turn:
         """Begin a turn, unless the open one has this id.
 
-        Args: host_id: the host's id of the turn. title: its prompt; None for no title.
+        Args: host_id: the host's id for the turn. title: its prompt; None for no title.
         """
         newest = self.turns.newest(session.session_id)
         if newest is not None and newest.ended is None and host_id is not None and newest.host_id == host_id:
@@ -80,7 +80,7 @@ class SessionWork:
         )
 
     async def end_turn(self, session_id: SessionName) -> None:
-        """End a session's turn, and its commands, whose own ends were not reported."""
+        """End a session's turn, and its commands whose own ends were not reported."""
 
         def end() -> None:
             self.windows.end_all(session_id)
@@ -97,10 +97,10 @@ class SessionWork:
         is_background: bool = False,
         names_git: bool = False,
     ) -> Command:
-        """Begin a command, once its folders are watched.
+        """Begin a command once its folders are watched.
 
         Args: line: the command line, of which only the label is kept, or the label itself. names_git: whether the
-        command line names git, where only its label is given.
+        command line names git, if only its label is given.
         """
         await self.until_watched(session.roots)
 
@@ -148,17 +148,17 @@ class SessionWork:
             await self.end_command(command.command_id)
 
     def move_turn(self, unattached_id: SessionName, session: WorkingSession) -> None:
-        """Move the turn of a session without a client to the session that it turned out to be."""
+        """Move the turn of a session without a client to the session that it turned out to belong to."""
         self.windows.end_all(unattached_id)
         self.turns.move(unattached_id, session.session_id, session.label, session.roots)
 
     def session_ended(self, session_id: SessionName) -> None:
-        """End what is open in a session that has ended, including its turn."""
+        """End everything open in a session that has ended, including its turn."""
         self.windows.end_all(session_id)
         self.turns.forget(session_id)
 
     def disconnected(self, session_ids: list[SessionName]) -> None:
-        """End the commands of sessions whose host is gone; what they wrote may not have been read yet: see R-BY-4."""
+        """End the commands of sessions whose host is gone. What they wrote may not have been read yet: see R-BY-4."""
         for session_id in session_ids:
             self.windows.end_all(session_id)
 

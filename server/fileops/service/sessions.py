@@ -1,6 +1,6 @@
 """Sessions from their first request to their close. Belongs to the event loop.
 
-No request opens a session: its first use does. `fileops/closeSession` ends it, and the same id may be used again while
+No request opens a session: its first use does. `fileops/closeSession` ends it. The same id may be used again while
 requests of the closed session still wait for a user, the client's model or the disk. Their later effects must not reach
 the session that now has the id.
 """
@@ -11,9 +11,9 @@ from fileops.model.sessions import SessionName
 
 
 class OpenSession:
-    """From the first request that holds it to `close`. Requests hold it while they are in progress.
+    """A session from the first request that holds it to `close`. Requests hold it while they are in progress.
 
-    n_resets: how often it was reset to forget what it has read.
+    n_resets: how often it was reset, so that it forgot what it had read.
     """
 
     __slots__ = ("__weakref__", "is_closed", "n_resets")

@@ -1,7 +1,7 @@
 """One undo in a worker thread: read, plan, and commit unless a user has to approve it.
 
-An undo is an edit like any other: it is confined, approved, written by compare-and-swap, published and recorded, so
-that it can be undone itself. `carry_out.py` has the order of the steps.
+An undo is an edit like any other. It is confined, approved, written by compare-and-swap, published and recorded, so it
+can itself be undone. `carry_out.py` has the order of the steps.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,9 +45,9 @@ PendingUndo = Pending[Restoration, None]
 
 
 class UndoOperation(Struct, frozen=True, kw_only=True):
-    """Plans undos of one client.
+    """Plans undos for one client.
 
-    may_undo: whether this client may undo an edit by its id. is_of_session: whether an edit belongs to the current
+    may_undo: whether this client may undo an edit by its id. is_of_session: whether an edit belongs to the present
     session of its name, not to one of an earlier daemon. person: the client's user, for the record.
     """
 
@@ -86,7 +86,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
     def plan(self, policy: Policy, token: CancelToken) -> UndoWork:
         look = self.op.history.look()
         lineages = Lineages(look.store, follows_all)
-        groups: dict[str, list[AppliedEdit]] = {}  # those under all names of a file are together
+        groups: dict[str, list[AppliedEdit]] = {}  # edits under all names of one file are grouped
         for edit in self._chosen(look):
             groups.setdefault(lineages.present_path_of_edit(edit), []).append(edit)
         files: list[Restoration] = []
@@ -172,7 +172,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         )
 
     def _decisions(self, pending: PendingUndo, decision: Decision) -> dict[int, Decision | None]:
-        """Return what was decided about each waiting file of a set; None: it is left out. Raises: NotDone."""
+        """Return the decision about each waiting file of a set; None: it is left out. Raises: NotDone."""
         if not isinstance(decision, SomeFiles):
             return dict.fromkeys(pending.waiting, decision)
         by_path = {decided.file_path: decided for decided in decision.files}
@@ -188,7 +188,7 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
         """Raises: NotDone."""
         if decision is None:
             return replace(asked, is_decided=True, is_left_out=True)
-        # The user's text is written, even to a file that the undo would remove.
+        # The user's text is written even to a file that the undo would remove.
         may_change = isinstance(decision, Modify) or (
             not asked.removes and (bool(asked.plan.splices) or asked.plan.creates)
         )
@@ -275,14 +275,14 @@ class UndoPlanner(Struct, frozen=True, kw_only=True):
 
 
 def undo_in_file(look: Look, path: str, edits: Sequence[AppliedEdit], present: bytes | None) -> Undone:
-    """Return what an undo of edits of one file, newest first, makes of its content: what a rewind makes, or nothing.
+    """Return what an undo of one file's edits, newest first, makes of its content: the same as a rewind, or nothing.
 
     Args: path: where the file is now. Raises: UndoConflict.
     """
     edit_ids = tuple(edit.edit_id for edit in edits)
     lineages = Lineages(look.store, follows_all)
     history = lineages.of(path, has_arrivals=True)
-    if not set(edit_ids) <= {entry.edit_id for entry in history}:  # another file has the name now
+    if not set(edit_ids) <= {entry.edit_id for entry in history}:  # the name belongs to another file now
         history = lineages.entries_at(path)
     chosen = {entry.entry_id for entry in history if entry.edit_id in edit_ids}
     history = history[next((n for n, entry in enumerate(history) if entry.entry_id in chosen), len(history)) :]
@@ -297,7 +297,7 @@ def undo_in_file(look: Look, path: str, edits: Sequence[AppliedEdit], present: b
 
 
 def _old_path(path: str, edits: Sequence[AppliedEdit]) -> str | None:
-    """Return the path before the renames among a file's edits, newest first; None if it is the present one."""
+    """Return the path before the renames among a file's edits, newest first; None if it is the present path."""
     old_path = next((edit.renamed_from for edit in reversed(edits) if edit.renamed_from is not None), path)
     return None if old_path == path else old_path
 
@@ -348,7 +348,7 @@ def _needs_decision(file: Restoration, policy: Policy) -> bool:
 
 
 def _concerned(file: Restoration) -> tuple[Snapshot, ...]:
-    """Return what a policy has to check: a file gets an old name back, which may be protected."""
+    """Return the snapshots that a policy has to check: a file gets an old name back, which may be protected."""
     snapshot = file.plan.snapshot
     if file.new_path is None:
         return (snapshot,)

@@ -1,4 +1,4 @@
-"""What all clients of a daemon share: files, sessions, trackers, history, path locks and worker threads.
+"""Everything that a daemon's clients share: files, sessions, trackers, history, path locks and worker threads.
 
 A `FileOps` is one client's view of it. Belongs to the event loop; only the worker threads touch the disk.
 """
@@ -60,7 +60,7 @@ class Workspace:
         self.rules = rules
         self._plugins = plugins
         self.path_locks = PathLocks()
-        # Held while a keep or a rewind examines the files and writes; not while a person is asked. So the later of two
+        # Held while a keep or a rewind examines and writes files, but not while a person is asked. So the later of two
         # decisions about one change sees what the earlier one did.
         self.deciding = threading.Lock()
         self.has_many_clients = has_many_clients
@@ -98,17 +98,17 @@ class Workspace:
         )
         self.stats = Statistics(clock.time_ns())
         self.on_session_end: Callable[[SessionName], None] = lambda _session_id: None
-        # Called, on any thread, with canonical paths of files in which something was kept or undone.
+        # Called on any thread, with the canonical paths of files in which something was kept or undone.
         self.on_keeping: Callable[[Iterable[str]], None] = lambda _paths: None
         # Waits until everything written so far is in the record of a shared daemon.
         self.settle_record: Callable[[], None] = _nothing if recorder is None else recorder.settle
 
     def committer_of(self, umask: int | None) -> Committer:
-        """Return the committer for a client with this umask; None: with that of this process."""
+        """Return the committer for a client with this umask; None: the umask of this process."""
         return self.committer if umask is None else replace(self.committer, umask=umask)
 
     async def record(self) -> "RecordStore | None":
-        """The record of a shared daemon, which its own thread opens; None if nothing is recorded."""
+        """The record of a shared daemon, opened by its own thread; None if nothing is recorded."""
         return None if self.recorder is None else await self.recorder.opened()
 
     def now(self) -> float:
@@ -116,7 +116,7 @@ class Workspace:
         return self.clock.time_ns() / 1e9
 
     def end_session(self, session_id: SessionName) -> None:
-        """Forget what a session has read and was granted; requests in progress leave no trace of it either."""
+        """Forget what a session has read and was granted. Requests in progress leave no trace of it either."""
         self.sessions.close(session_id)
         self.modes.drop(session_id)
         self.freshness.close_session(session_id)
@@ -130,16 +130,16 @@ class Workspace:
 
     @property
     def n_waiting_for_others(self) -> int:
-        """The number of requests that wait for an editor, mapped host or plugin, or a path lock of one that does."""
+        """How many requests wait for an editor, mapped host or plugin, or for a path lock that such a request holds."""
         return self.workers.n_waiting_for_others(self.path_locks.n_waiting)
 
     def close(self) -> None:
-        """Finish the commits that have begun, and start no others."""
+        """Finish the commits that have begun, and begin no others."""
         self.syntax.close()
         if self.diagnosis is not None:
             self.diagnosis.close()
         if self._plugins is not None:
-            self._plugins.close()  # a worker thread may be waiting for one
+            self._plugins.close()  # a worker thread may be waiting for a plugin
         self.workers.close()
         if self.recorder is not None:
             self.recorder.close()

@@ -1,4 +1,4 @@
-"""Which files the output of a host's shell command has shown, and how much of them. Runs in a worker thread."""
+"""Finds out how much of which files the output of a host's shell command has shown. Runs in a worker thread."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from fileops.model.sessions import SessionName
 from fileops.ports import FileSystem
 from fileops.service.paths import canonical_path
 
-MAX_BYTES = 1 << 20  # of files that are compared with an output
+MAX_BYTES = 1 << 20  # of each file compared with an output
 
 
 def read_proofs_in(

@@ -1,8 +1,8 @@
-"""The suggestions beside a failed edit's error, found after the failure in the same worker thread.
+"""Finds the suggestions that are sent with a failed edit's error, in the same worker thread.
 
-The file is read again, because the failure does not contain its content; so everything offered is of one moment, and a
-file that the session must not read is not read. Nothing here is essential: what takes longer than MAX_CPU_MS of this
-thread, or fails, is left out.
+The failure does not contain the file's content, so the file is read again. Everything suggested is therefore from one
+moment, and files that the session must not read are not read. Nothing here is essential: whatever fails, or takes more
+than MAX_CPU_MS of this thread, is left out.
 """
 
 import time
@@ -42,11 +42,11 @@ MAX_SHOWN_BYTES = 1 << 20  # of files whose lines are shown
 MAX_OWN_EDITS = 20
 MAX_LINES_TO_READ = 400
 MAX_SHOWN_CHARS = 4000
-MAX_SHOWN_CHARS_OF_CHANGED = 2400  # the notice of the change has up to 3,400 of the 6,000 characters
+MAX_SHOWN_CHARS_OF_CHANGED = 2400  # the notice has up to 3,400 of the 6,000 characters
 
 
 class Suggested(Struct, frozen=True, kw_only=True):
-    """What is added to an answer, and what counts once the answer was sent."""
+    """What is added to an answer, and what counts as read once the answer was sent."""
 
     error: FileOpsError
     suggestions: Suggestions | None = None
@@ -60,7 +60,7 @@ class Suggester(Struct, frozen=True, kw_only=True):
     settings: Settings
 
     def suggest(self, request: EditRequest, error: FileOpsError, roots: Roots | None) -> Suggested:
-        """Return the failure with its suggested place, and what is added to its answer."""
+        """Return the failure with its suggested place, and the additions to its answer."""
         if request.content is not None or not isinstance(error, _SUGGESTED):
             return Suggested(error=error)
         check = _cpu_limit()
@@ -116,14 +116,14 @@ class Suggester(Struct, frozen=True, kw_only=True):
         )
 
     def _refused_place(self, snapshot: Snapshot, content: Text, examined: Examination) -> RefusedPlace | None:
-        """Return the lines to read of a file that is too large to be read as a whole."""
+        """Return the lines to read in a file that is too large to be read whole."""
         if snapshot.stamp is None or len(snapshot.data) <= self.settings.limits.max_file_kb * 1024:
             return None
         lines = _lines_to_read(content, examined)
         return None if lines is None else RefusedPlace(path=snapshot.path, stamp=snapshot.stamp, lines=lines)
 
     def _own_edits(self, request: EditRequest, snapshot: Snapshot) -> list[OwnEdit]:
-        """Return the session's newest edits in force in this file."""
+        """Return the session's newest edits in this file that are in force."""
         ranges: dict[str, list[tuple[int, int]]] = {}
         times: dict[str, str] = {}
         for written in self.history.ranges_in(snapshot, request.session_id, MAX_OWN_EDITS):
@@ -137,9 +137,9 @@ _SUGGESTED = (NoMatch, MultipleMatches, CountMismatch, NotRead, ModifiedExternal
 
 
 def _cpu_limit() -> Check:
-    """Return a check that raises OutOfTime when this thread has worked for MAX_CPU_MS.
+    """Return a check that raises OutOfTime once this thread has worked for MAX_CPU_MS.
 
-    Time in which other threads work does not count, so the answer does not depend on how busy the machine is.
+    The time of other threads does not count, so the answer does not depend on how busy the machine is.
     """
     end_ns = time.thread_time_ns() + MAX_CPU_MS * 1_000_000
 
@@ -151,7 +151,7 @@ def _cpu_limit() -> Check:
 
 
 def _text_of(snapshot: Snapshot) -> Text | None:
-    """Return the text of a file; None if there is none, or too much."""
+    """Return a file's text; None if it has none or is too large."""
     if not snapshot.exists or len(snapshot.data) > MAX_BYTES:
         return None
     fmt = text.detect_format(snapshot.data)
@@ -159,7 +159,7 @@ def _text_of(snapshot: Snapshot) -> Text | None:
 
 
 def _with_place(error: FileOpsError, edits: Sequence[Edit], content: Text, check: Callable[[], None]) -> FileOpsError:
-    """Return the failure of a text that was not found, with its suggested place."""
+    """Return the failure of a text that was not found, with a suggested place."""
     if isinstance(error, NoMatch):
         edit = edits[error.edit_index]
         try:
@@ -182,7 +182,7 @@ def _shown(content: Text, examined: Examination, max_line_chars: int, max_chars:
 
 
 def _lines_to_read(content: Text, examined: Examination) -> LineRange | None:
-    """Return the lines around the first place of the edit, and around others that fit into one read with it."""
+    """Return the lines around the first place of the edit, and around others that fit into the same read."""
     places = [place for places in examined.ranges for place in places]
     if not places:
         return None

@@ -1,11 +1,11 @@
-"""Whether an edit broke a file's syntax. It refuses nothing, and an edit never waits long for it.
+"""Checks whether an edit broke a file's syntax. It refuses nothing, and no edit waits long for it.
 
-The new text is parsed in a child process while the edit is committed. Only if it has an error is the old text parsed as
-well: an earlier error is not the fault of this edit. No thread is used, because it would compete with the commit for
-the interpreter's lock.
+A child process parses the new text while the edit is committed. Only if that has an error is the old text parsed, too,
+because an error that existed before is not this edit's fault. A thread would compete with the commit for the
+interpreter's lock.
 
-What takes longer than TIMEOUT_S after the commit, or is larger than MAX_BYTES, is left out. Thread-safe; called in
-worker threads.
+Files larger than MAX_BYTES are not checked, and a result later than TIMEOUT_S after the commit is dropped. Thread-safe;
+called in worker threads.
 """
 
 import sys
@@ -40,7 +40,7 @@ _BY_SUFFIX = {"py": "python", "pyi": "python", "json": "json", "toml": "toml"}
 
 
 class SyntaxChecker:
-    """Checks syntax. Nothing is started, or even imported, before a file is edited that can be parsed."""
+    """Checks syntax. It starts and imports nothing before a file that can be parsed is edited."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -49,10 +49,10 @@ class SyntaxChecker:
         self._is_closed = False
 
     def begin(self, plan: Plan) -> "Check":
-        """Start to parse the text after the plan."""
+        """Begin to parse the text after the plan."""
         language = self._language_of(plan)
         if language is not None and self._processes is None and (processes := self._present_processes()) is not None:
-            self._start(processes)  # for a later edit that needs it; that one waits TIMEOUT_S at most
+            self._start(processes)  # for later edits, which wait TIMEOUT_S at most
         return Check(self, language, plan)
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class SyntaxChecker:
             starter.join()
 
     def call(self, language: str, content: str) -> "PluginCall | None":
-        """Start to parse a text. None if no process is idle: one is then started for later. Raises: PluginFailed."""
+        """Begin to parse a text. If no process is idle, start one for later and return None. Raises: PluginFailed."""
         request: dict[str, object] = {
             "name": "syntax",
             "value": "fileops.service.plugins.syntax_parsers:faults_of",
@@ -79,7 +79,7 @@ class SyntaxChecker:
         return call
 
     def wait_until_started(self, timeout_s: float) -> None:
-        """Wait for a process that is being started."""
+        """Wait for a process that is starting."""
         with self._lock:
             starter = self._starter
         if starter is not None:
@@ -123,7 +123,7 @@ class SyntaxChecker:
 
 
 class Check:
-    """A check in progress: a context manager that drops it at the end unless `result` was called."""
+    """A check in progress: a context manager that drops the check at the end unless `result` was called."""
 
     def __init__(self, checker: SyntaxChecker, language: str | None, plan: Plan) -> None:
         self._checker, self._language, self._plan = checker, language, plan
@@ -140,7 +140,7 @@ class Check:
             self._call.drop()
 
     def result(self) -> SyntaxReport | None:
-        """Return the report; None if the file still parses, did not parse before, or the answer is late."""
+        """Return the report; None if the file still parses, did not parse before, or the result is late."""
         if self._language is None:
             return None
         deadline = time.monotonic() + TIMEOUT_S

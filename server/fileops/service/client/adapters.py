@@ -1,4 +1,4 @@
-"""What the service needs from one client, as one value."""
+"""Everything that the service needs from one client, as one value."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ def no_version(_path: str, _snapshot: Snapshot) -> None: ...
 class ClientAdapters(Struct, frozen=True, kw_only=True):
     """The adapters of one client. on_closed: called after the client's part has been closed.
 
-    asker: asks about its edits. reviews: what its user decides; None for an agent.
+    asker: asks about the client's edits. reviews: what its user decides; None for an agent.
     """
 
     asker: ReviewAsker
@@ -50,11 +50,11 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     routing: "AgentRouting | None" = None  # of an agent in a shared daemon, else None
     place: str = ""  # see SharedWorkers.of_client
     ask: "ProjectAsk | None" = None  # of an editor in a shared daemon, else None
-    is_editor: bool = False  # in a shared daemon: its user may use files that agents must not
+    is_editor: bool = False  # in a shared daemon: may use files that agents must not
     editor_globs: "EditorGlobs | None" = None  # of an agent in a shared daemon, else None
     version_of: Callable[[str, Snapshot], int | None] = no_version  # of its open document, if that has this text
     person: ByPerson = ByPerson(session_id="", label="a person")  # its user's name in the record
-    # The agent's program that started this client, if any: no person acts through such a client.
+    # The agent's program that started this client, if any: then no person acts through the client.
     agent_above: "Callable[[], str | None]" = lambda: None
     umask: int | None = None  # for new files; None: that of this process
-    is_agent: bool = False  # it sees and undoes only its own edits, and approves none
+    is_agent: bool = False  # sees and undoes only its own edits, approves none

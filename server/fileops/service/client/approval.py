@@ -44,7 +44,7 @@ class ClientApproval:
         self._modes = modes
         self._folders = folders
         self._n_waiting = 0
-        self.on_wait: Callable[[], None] = lambda: None  # called when `n_waiting` grows
+        self.on_wait: Callable[[], None] = lambda: None  # called when `n_waiting` increases
 
     @property
     def n_waiting(self) -> int:
@@ -73,7 +73,7 @@ class ClientApproval:
         return decided.in_place_of(unset, is_approved=is_approved)
 
     def set_mode(self, full_name: SessionName, mode: ApprovalMode) -> None:
-        """Set the mode that this client's user has chosen, or that an agent wants for itself."""
+        """Set the mode that this client's user has chosen, or that an agent demands for itself."""
         before = self.mode(full_name)
         if self._client.is_agent:
             self._modes.demand(full_name, mode)
@@ -103,7 +103,10 @@ class ClientApproval:
 
     @property
     def _opened_at(self) -> Callable[[str], Roots | None] | None:
-        """Return who has opened the file, see Policy. An agent names its own folders, so they do not count."""
+        """Return the function that says which folders a user has opened, see Policy.
+
+        An agent's own folders do not count.
+        """
         if self._client.routing is not None:
             return self._client.routing.opened_at
         return (lambda _path: None) if self._client.is_agent else None
@@ -114,15 +117,15 @@ class ClientApproval:
         return None if self._settings.confine == "off" else self._folders.roots
 
     async def know_folders(self) -> None:
-        """Wait until it is known where the client's folders lead, so that `policy` refuses nothing inside them."""
+        """Wait until it is known where the client's folders lead, so that `policy` allows files inside them."""
         await self._folders.resolve_all()
 
     def asking(self, full_name: SessionName | None, session: OpenSession) -> "Asking":
-        """Return what asks about one request of this session. None: of the client's user, without a session."""
+        """Return the asker for one request of this session; None: of the client's user, without a session."""
         return Asking(self, self._client.asker, full_name, session)
 
     def is_settled(self, question: ApprovalRequest, full_name: SessionName | None, session: OpenSession) -> bool:
-        """Return whether the question needs no person, because "always" was said after the edit was planned."""
+        """Return whether "always" was said after the edit was planned, so that no person need be asked."""
         if any(map(is_rule_file, question.paths)):
             return False
         mode_at = None if full_name is None else self.policy(full_name, session).mode_at
@@ -130,7 +133,7 @@ class ClientApproval:
         return mode == "yolo" or (mode == "auto_edit" and not question.is_protected)
 
     def note_decision(self, decision: Decision, full_name: SessionName | None, session: OpenSession) -> None:
-        """Take note of a decision. If it also approves what follows, the session is not asked again."""
+        """Take note of a decision. If it also approves later edits, the session is not asked about those."""
         always = always_of(decision)
         if always is not None and full_name is not None and not session.is_closed:
             self._stop_asking(full_name, always)
@@ -143,7 +146,7 @@ class ClientApproval:
 
 
 class Asking:
-    """Reviews of one request, if a person has to be asked. Leaving the context ends the review."""
+    """The review of one request, if a person has to be asked. Leaving the context ends the review."""
 
     def __init__(
         self, approval: ClientApproval, asker: ReviewAsker, full_name: SessionName | None, session: OpenSession
@@ -158,8 +161,8 @@ class Asking:
     async def decide(self, question: ApprovalRequest) -> Decision:
         """Return the decision. A second question of the request reopens its review.
 
-        "Always" settles only the first question: a second one means that the file changed near what was decided, which
-        the person has not seen.
+        "Always" settles only the first question. A second one means that the file has changed near what was decided,
+        and the person has not seen that.
         """
         if self._review is None and self._approval.is_settled(question, self._full_name, self._session):
             return Once()

@@ -1,4 +1,4 @@
-"""The workspace folders of one client, resolved when they are opened. Belongs to the event loop."""
+"""One client's workspace folders, resolved when they are opened. Belongs to the event loop."""
 
 import asyncio
 import os
@@ -14,12 +14,12 @@ from fileops.ports import FileSystem
 
 
 class WorkspaceFolders:
-    """The open folders. roots: None if nothing is confined. shown: the folders, as given and canonical."""
+    """The open folders. roots: None if nothing is confined. shown: the folders, both as given and canonical."""
 
     def __init__(self, fs: FileSystem, workers: SharedWorkers, warn: Callable[[str], None], *, may_wait: bool) -> None:
-        """Take may_wait: whether the event loop may wait for the disk, because it serves only this client.
+        """Args: may_wait: whether the event loop may wait for the disk, because it serves only this client.
 
-        warn: called on any thread with a message for each folder that does not exist.
+        warn: called on any thread with a message about each folder that does not exist.
         """
         self._fs = fs
         self._workers = workers
@@ -28,7 +28,7 @@ class WorkspaceFolders:
         self.on_change: Callable[[], None] = lambda: None
         self.roots: Roots | None = None
         self.shown: tuple[str, ...] = ()
-        # As given -> canonical, of the open folders; None while a disk or host is being asked where a folder leads.
+        # Open folders: as given -> canonical, or None while a disk or host is being asked where the folder leads.
         self._canonical: dict[str, str | None] = {}
         self._unresolved: list[str] = []
         self._resolving: set[asyncio.Task[None]] = set()
@@ -36,9 +36,10 @@ class WorkspaceFolders:
     def set(self, folders: Iterable[str]) -> None:
         """Set the folders that are open from now on (absolute paths).
 
-        Confinement never loosens: after there has been a folder, having none makes everything outside. A folder is
-        resolved when it is opened and not later, since it may have been replaced by a link by then. A folder that
-        cannot be resolved at once (on a mapped host; in a shared daemon, any folder) contains nothing until it is.
+        Confinement never loosens: once there has been a folder, having none puts everything outside. A folder is
+        resolved when it is opened and not later, because it may have been replaced by a link by then. A folder that
+        cannot be resolved at once (on a mapped host; in a shared daemon, any folder) contains nothing until it is
+        resolved.
         """
         before = self._canonical
         self._canonical = {folder: before.get(folder) or self._canonical_at_once(folder) for folder in folders}
@@ -49,14 +50,14 @@ class WorkspaceFolders:
             task.add_done_callback(self._resolving.discard)
 
     async def canonical(self) -> tuple[str, ...]:
-        """Return the canonical folders, once it is known where those that are links lead."""
+        """Return the canonical folders, once it is known where links among them lead."""
         await self.resolve_all()
         return tuple(dict.fromkeys(folder for folder in self._canonical.values() if folder is not None))
 
     def unresolved_above(self, file_path: str) -> list[str]:
-        """Return the unresolved folders that contain this file, or may contain it under another name."""
+        """Return the unresolved folders that contain, or may contain under another name, this file."""
         unresolved = self._unresolved
-        if not unresolved:  # almost always, and each request asks
+        if not unresolved:  # almost always true, and every request asks
             return []
         above = [folder for folder in unresolved if is_inside(folder, file_path)]
         if above or any(is_inside(folder, file_path) for folder in self.shown if folder not in unresolved):
@@ -84,7 +85,7 @@ class WorkspaceFolders:
         self.on_change()
 
     def _canonical_at_once(self, folder: str) -> str | None:
-        """Return the canonical folder; None if that might wait for a disk or has to ask a mapped host."""
+        """Return the canonical folder; None if that may mean waiting for a disk, or asking a mapped host."""
         if not self._may_wait:
             return None
         try:
@@ -95,12 +96,12 @@ class WorkspaceFolders:
 
     async def _resolve(self, folder: str) -> None:
         canonical = await self._workers.run(CancelToken(), lambda: self._resolved(folder), folder)
-        if self._canonical.get(folder, "") is None:  # neither closed nor resolved since
+        if self._canonical.get(folder, "") is None:  # neither closed nor resolved in the meantime
             self._canonical[folder] = canonical
             self._update()
 
     def _resolved(self, folder: str) -> str:
-        """Return the resolved folder. If that fails it contains nothing, but the client is still confined."""
+        """Return the resolved folder. If that fails, it contains nothing, but the client is still confined."""
         try:
             canonical = self._fs.resolve(folder)
         except FileOpsError:
@@ -110,7 +111,7 @@ class WorkspaceFolders:
         return canonical
 
     def _is_folder(self, canonical: str) -> bool:
-        """Return False if nothing is there, or a file. A path that cannot be checked counts as a folder."""
+        """Return False if it is a file or does not exist. A path that cannot be checked counts as a folder."""
         try:
             self._fs.stat(canonical)
         except (FileOpsError, PathMoved):  # a folder is IsDirectory
@@ -121,5 +122,5 @@ class WorkspaceFolders:
 def own_folder() -> str:
     try:
         return os.getcwd()
-    except FileNotFoundError:  # it was removed
+    except FileNotFoundError:  # it has been removed
         return "/"

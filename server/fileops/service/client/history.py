@@ -1,7 +1,7 @@
-"""The history, as one client may see and change it: lists, undos and rewinds, what is kept, and who wrote what.
+"""The history as one client may see and change it: lists, undos and rewinds, what is kept, and who wrote what.
 
-An agent sees and undoes its own changes only; a person those of all authors. Belongs to the event loop; worker threads
-do the work. What undoes and the record need is loaded at their first use.
+An agent sees and undoes only its own changes, a person those of all authors. Belongs to the event loop; worker threads
+do the work. What undos and the record need is loaded when it is first used.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from fileops.service.undo import UndoOperation
 
 MAX_TEXT_BYTES = 1_000_000
-_OF_MANY_PROJECTS = {"turn_id", "since_turn", "all_since_turn", "session_id"}  # targets that a project has a part of
+_OF_MANY_PROJECTS = {"turn_id", "since_turn", "all_since_turn", "session_id"}  # targets that may span projects
 
 T = TypeVar("T")
 
@@ -92,11 +92,11 @@ class ClientHistory:
         is_hidden: IsHidden,
         scope: Callable[[], tuple[str, ...] | None],
     ) -> None:
-        """Take what the client's requests need.
+        """Store what the client's requests need.
 
         Args: stats: of the calls that this client may see. fs: the files as it may read them. is_hidden: whether it
-        must not know of a file with one of these names. scope: the folders that lists and "all" are of if nothing else
-        is named; None for all.
+        must not know of a file with one of these names. scope: the folders that lists and "all" cover if nothing else
+        is named; None for all folders.
         """
         self._workspace = workspace
         self._client = client
@@ -128,7 +128,7 @@ class ClientHistory:
         return await self._workers.run(CancelToken(), work)
 
     def _own_edits(self, request: HistoryRequest) -> Iterator[AppliedEdit]:
-        """The edits that this client may know of, as far as sessions decide that; all of them. Newest first."""
+        """The edits that this client may know of, judged by their sessions alone. Newest first."""
         path = None
         if request.file_path is not None:
             try:
@@ -143,8 +143,8 @@ class ClientHistory:
     async def log(self, query: LogQuery, file_path: str | None, root: str | None) -> tuple[list[Entry], bool]:
         """Return entries, newest first, and whether there are more.
 
-        Raises: RecordRefused. Args: file_path, root: as given; `root` counts only without `file_path`; without either,
-        the entries are those of the client's folders.
+        Args: file_path, root: as given. `root` counts only without `file_path`. Without either, the client's folders
+        are covered. Raises: RecordRefused.
         """
         recorder = self._recorder
         await recorder.flush()
@@ -159,7 +159,10 @@ class ClientHistory:
         return await self._read(look)
 
     def _visible(self, query: LogQuery) -> tuple[list[Entry], bool]:
-        """Return the entries that this client may see. Only a session's name says whether it is the agent's own."""
+        """Return the entries that this client may see.
+
+        Only the session's name shows whether an entry is the agent's own.
+        """
         store = self._recorder.store
         if not self.is_agent:
             return store.entries(query)
@@ -176,7 +179,7 @@ class ClientHistory:
         return not self.is_agent or (self._may_rewind(self._recorder.store, entry) and not self._is_unreadable(entry))
 
     def _is_unreadable(self, entry: Entry) -> bool:
-        """Return whether the client must not read the file, under any of its names. The content may be old."""
+        """Return whether the client must not read the file, under any of its names. The content may be an old one."""
         names = (entry.path, entry.moved_from, entry.moved_to)
         return self._is_hidden(*[name for name in names if name is not None])
 
@@ -212,7 +215,7 @@ class ClientHistory:
         return await self._read(look)
 
     async def canonical(self, path: str) -> str:
-        """Return where a path leads; the path itself if that is not known."""
+        """Return where a path leads; the path itself if that is unknown."""
         return await self._workers.run(CancelToken(), lambda: self._canonical(path))
 
     def _canonical(self, path: str) -> str:
@@ -232,7 +235,7 @@ class ClientHistory:
         return await self._workers.run(CancelToken(), lambda: self._workspace.edit_history.agent_ranges(file_path))
 
     async def stats(self, session_id: SessionName | None) -> StatsResult:
-        """Statistics of one session; None: of all sessions together, closed ones included."""
+        """Return statistics of one session; None: of all sessions together, including closed ones."""
         since = self._stats.since_ns / 1e9
 
         def n_undone() -> int:
@@ -283,7 +286,7 @@ class ClientHistory:
         return not self.is_agent or (self._names.is_own(edit.session_id) and self._is_of_session(look, edit))
 
     def _is_of_session(self, look: Look, edit: AppliedEdit) -> bool:
-        """Whether the edit is of the session that has this name now, and not of one of an earlier daemon."""
+        """Whether the edit belongs to the session that has this name now, not to one of an earlier daemon."""
         return self._names.lasts(edit.session_id) or not look.is_earlier(edit)
 
     async def rewind(self, request: RewindRequest) -> RewindResult:
@@ -323,16 +326,16 @@ class ClientHistory:
         return result
 
     def take_notices(self, session_id: SessionName) -> list[str]:
-        """Return, once, what a session should know about rewinds by people."""
+        """Return what a session should know about people's rewinds. Each is returned once."""
         by_reason = self._workspace.activity.take_rewound(session_id)
         label = self._workspace.committer.label_of(session_id)
         return [rewound_text(n_changes, label, reason) for reason, n_changes in by_reason.items()]
 
     async def newest_turn(self, session_id: SessionName) -> str | None:
-        """Return the session's newest turn with changes to undo; None if there is none or nothing is recorded.
+        """Return the session's newest turn that has changes to undo; None if there is none or nothing is recorded.
 
-        A turn that only undid others is skipped, unless it is the current one: what was undone in it is all that its
-        prompt asked for, and a repeated call must not go further back.
+        A turn that only undid others is skipped, unless it is the current one. Its undo is then all that its prompt
+        asked for, and a repeated call must not go further back.
         """
         store = await self._workspace.record()
         if store is None:
@@ -367,9 +370,9 @@ class ClientHistory:
     ) -> UnkeptResult:
         """Return what this client's user has not accepted yet, in a file, a folder (root), or the client's folders.
 
-        Raises: NotRecorded and the failures of resolving.
+        It does not wait for authors that are still uncertain: a later list includes their changes.
 
-        It does not wait for authors that are still uncertain: a later list includes them.
+        Raises: NotRecorded and the failures of resolving.
         """
 
         def look(places: "UnkeptPlaces") -> UnkeptResult:
@@ -407,7 +410,7 @@ class ClientHistory:
         return await self._run(work, is_settled=True)
 
     async def forget(self, file_path: str | None) -> int:
-        """Delete what is recorded of a file or folder; None: of everything. Raises: as `unkept`."""
+        """Delete the record of a file or folder; None: of everything. Raises: as `unkept`."""
         recorder = self._workspace.recorder
         if recorder is None:
             raise NotRecorded
@@ -423,13 +426,13 @@ class ClientHistory:
         return await self._run(work)
 
     async def item(self, beginning: str) -> RecordItem:
-        """Return what the id prefix stands for. Raises: NotRecorded, UnknownTarget."""
+        """Return what an id with this prefix stands for. Raises: NotRecorded, UnknownTarget."""
         return await self._run(lambda places: item_of(places.store, beginning))
 
     async def _run(self, work: "Callable[[UnkeptPlaces], T]", *, is_settled: bool = False) -> T:
-        """Work on the record after everything written so far has been added. Raises: NotRecorded.
+        """Work on the record after everything written so far has been added to it. Raises: NotRecorded.
 
-        Args: is_settled: the record need not be waited for, or the work itself waits.
+        Args: is_settled: there is no need to wait for the record, or the work itself waits.
         """
         from fileops.service.rewind.unkept import UnkeptPlaces
 
@@ -493,7 +496,7 @@ class ClientHistory:
         return self._names.is_own(session_id) and store.is_known_by_name(session_id, entry.time)
 
     def _author(self, by_session: SessionName | None) -> By:
-        """Return the recorded author; without a session it is the client's user."""
+        """Return the author to record: the session, or else the client's user."""
         if by_session is not None:
             return BySession(session_id=by_session, label=self._workspace.committer.label_of(by_session))
         return self._client.person

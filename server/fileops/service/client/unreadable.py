@@ -1,11 +1,11 @@
 """Files that agents must not read: the rules of `.agentsignore` files and `unreadable` options, and their guard.
 
-A rule file applies to its folder and everything below, so all rule files above a file apply to it, and so do the
-client's globs. A file is unreadable if any of them says so. Rules that cannot be used make every file below unreadable,
-so that an error never opens anything.
+A rule file applies to its folder and everything below. So all rule files above a file apply to it, and so do the
+client's globs. A file is unreadable if any of them says so. Rules that cannot be used make every file below them
+unreadable, so that an error never opens anything.
 
-`GuardedFileSystem` is the filesystem of a restricted client: all of its requests get their paths from `resolve`, which
-refuses unreadable ones. Runs in worker threads, except for methods that say that they wait for nothing.
+`GuardedFileSystem` is the filesystem of a restricted client. All of the client's requests get their paths from its
+`resolve`, which refuses unreadable ones. Runs in worker threads, except for methods documented as waiting for nothing.
 """
 
 import threading
@@ -29,11 +29,11 @@ from fileops.ports import ContentStream, FileSystem, RuleFiles
 
 OPTION = "the option `unreadable`"
 MAX_FOLDERS = 65_536  # folders whose rules are cached
-MAX_LINKED = 10_000  # files with several hard links whose result is cached
+MAX_LINKED = 10_000  # files with several hard links whose results are cached
 
 
 class Rules(Struct, frozen=True, eq=False):
-    """The rules of one file. fault: why they cannot be used, "" if they can."""
+    """The rules of one file. fault: why they cannot be used; "" if they can."""
 
     path: str
     patterns: IgnorePatterns | None = None
@@ -44,14 +44,14 @@ class Rules(Struct, frozen=True, eq=False):
         return self.path.rpartition("/")[0]
 
     def refusal(self, path: str) -> NotPermitted | None:
-        """Return why a file below the folder is unreadable; None if it is not."""
+        """Return why a file below the folder is unreadable, or None."""
         if self.patterns is None:
             return NotPermitted(source=self.path, fault=self.fault)
         return NotPermitted(source=self.path) if self.patterns.match(path[len(self.folder) + 1 :]) else None
 
 
 class _Loaded(Struct, frozen=True):
-    """What a rule file contained at one moment."""
+    """The content of a rule file at one moment."""
 
     stamp: Stamp
     taken_ns: int
@@ -66,9 +66,9 @@ class _EditorGlobs(Struct, frozen=True):
 
 
 class RuleBook:
-    """The rule files of all clients, each read again when it changes. Thread-safe.
+    """The rule files of all clients; each is read again when it changes. Thread-safe.
 
-    fs: where they are read, as saved on disk. finder: finds them.
+    fs: reads them as saved on disk. finder: finds them.
     """
 
     def __init__(self, fs: FileSystem, finder: RuleFiles) -> None:
@@ -84,7 +84,7 @@ class RuleBook:
         folder = folder_of(path)
         found = self.finder.above(folder) or ()
         rules = tuple(known for file in found if (known := self._rules_at(file)) is not None)
-        if not rules and not self.has_found_any:  # `last_known` already says so of every folder
+        if not rules and not self.has_found_any:  # `last_known` already says so for every folder
             return ()
         with self._lock:
             self.has_found_any = True
@@ -92,14 +92,14 @@ class RuleBook:
         return rules
 
     def refresh(self, path: str) -> None:
-        """Bring what `last_known` returns for a canonical path up to date."""
+        """Update what `last_known` returns for a canonical path."""
         with suppress(FileOpsError):
             self.above(path)
 
     def names(self, canonical_path: str, given_path: str) -> tuple[str, ...]:
         """Return the file's names on the way from the given path to the canonical one, one for each link.
 
-        A link that another link leads to is omitted: the file can be read under its canonical name as well.
+        A link that is itself the target of a link is left out: the file can be read under its canonical name anyway.
         """
         names, above = {canonical_path: None}, ""
         rest = [name for name in given_path.split("/") if name not in {"", "."}]
@@ -110,24 +110,24 @@ class RuleBook:
         return tuple(names)
 
     def last_known(self, path: str) -> tuple[Rules, ...]:
-        """Return the rules for a path as `above` last found them; none if it was never asked. Waits for nothing."""
+        """Return the rules that `above` last found for a path; none if it was never asked. Waits for nothing."""
         if not self.has_found_any:  # most projects have no such file
             return ()
         with self._lock:
             return self._last_known.use(folder_of(path)) or ()
 
     def is_at(self, path: str, stamp: Stamp) -> bool:
-        """Return whether the rule file that was last read here is the file with this stamp."""
+        """Return whether the rule file last read at this path has this stamp."""
         with self._lock:
             known = self._loaded.get(path)
         return known is not None and (known.stamp.dev, known.stamp.ino) == (stamp.dev, stamp.ino)
 
     def has_none_above(self, path: str) -> bool:
-        """Return whether there are no rules for a path. Waits for nothing: False if that is not known at once."""
+        """Return whether there are no rules for a path; False if that is not known at once. Waits for nothing."""
         return self.finder.above(folder_of(path), waits=False) == ()
 
     def _rules_at(self, path: str) -> Rules | None:
-        """Return None if the file has been removed since it was found. Raises: NeedsShare, ConnectionFailed."""
+        """Return None if the file was removed after it was found. Raises: NeedsShare, ConnectionFailed."""
         try:
             return self._read(path)
         except ConnectionFailed:
@@ -150,7 +150,7 @@ class RuleBook:
         is_usable = known is not None and not is_racy(known.stamp, known.taken_ns)
         if known is not None and is_usable and stamp is not None and same_stamp(stamp, known.stamp):
             return known.rules
-        if stamp is not None and stamp.size_bytes > MAX_BYTES:  # of a project, and perhaps larger than the memory
+        if stamp is not None and stamp.size_bytes > MAX_BYTES:  # a project's file, perhaps larger than memory
             return Rules(path=path, fault=f"It has more than {MAX_BYTES:,} bytes.")
         snapshot = self._fs.read(canonical)
         if snapshot.stamp is None:
@@ -163,10 +163,10 @@ class RuleBook:
 
 
 class UnreadableFiles:
-    """Which files one client must not read. Methods that may wait raise what RuleBook raises.
+    """The files that one client must not read. Methods that may wait raise what RuleBook raises.
 
-    globs: of the client's option. editors: additional globs that editors demand. folders: of the client; other names of
-    a file with several hard links are searched for in them.
+    globs: those of the client's option. editors: more globs, demanded by editors. folders: of the client; other names
+    of files with several hard links are searched for there.
     """
 
     def __init__(
@@ -194,8 +194,8 @@ class UnreadableFiles:
     def require_no_unreadable_name(self, canonical_path: str, stamp: Stamp | None) -> None:
         """Raise NotPermitted if a file with several hard links is unreadable under another name that can be found.
 
-        The names are searched for below the rule files that apply to the file, and in those of the client's folders
-        that have rules. A new name gives a file a new ctime, so a result holds until then, or until the rules change.
+        The names are searched for below the rule files that apply to the file, and below those in the client's folders.
+        A new name gives the file a new ctime, so a result holds until the ctime or the rules change.
         """
         if stamp is None or stamp.n_links < 2:
             return
@@ -216,10 +216,10 @@ class UnreadableFiles:
             raise verdict[0]
 
     def rules_of(self, canonical_path: str, stamp: Stamp | None) -> str | None:
-        """Return the rule file that a file is under another name: through a hard link, or as the target of a link.
+        """Return the rule file that is this same file, through a hard link or as a link that leads here; else None.
 
-        The rule files that apply to the file or the client's folders are known. Others are searched for in the client's
-        folders if the file has several hard links.
+        The rule files that apply to the file or to the client's folders are known. Other rule files are searched for in
+        the client's folders if the file has several hard links.
         """
         if stamp is None or is_rule_file(canonical_path):
             return None
@@ -243,17 +243,17 @@ class UnreadableFiles:
         return any(self._refusal(name, self._book.above(name)) is not None for name in names)
 
     def knows_no_rules(self) -> bool:
-        """Return whether `is_known_hidden` is currently false for every path. Waits for nothing."""
+        """Return whether `is_known_hidden` is now false for every path. Waits for nothing."""
         return not (self._globs or self._book.has_found_any or (self._editors is not None and self._editors.has_any))
 
     def is_known_hidden(self, *names: str) -> bool:
-        """Return the result of `is_hidden` by the rules as they were last read. Waits for nothing."""
+        """Return what `is_hidden` would by the rules as last read. Waits for nothing."""
         return any(self._refusal(name, self._book.last_known(name)) is not None for name in names)
 
     def is_free(self, path: str, *, in_folders: bool = False) -> bool:
-        """Return whether there are no rules for a path. Waits for nothing: False if that is not known at once.
+        """Return whether there are no rules for a path; False if that is not known at once. Waits for nothing.
 
-        Args: in_folders: whether the client's folders must have none either.
+        Args: in_folders: whether the client's folders must have no rules either.
         """
         if self._globs_at(path) or not self._book.has_none_above(path):
             return False
@@ -280,7 +280,7 @@ class UnreadableFiles:
 
 
 class EditorGlobs:
-    """The globs that the editors of a shared daemon demand of agents, for files in their folders or open in them."""
+    """The globs that the editors of a shared daemon demand of agents, for files in their folders or open there."""
 
     def __init__(self) -> None:
         self._editors: Mapping[str, _EditorGlobs] = {}  # replaced on the event loop, never modified
@@ -306,7 +306,7 @@ class EditorGlobs:
 
 
 class GuardedFileSystem:
-    """The filesystem of a client that must not read all files, see ports.FileSystem."""
+    """The filesystem of a client that must not read all files; see ports.FileSystem."""
 
     def __init__(self, fs: FileSystem, unreadable: UnreadableFiles) -> None:
         self._fs = fs
@@ -348,8 +348,8 @@ class GuardedFileSystem:
     def read_resolved(self, path: str) -> Snapshot:
         """Read the file at a path that `resolve` has just returned to the same request.
 
-        `resolve` has checked that path against its rules, which are looked up once for each request: a rule written
-        between the two calls is written during the request, and may apply before it or after it.
+        `resolve` has checked the path, and the rules are looked up only once per request. A rule written between the
+        two calls is written during the request, so it may take effect before the request or after it.
         """
         snapshot = self._fs.read(path)
         self._unreadable.require_no_unreadable_name(path, snapshot.stamp)

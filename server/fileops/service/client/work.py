@@ -45,9 +45,9 @@ class ClientWork:
         is_agent: bool,
         scope: Callable[[], tuple[str, ...] | None],
     ) -> None:
-        """Take what the client's requests need.
+        """Store what the client's requests need.
 
-        Args: info_of: describes a session. folders: in which the client works, canonical. is_agent: it sees only
+        Args: info_of: describes a session. folders: those in which the client works, canonical. is_agent: it sees only
         its own sessions' turns. scope: the folders that a list covers if none is named.
         """
         self._work = work
@@ -75,7 +75,7 @@ class ClientWork:
         return command.command_id, await self._work.until_watched(session.roots)
 
     async def end_command(self, command_id: str) -> EndedCommand | None:
-        """End a command of this client, by the command's id or the client's. Return None if there is none."""
+        """End a command of this client, given the daemon's id or the client's own. Return None if there is none."""
         command = self._work.windows.get(command_id) or self._work.windows.open_with(command_id, self._names.is_own)
         if command is None or not self._names.is_own(command.session_id):
             return None
@@ -92,7 +92,7 @@ class ClientWork:
     async def list(self, session_id: SessionName | None, root: str | None, limit: int | None) -> Sequence[CountedTurn]:
         """Return the turns that this client may see, newest first, of one session or of all.
 
-        Args: root: canonical; only turns with entries in this folder. Without it, in the client's own folders.
+        Args: root: canonical; only turns with entries in this folder. Without it, the client's own folders count.
         """
         store, names = await self._store(), self._names
         if store is None:

@@ -1,6 +1,6 @@
 """Approval routing: which editors an agent's write concerns, and which mode applies to it.
 
-docs/PROTOCOL.md, section "Shared daemon", has the rules. `mode_at` and `opened_at` are called in worker threads,
+The rules are in docs/PROTOCOL.md, section "Shared daemon". `mode_at` and `opened_at` are called in worker threads,
 everything else on the event loop. The queue of reviews decides who is asked, and acts on the answer.
 """
 
@@ -18,7 +18,7 @@ from fileops.service.hub.modes import SessionModes, strictest
 
 Approve = Literal["person", "ask", "host", "never"]
 
-# The default unless a person or an editor sets another. "default" asks about each edit, "auto_edit" about protected
+# The default, unless a person or an editor sets another. "default" asks about each edit, "auto_edit" about protected
 # files.
 UNDECIDED_MODE: dict[Approve, ApprovalMode] = {
     "person": "auto_edit", "ask": "default", "host": "auto_edit", "never": "yolo",
@@ -28,7 +28,7 @@ UNDECIDED_MODE: dict[Approve, ApprovalMode] = {
 class AskedEditor(Struct, frozen=True, kw_only=True):
     """An editor, for approvals. can_ask: whether it can ask its user about others' edits.
 
-    stated: its option `ask`, None if it says nothing.
+    stated: its option `ask`; None if it sets none.
     """
 
     can_ask: bool
@@ -44,7 +44,7 @@ class AskedEditor(Struct, frozen=True, kw_only=True):
 
 
 def _stated_by(editors: Iterable[AskedEditor]) -> Ask | None:
-    """Return the editors' option `ask`, the strictest if they differ; None if none has it."""
+    """Return the editors' option `ask`, the strictest value if they differ; None if none sets it."""
     stated: list[Ask] = [editor.stated for editor in editors if editor.stated is not None]
     return most_asking(stated) if stated else None
 
@@ -77,12 +77,12 @@ class AskedEditors:
         return editor is not None and editor.has(path)
 
     def always_at(self, name: str, *paths: str) -> Always:
-        """Return where "always" applies if this editor's user says it: in the editor's folders, and for these files."""
+        """Return where "always" applies if this editor's user says it: in the editor's folders, and to these files."""
         editor = self._editors.get(name)
         return Always((*(() if editor is None else editor.folders()), *paths))
 
     def ask_at(self, path: str) -> Ask | None:
-        """Return what a person has set for the project of a canonical path, or else what its editors start with."""
+        """Return what a person has set for the project of a canonical path, or else what its editors begin with."""
         chosen = self.switch.at(path)
         if chosen is not None:
             return chosen
@@ -94,7 +94,7 @@ class AskedEditors:
 
 
 class AgentRouting:
-    """Which approval mode applies to one agent's edits, by the editors that a file concerns.
+    """The approval mode for one agent's edits, which depends on the editors that a file concerns.
 
     modes: what was decided about each session.
     """
@@ -115,10 +115,10 @@ class AgentRouting:
         return strictest(self.mode_at(session_id, folder) for folder in folders)
 
     def opened_at(self, path: str) -> Roots | None:
-        """Return the folders of the editors that this canonical path concerns; None if there are none.
+        """Return the folders of the editors that this canonical path concerns; None if there are no such editors.
 
-        The agent's own folders do not count: otherwise it could lift the protection of `.git` by naming `.git` as its
-        folder.
+        The agent's own folders do not count. Otherwise it could name `.git` as its folder, and so lift the protection
+        of `.git`.
         """
         editors = self._editors.concerned(path)
         return Roots.of(folder for editor in editors for folder in editor.folders()) if editors else None
@@ -126,7 +126,7 @@ class AgentRouting:
     def _mode(self, session_id: SessionName, path: str | None, editors: tuple[AskedEditor, ...]) -> ApprovalMode:
         decided = self._modes.of(session_id)
         is_approved = path is not None and decided.is_approved_in(path)
-        if not editors:  # the agent's host is asked, so what its user said counts
+        if not editors:  # then the agent's host asks, so what its user said counts
             is_approved = is_approved or decided.is_approved_by_own_user
         return decided.in_place_of(self._undecided_mode(path, editors), is_approved=is_approved)
 
@@ -138,6 +138,6 @@ class AgentRouting:
             chosen = _stated_by(editors)
         if chosen is None:
             return mode
-        if self._approve in {"ask", "host"} or not editors:  # without an editor nobody can revoke "never"
+        if self._approve in {"ask", "host"} or not editors:  # without an editor, nobody can revoke "never"
             return strictest((mode, MODE_OF[chosen]))
         return MODE_OF[chosen]

@@ -1,9 +1,9 @@
 """The switch "ask before each edit": how often people are asked about agents' edits, for each project.
 
-A person sets it in an editor or terminal of the project. It applies to all agents of the project, now and later, and
-outlives the daemon. It does not cover shell commands, which an agent's host runs.
+A person sets it in an editor or terminal of the project. It applies to all agents there, now and later, and outlives
+the daemon. It does not cover shell commands, which an agent's host runs.
 
-Belongs to the event loop. Worker threads call `AskSwitch.at`: the values are never changed, only replaced.
+Belongs to the event loop. Worker threads call `AskSwitch.at`: the values are replaced, never modified.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ _ORDER: tuple[Ask, ...] = get_args(Ask)
 
 
 def most_asking(values: Iterable[Ask]) -> Ask:
-    """Return the value that asks most often. At least one is required."""
+    """Return the value that asks most often. At least one value is required."""
     return min(values, key=_ORDER.index)
 
 
@@ -54,8 +54,8 @@ class AskSwitch:
 class ProjectAsk(Struct, frozen=True, kw_only=True):
     """The switch as one editor or terminal shows and sets it, for the projects of its folders.
 
-    folders: of the client. ask_at: the value at a path. set_in: sets and stores it for the projects of folders, and
-    notifies all that show it.
+    folders: those of the client. ask_at: returns the value at a path. set_in: sets and stores it for the projects of
+    folders, and notifies all clients that show it.
     """
 
     folders: Callable[[], tuple[str, ...]]
@@ -63,7 +63,7 @@ class ProjectAsk(Struct, frozen=True, kw_only=True):
     set_in: Callable[[tuple[str, ...], Ask], Awaitable[None]]
 
     async def set(self, ask: Ask) -> None:
-        """Set it for the projects of the client's folders."""
+        """Set the value for the projects of the client's folders."""
         await self.set_in(self.folders(), ask)
 
     @property

@@ -1,4 +1,4 @@
-"""What a host's hook reports about its session, and the consequences: docs/MCP.md, section Hooks."""
+"""What a host's hook reports about its session, and what follows from it: docs/MCP.md, section Hooks."""
 
 from typing import Annotated, Literal, assert_never
 

@@ -1,13 +1,13 @@
-"""Approval modes of sessions: what users have decided about each, and what an agent requires of itself.
+"""Approval modes of sessions: what users have decided about each session, and what an agent demands of itself.
 
 Three parties can change how often a user is asked about a session's edits:
 
 - A user chooses a mode. It replaces everything that was decided before.
 - A user answers a question with "always". From then on `default` means `auto_edit`, but only where that user is asked:
-  an editor's user has decided for the folders of that editor, a host's user for the questions that the host gets.
-- An agent requires a mode for itself. It can only make the mode stricter.
+for an editor's user in the folders of that editor, for a host's user in the questions that the host gets.
+- An agent demands a mode for itself. It can only make the mode stricter.
 
-Belongs to the event loop; worker threads call `of`. The values are never changed, only replaced.
+Belongs to the event loop; worker threads call `of`. The values are replaced, never modified.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,8 +25,9 @@ STRICTNESS: Mapping[ApprovalMode, int] = {"yolo": 0, "auto_edit": 1, "default": 
 class SessionMode(Struct, frozen=True, kw_only=True):
     """What was decided about one session.
 
-    chosen: by a user; None if none has chosen a mode. demanded: by the agent. is_approved_by_own_user: the user that
-    the session's own client asks (in MCP: its host) said "always". approved_folders: in which an editor's user did.
+    chosen: by a user; None if none has chosen a mode. demanded: by the agent. is_approved_by_own_user: the user whom
+    the session's own client asks (over MCP: the host's) said "always". approved_folders: folders for which an editor's
+    user did.
     """
 
     chosen: ApprovalMode | None = None
@@ -37,7 +38,7 @@ class SessionMode(Struct, frozen=True, kw_only=True):
     def in_place_of(self, unset: ApprovalMode, *, is_approved: bool) -> ApprovalMode:
         """Return the mode in force.
 
-        Args: unset: the mode if nothing was decided. is_approved: "always" applies here.
+        Args: unset: the mode if nothing was decided. is_approved: whether "always" applies here.
         """
         mode = strictest((self.chosen or unset, self.demanded))
         return "auto_edit" if mode == "default" and is_approved else mode
@@ -61,15 +62,15 @@ class SessionModes:
         self._modes[session_id] = SessionMode(chosen=mode)
 
     def demand(self, session_id: SessionName, mode: ApprovalMode) -> None:
-        """Ask at least as often as this mode does. `default` also ends what "always" has granted."""
+        """Ask at least as often as this mode does. `default` also ends what "always" has allowed."""
         before = self.of(session_id)
         kept = SessionMode(chosen=before.chosen) if mode == "default" else before
         self._modes[session_id] = replace(kept, demanded=strictest((before.demanded, mode)))
 
     def approve_rest(self, session_id: SessionName, folders: Iterable[str] | None) -> bool:
-        """Record an "always" for these folders; None: for what the session's own client asks.
+        """Record an "always" for these folders; None: for the questions of the session's own client.
 
-        Return whether it is new.
+        Returns whether it is new.
         """
         before = self.of(session_id)
         if folders is None:
@@ -80,7 +81,7 @@ class SessionModes:
         return after != before
 
     def forget_choices(self, session_id: SessionName) -> None:
-        """Forget what users have decided about a session; what the agent requires of itself stays."""
+        """Forget what users have decided about a session. What the agent demands of itself stays."""
         if (before := self._modes.get(session_id)) is not None:
             self._modes[session_id] = SessionMode(demanded=before.demanded)
 

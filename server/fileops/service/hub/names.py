@@ -1,13 +1,14 @@
 """Names of sessions: a client's name for a session on its own connection, and the whole daemon's name for it.
 
-In a private daemon both are the same. In a shared one a full name is a *base*, followed by `/SESSION_ID` for a
-`session_id` of a request. The base is `HOST:ID` if the host gives the session an id, otherwise `HOST-N` for the
+In a private daemon both are the same. In a shared daemon a full name is a *base*, followed by `/SESSION_ID` if the
+request has a `session_id`. The base is `HOST:ID` if the host gives the session an id, otherwise `HOST-N` for the
 connection.
 
-A base contains no slash, so the first slash of a full name ends its base, and two bases have no session in common.
+A base contains no slash, so the first slash of a full name ends its base. Sessions of different bases are never the
+same.
 
-A local name is a `str`, a full one a `SessionName`. The front ends translate when they decode a request, and before
-they encode a result; everything in between knows only full names.
+A local name is a `str`, a full one a `SessionName`. The front ends translate when they decode a request and before they
+encode a result. Everything in between knows only full names.
 """
 
 import hashlib
@@ -24,9 +25,9 @@ from fileops.model.history import AppliedEdit
 from fileops.model.results import EditResult, Notice, Notices
 from fileops.model.sessions import DEFAULT_SESSION, MAX_HOST_CHARS, SessionName, base_in, has_host_id, host_name
 
-MAX_ID_CHARS = 200  # names are kept with each edit and sent with each event
-KEPT_ID_CHARS = 160  # kept of a longer id, followed by a hash
-# As people write them; by `host_name` of the program's own name.
+MAX_ID_CHARS = 200  # names are kept with each edit and sent in each event
+KEPT_ID_CHARS = 160  # of a longer id; a hash follows
+# Names as people write them, by `host_name` of the program's own name.
 _EDITOR_NAMES = {
     "nvim": "Neovim", "neovim": "Neovim", "vim": "Vim", "vscode": "VS Code", "visual-studio-code": "VS Code",
     "helix": "Helix", "hx": "Helix", "emacs": "Emacs", "eglot": "Emacs", "zed": "Zed", "kate": "Kate",
@@ -38,7 +39,7 @@ _PROGRAM_NAMES = {
     "gemini": "Gemini CLI", "gemini-cli": "Gemini CLI", "qwen-code": "Qwen Code", "cursor": "Cursor",
     "cursor-vscode": "Cursor", "goose": "Goose",
 }  # fmt: skip
-# How lists of changes name those that are no agents, and what an agent could call itself to look like one of them.
+# The names of non-agents in lists of changes, and names by which an agent could look like one of them.
 _OTHERS = frozenset({
     "you", "person", "a-person", "user", "the-user", "terminal", "outside", "unsure", "git", "code", "vs-code",
     "code-server", "sublime-text",
@@ -47,14 +48,14 @@ _MCP_CLIENT = re.compile(r"-mcp-client\b.*")  # `codex-mcp-client`, `gemini-cli-
 
 
 def program_name(client_name: str) -> str:
-    """Return the name of an editor or host as people write it; the program's own name if it is unknown."""
+    """Return the name of an editor or host as people write it, or the program's own name if it is unknown."""
     return _PROGRAM_NAMES.get(_MCP_CLIENT.sub("", host_name(client_name)), client_name[:MAX_HOST_CHARS])
 
 
 def agent_name(client_name: str) -> str:
     """Return the name of an agent's host as people write it.
 
-    A name like an editor's is marked, since that means a person.
+    A name like an editor's is marked, because an editor's name stands for a person.
     """
     name = program_name(client_name)
     known = _MCP_CLIENT.sub("", host_name(client_name))
@@ -62,7 +63,7 @@ def agent_name(client_name: str) -> str:
 
 
 def base_of(host: str, own_id: str) -> str:
-    """Return the base of the full names of a session to which its host gives this id."""
+    """Return the base of a session's full names, given its host and the host's id for it."""
     escaped = shortened(own_id).replace("%", "%25").replace("/", "%2F")
     return f"{host}:{escaped}"
 
@@ -74,13 +75,13 @@ def is_of_host(full_name: SessionName, host: str, own_id: str) -> bool:
 
 
 def has_own_id(full_name: SessionName, own_id: str) -> bool:
-    """Return whether a host has given the session this id, or one of its threads."""
+    """Return whether a host has given the session, or one of its threads, this id."""
     host, _, _ = full_name.partition(":")
     return base_in(full_name) == base_of(host, own_id)
 
 
 def shortened(own_id: str) -> str:
-    """Return the id, with a hash instead of its end if it is long. Long ids with the same beginning stay different."""
+    """Return the id; if it is long, with a hash instead of its end. Long ids with the same beginning stay different."""
     if len(own_id) <= MAX_ID_CHARS:
         return own_id
     digest = hashlib.blake2b(own_id.encode("utf-8", "surrogatepass"), digest_size=16)
@@ -96,11 +97,11 @@ class SessionNames:
     # --- of what a client sends ------------------------------------------------------------------------------
 
     def full(self, given: str | None) -> SessionName:
-        """Return the full name of a session of this connection. Args: given: None for a request that names none."""
+        """Return the full name of a session of this connection. Args: given: None if a request names no session."""
         return DEFAULT_SESSION if given is None else SessionName(given)
 
     def resolve(self, given: str | None) -> SessionName:
-        """Return the full name of a session that a request is about, which may be another connection's."""
+        """Return the full name of the session that a request is about, which may be another connection's."""
         return self.full(given)
 
     # --- of sessions -----------------------------------------------------------------------------------------
@@ -111,13 +112,13 @@ class SessionNames:
         return True
 
     def lasts(self, full_name: SessionName) -> bool:
-        """Return whether the name means the same session in a later daemon. An unnamed one does not continue."""
+        """Return whether the name means the same session in a later daemon. An unnamed session does not continue."""
         return full_name != DEFAULT_SESSION
 
     # --- of what a client is sent ----------------------------------------------------------------------------
 
     def local(self, full_name: SessionName) -> str:
-        """Return the name that this client sees: its own for its sessions, the full name of others."""
+        """Return the name that this client sees: its own for its sessions, the full name for others."""
         return full_name
 
     def local_source(self, source: str) -> str:

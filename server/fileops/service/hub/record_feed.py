@@ -1,4 +1,4 @@
-"""New entries of the record for the editors that ask for them: at most twice a second, and not too many.
+"""New entries of the record for the editors that ask for them: at most twice a second, and not too many at once.
 
 Entries are published in the recorder's thread and sent on the event loop. What cannot be recorded is reported to all
 editors that it concerns, whether or not they ask for entries.
@@ -14,21 +14,21 @@ from fileops.model.record import Entry
 from fileops.service.hub.sessions import Throttle
 
 log = logging.getLogger(__name__)
-MAX_ENTRIES = 100  # per notification; beyond this only their number is sent
+MAX_ENTRIES = 100  # per notification; beyond this, only their number
 MAX_UNSAID = 20
 
 Send = Callable[[Sequence[Entry], int], None]
 
 
 class _Editor(Struct, frozen=True):
-    """An editor. send: gets entries, or none and their number. concerns: whether a path is open or in a folder."""
+    """An editor. send: takes entries, or None and their number. concerns: whether a path is open or in a folder."""
 
     send: Send
     concerns: Callable[[str], bool]
 
 
 class _Warned(Struct, frozen=True):
-    """An editor. warn: shows a message to its user. concerns: whether a recorded folder is related to its folders."""
+    """An editor. warn: shows its user a message. concerns: whether a recorded folder is related to its folders."""
 
     warn: Callable[[str], None]
     concerns: Callable[[str], bool]
@@ -41,7 +41,7 @@ class RecordFeed:
         self._lock = threading.Lock()
         self._editors: dict[str, _Editor] = {}
         self._warned: dict[str, _Warned] = {}
-        self._unsaid: list[tuple[str, str | None]] = []  # messages without an editor to show them, and their folders
+        self._unsaid: list[tuple[str, str | None]] = []  # messages without an editor to show them, with their folders
         self._waiting: dict[str, Entry] = {}  # by id, in the order of their last change
         self._throttle = Throttle(self._send)
 
@@ -55,7 +55,7 @@ class RecordFeed:
             self._warned.pop(name, None)
 
     def connect_warnings(self, name: str, warn: Callable[[str], None], concerns: Callable[[str], bool]) -> None:
-        """Warn an editor from now on, and of everything that nobody was warned of. Both are called in any thread."""
+        """Warn an editor from now on, and of everything that no editor has shown yet. Both are called in any thread."""
         editor = _Warned(warn, concerns)
         with self._lock:
             self._warned[name] = editor
@@ -65,7 +65,7 @@ class RecordFeed:
             warn(sentence)
 
     def warn(self, sentence: str, root: str | None = None) -> None:
-        """Warn all editors; with a root only those related to that folder. Any thread."""
+        """Warn all editors; with a root, only those related to that folder. Any thread."""
         log.warning("%s", sentence)
         with self._lock:
             editors = [editor for editor in self._warned.values() if _is_for(editor, root)]

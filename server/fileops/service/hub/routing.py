@@ -1,6 +1,6 @@
-"""Event routing: each event reaches the connection of its session, and the editors that work with its file.
+"""Event routing: each event reaches its session's connection, and the editors that work with its file.
 
-Events are published on any thread, even under locks, so a connection decides on the event loop which of them it sends.
+Events are published on any thread, even under locks. So each connection decides on the event loop which it sends.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +15,7 @@ from fileops.service.hub.names import SessionNames
 
 
 class EventRouter:
-    """See ports.EventSink: passes each event on to all connections."""
+    """Passes each event on to all connections; see ports.EventSink."""
 
     def __init__(self) -> None:
         self._sinks: Mapping[str, EventSink] = {}  # replaced on the event loop, never modified
@@ -34,7 +34,7 @@ class EventRouter:
 class EventView:
     """One connection's view of the events: which of them it is sent, and under which names.
 
-    folders: of an editor, as given and canonical; none for an agent. is_open: whether the editor has this path open.
+    folders: an editor's, as given and canonical; none for an agent. is_open: whether the editor has this path open.
     paths_of: the canonical paths of what a session read under a name. is_connected: whether a session has a connection.
     Belongs to the event loop.
     """
@@ -71,7 +71,7 @@ class EventView:
         )
 
     def _concerns(self, session_id: SessionName, file_path: str) -> bool:
-        """Return whether the editor works with a file, which its session may have given through a link."""
+        """Return whether the editor works with a file. The session may have named the file through a link."""
         return self._has(file_path) or any(map(self._has, self._paths_of(session_id, file_path)))
 
     def _has(self, path: str) -> bool:

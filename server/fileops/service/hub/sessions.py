@@ -165,7 +165,7 @@ class ConnectionEvents:
     def __init__(
         self, sessions: SessionRegistry, router: EventSink, connection: str, describe: Callable[[], tuple[str, str]]
     ) -> None:
-        """Take describe, which returns the host of the connection's sessions and its program's name."""
+        """Args: describe: returns the host of the connection's sessions, and its program's name."""
         self._sessions = sessions
         self._router = router
         self._connection = connection

@@ -1,7 +1,7 @@
-"""Which files' changes to keep have changed, for the editors that show them: at most twice a second.
+"""Tells the editors that show changes to keep which files' changes have changed: at most twice a second.
 
-A notification only says that the editor has to ask again. Paths are noted on any thread, and sent on the event loop. A
-keystroke costs one test of a set: the files with such changes are known here, perhaps with a few too many.
+A notification only says that the editor should ask again. Paths are noted on any thread and sent on the event loop. A
+keystroke costs one set lookup: the files with such changes are known here, perhaps with a few too many.
 """
 
 import threading
@@ -13,13 +13,13 @@ from fileops.core.roots import is_inside
 from fileops.model.record import Entry, Turn, is_by_agent
 from fileops.service.hub.sessions import Throttle
 
-MAX_PATHS = 20  # at a time; beyond this, one notification is sent for all files
+MAX_PATHS = 20  # at a time; beyond this, one notification for all files
 
 Send = Callable[[str | None], None]
 
 
 class _UnkeptEditor(Struct, frozen=True):
-    """An editor. send: gets a path, or None for all files. concerns: whether a path is open or in a folder."""
+    """An editor. send: takes a path, or None for all files. concerns: whether a path is open or in a folder."""
 
     send: Send
     concerns: Callable[[str], bool]
@@ -31,14 +31,14 @@ class UnkeptFeed:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._editors: dict[str, _UnkeptEditor] = {}
-        self._paths: set[str] = set()  # with changes to keep, or places that were undone
+        self._paths: set[str] = set()  # files with changes to keep or places that were undone
         self._waiting: dict[str, None] = {}  # in the order of their changes
         self._is_all = False
         self._has_undone = False
         self._throttle = Throttle(self._send)
 
     def resume(self, paths: Iterable[str]) -> None:
-        """Take the files that had changes to keep when the daemon started."""
+        """Add the files that had changes to keep when the daemon started."""
         with self._lock:
             self._paths.update(paths)
 
@@ -63,22 +63,22 @@ class UnkeptFeed:
         self._request(changed)
 
     def note_text(self, path: str) -> None:
-        """Take note of a document's new text. Called after every keystroke."""
+        """Note a document's new text. Called after every keystroke."""
         if path in self._paths:
             self._request((path,))
 
     def note_kept(self, paths: Iterable[str]) -> None:
-        """Take note that changes of these files were kept or undone."""
+        """Note that changes in these files were kept or undone."""
         self._request(paths)
 
     def note_index(self, root: str) -> None:
-        """Take note that something was staged or committed in a work tree. Called in the recorder's thread."""
+        """Note that something was staged or committed in a work tree. Called in the recorder's thread."""
         with self._lock:
             paths = [path for path in self._paths if is_inside(root, path)]
         self._request(paths)
 
     def note_turn(self, turn: Turn) -> None:
-        """Take note that a turn has begun or ended.
+        """Note that a turn has begun or ended.
 
         What was undone before a session's next turn is then no longer shown.
         """

@@ -1,6 +1,6 @@
-"""Names of the installed strategies, processors and validators, for front ends to announce and check.
+"""Names of the installed strategies, processors and validators, which front ends announce and check.
 
-A separate module, because announcing the names must not load what runs plugins.
+This is a separate module because announcing the names must not load what runs plugins.
 """
 
 from fileops.core.matching.exact import EXACT, STRATEGIES

@@ -1,8 +1,8 @@
 """The process in which plugins run: requests on stdin, answers on stdout, one at a time. Started by process.py.
 
-It imports nothing of the daemon, and the daemon survives whatever a plugin does to it: its memory is limited, its
-output goes to stderr, and it ends with the pipe that it reads from, however the daemon ended. Frames are a length in
-four bytes and a JSON text in ASCII, in which lone surrogates (bytes that were not text) survive.
+It imports nothing of the daemon, and the daemon survives whatever a plugin does to it. Its memory is limited and its
+output goes to stderr. It ends with the pipe that it reads from, however the daemon ended. A frame is a length in four
+bytes and a JSON text in ASCII, in which lone surrogates (bytes that were not text) survive.
 """
 
 import json
@@ -19,7 +19,7 @@ from typing import Any, cast
 
 LENGTH = struct.Struct(">I")
 MAX_ANSWER_BYTES = 256 << 20
-_SPARE_CPU_S = 5  # for a loop that holds the interpreter's lock when the daemon ends
+_SPARE_CPU_S = 5  # ends a loop that holds the interpreter's lock after the daemon ended
 
 
 def main(memory_mb: int, timeout_s: float) -> None:
@@ -45,7 +45,7 @@ def main(memory_mb: int, timeout_s: float) -> None:
 
 
 def _answered(request: dict[str, Any]) -> dict[str, object]:
-    """Return the result as `places` or `text`, an exception as `failed`, any other result's type as `odd`."""
+    """Return the result as `places` or `text`, an exception as `failed`, or the type of any other result as `odd`."""
     try:
         plugin = EntryPoint(request["name"], request["value"], request["group"]).load()
         answer: object = plugin(*request["arguments"])
@@ -67,7 +67,7 @@ def _limit_cpu(timeout_s: float) -> None:
 
 
 def _read_all(fd: int, put: Callable[[bytes], None]) -> None:
-    """Run in a separate thread, so that the process ends with the daemon even while a plugin runs."""
+    """Runs in a separate thread, so that the process ends with the daemon even while a plugin runs."""
     while header := _read(fd, LENGTH.size):
         put(_read(fd, *LENGTH.unpack(header)))
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Finds out from the files of installed packages whether one of them may have plugins.
+"""Finds out from the files of installed packages whether any of them may have plugins.
 
 `importlib.metadata` gives the same answer, but importing and asking it takes a sixth of a daemon's start-up, and most
 hosts have no plugins.
@@ -13,16 +13,16 @@ _METADATA = (".dist-info", ".egg-info", "EGG-INFO")
 
 
 def may_have(groups: Sequence[str], path: Iterable[str], finders: Iterable[object]) -> bool:
-    """Return whether a package on `path` may name one of the groups of entry points. In doubt, True.
+    """Return whether a package on `path` may name one of the groups of entry points. If in doubt, True.
 
-    Args: path: as sys.path. finders: as sys.meta_path; one may know packages that are not on the path.
+    Args: path: like sys.path. finders: like sys.meta_path; one may know packages that are not on the path.
     """
     if any(finder is not PathFinder and hasattr(finder, "find_distributions") for finder in finders):
         return True
     names = [group.encode() for group in groups]
     try:
         return any(any(name in points for name in names) for folder in path for points in _entry_points(folder))
-    except OSError:  # an archive, or an unreadable folder
+    except OSError:  # an archive, or a folder that cannot be read
         return True
 
 

@@ -1,6 +1,6 @@
-"""Plugins that the daemon's command line names as functions, `NAME=MODULE:FUNCTION`.
+"""Plugins that the daemon's command line names as functions: `NAME=MODULE:FUNCTION`.
 
-No message from a client names code: only the person or program that starts a daemon decides what it runs.
+No message from a client names code. Only the person or program that starts a daemon decides what it runs.
 """
 
 import re
@@ -27,7 +27,7 @@ def name_plugins(strategies: Iterable[str], processors: Iterable[str], validator
 
 
 def _entry(text: str, option: str, group: str) -> EntryPoint:
-    if not re.fullmatch(r"[\w.-]+=[\w.]+:[\w.]+", text):  # otherwise the error would depend on the version of Python
+    if not re.fullmatch(r"[\w.-]+=[\w.]+:[\w.]+", text):  # else the error would depend on the Python version
         raise ValueError(f"{option} {text} is not NAME=MODULE:FUNCTION, such as heading=my_plugin:replace_section.")
     name, _, value = text.partition("=")
     entry = EntryPoint(name, value, group)

@@ -1,6 +1,6 @@
-"""Processes that run plugins for the daemon: started at the first use, reused, and killed when a plugin does not end.
+"""Processes that run plugins for the daemon: started when first used, reused, killed if a plugin does not return.
 
-Thread-safe; called in worker threads of the plugins' share, each of which waits for one process.
+Thread-safe. Called in worker threads of the plugins' share, each of which waits for one process.
 """
 
 import json
@@ -25,7 +25,7 @@ TIMEOUT_S = 10.0
 MEMORY_MB = 1024
 TIMEOUT_VARIABLE, MEMORY_VARIABLE = "FILEOPS_PLUGIN_TIMEOUT_S", "FILEOPS_PLUGIN_MEMORY_MB"
 
-# The daemon's own search path, without the folder that it happens to be in.
+# The daemon's own search path, without its current folder.
 _START = (
     "import sys; sys.path[:] = sys.argv[3:]; from fileops.service.plugins.host import main; "
     "main(int(sys.argv[1]), float(sys.argv[2]))"
@@ -55,7 +55,7 @@ class PluginProcesses:
         return self._begun(self._idle_process() or self._started(), request).answer(self.timeout_s)
 
     def begin(self, request: dict[str, object]) -> "PluginCall | None":
-        """Begin a call that has to be ended; return None if no process is idle.
+        """Begin a call that the caller must end; return None if no process is idle.
 
         Waits for nothing. Raises: PluginFailed.
         """
@@ -72,7 +72,7 @@ class PluginProcesses:
             return len(self._all)
 
     def close(self) -> None:
-        """End all processes; calls that wait for one fail."""
+        """End all processes. Calls that wait for one fail."""
         with self._lock:
             self._is_closed = True
             busy = self._all.difference(self._idle)
@@ -80,7 +80,7 @@ class PluginProcesses:
         for process in idle:
             self.end(process)
         for process in busy:
-            process.kill()  # the rest is done by its caller
+            process.kill()  # its caller does the rest
 
     def give_back(self, process: "_Process") -> None:
         with self._lock:
@@ -131,14 +131,14 @@ class PluginProcesses:
         return process
 
     def _forget(self, process: "_Process") -> None:
-        """Forget a process. The lock is held."""
+        """Forget a process. The caller holds the lock."""
         self._all.discard(process)
         process.kill()
         process.close()
 
 
 class PluginCall:
-    """A call in progress. Either `answer` or `drop` ends it, once."""
+    """A call in progress. Exactly one `answer` or `drop` ends it."""
 
     def __init__(self, processes: PluginProcesses, process: "_Process") -> None:
         self._processes, self._process = processes, process
@@ -168,7 +168,7 @@ class PluginCall:
 
 
 class _Process:
-    """One child process, which leads a process group. Used by one thread at a time, except `kill`."""
+    """One child process, which leads a process group. Used by one thread at a time, except for `kill`."""
 
     def __init__(self, memory_mb: int, timeout_s: float) -> None:
         """Raises: PluginFailed."""
@@ -200,7 +200,7 @@ class _Process:
     def _has_closed_its_answers(self) -> bool:
         """Return whether the pipe is at its end.
 
-        A child of the process may keep it open; then the next call fails.
+        A child of the process may keep the pipe open. Then the next call fails.
         """
         poll = select.poll()
         poll.register(self._answers, select.POLLHUP)
@@ -208,7 +208,7 @@ class _Process:
 
     @property
     def end(self) -> str:
-        """Return how it ended, once it has been killed, unless the kill ended it."""
+        """Return how the process ended. Ask only after `kill`, which changes nothing if it had ended before."""
         code = self._process.returncode
         return f"signal {-code}" if code is not None and code < 0 else f"status {code}"
 
@@ -217,7 +217,7 @@ class _Process:
         self._received(timeout_s)
 
     def send(self, request: bytes) -> None:
-        """Send as much as the pipe takes at once; `answer` sends the rest. Raises: EOFError."""
+        """Send as much as the pipe takes at once. `answer` sends the rest. Raises: EOFError."""
         self._unsent = self._written(memoryview(LENGTH.pack(len(request)) + request))
 
     def answer(self, timeout_s: float) -> dict[str, Any]:
@@ -225,7 +225,7 @@ class _Process:
         return cast("dict[str, Any]", json.loads(self._received(timeout_s)))
 
     def kill(self) -> None:
-        """Kill it with its whole group. From any thread, even twice."""
+        """Kill it with its whole group. May be called from any thread, more than once."""
         with self._guard:
             if self._process.returncode is None:  # not waited for yet, so the pid is still its own
                 with suppress(ProcessLookupError, PermissionError):
@@ -233,12 +233,12 @@ class _Process:
                 self._process.wait()
 
     def close(self) -> None:
-        """Close it; called by the one thread that uses it."""
+        """Close it. Called by the only thread that uses it."""
         self._requests.close()
         self._answers.close()
 
     def _received(self, timeout_s: float) -> bytes:
-        """Send what is left, and return one frame."""
+        """Send what is left to send, and return one frame."""
         deadline, got = time.monotonic() + timeout_s, bytearray()
         with selectors.DefaultSelector() as selector:
             selector.register(self._answers, selectors.EVENT_READ)
@@ -269,7 +269,7 @@ class _Process:
         return chunk
 
     def _written(self, rest: memoryview) -> memoryview:
-        """Return what is left to write."""
+        """Write as much as possible, and return what is left to write."""
         try:
             return rest[os.write(self._requests.fileno(), rest) :]
         except BrokenPipeError:

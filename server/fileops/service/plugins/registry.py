@@ -1,10 +1,10 @@
 """Plugins: strategies, processors and validators of other packages, by name.
 
-They are entry points of installed packages, or functions that the command line names (named.py). They are loaded when
-they are first used.
+They are entry points of installed packages, or functions that the command line names (named.py), and are loaded when
+first used.
 
-Their code runs in separate processes (process.py): one that blocks, loops or uses too much memory is killed; its edit
-fails and names it.
+Their code runs in separate processes (process.py). One that blocks, loops or uses too much memory is killed; the edit
+fails, and its error names the plugin.
 """
 
 import logging
@@ -36,7 +36,7 @@ _TOO_MANY = "too many edits wait for plugins already"
 
 
 class Plugins:
-    """Where plugins run. Nothing is started, or even imported, before one is used."""
+    """Where plugins run. Nothing is started or even imported before a plugin is used."""
 
     def __init__(self) -> None:
         self._processes: PluginProcesses | None = None
@@ -50,7 +50,7 @@ class Plugins:
         return self._started().call(request)
 
     def close(self) -> None:
-        """End what runs; calls that wait for it fail."""
+        """End what is running. Calls that wait for it fail."""
         self._is_closed = True
         if self._processes is not None:
             self._processes.close()
@@ -73,18 +73,18 @@ _running = [Plugins()]  # the registered names outlive a connection, the process
 
 
 def add_named(entries: "Iterable[EntryPoint]") -> None:
-    """Register these as well, before the installed ones. Must be called before the first service is built."""
+    """Register these before the installed ones. Must be called before the first service is built."""
     _of_command_line.extend(entries)
 
 
 def register_plugins() -> Plugins:
-    """Register what is installed by name. Must be closed when the service ends."""
+    """Register what is installed, by name. The caller must close the result when the service ends."""
     register_installed()
     _running[0] = Plugins()
     return _running[0]
 
 
-@cache  # once in a process: what is installed does not change under it
+@cache  # once per process: what is installed does not change meanwhile
 def register_installed() -> None:
     """Register the names of what is installed, and of what the command line names."""
     found = list(_of_command_line)
@@ -147,7 +147,7 @@ def _named(entry: "EntryPoint") -> dict[str, object]:
 
 
 def _unique(entries: "Iterable[EntryPoint]", kind: str, taken: set[str]) -> "Iterator[EntryPoint]":
-    """Return the name if it is free. A name that is taken stays with its first owner."""
+    """Yield the entries whose name is free. A name that is taken stays with its first owner."""
     for entry in entries:
         if entry.name in taken:
             log.warning("%s %s of %s ignored: the name is taken", kind, entry.name, entry.value)

@@ -1,6 +1,6 @@
 """Parsers that find syntax errors in a text. They run in a child process with limits (process.py, host.py).
 
-A parser may need much time and memory, and a deeply nested text may crash the interpreter itself; here that ends only a
+A parser may need much time and memory, and deeply nested text may crash the interpreter itself. Here, that ends only a
 child. Imports nothing of the daemon, and each parser only when it is first used.
 """
 
@@ -16,7 +16,7 @@ Fault = tuple[int, int, str]  # line and column, 1-based, and a clause
 
 def faults_of(language: str, text: str) -> str:
     """Return the first syntax error as a JSON list of Fault."""
-    gc.disable()  # thousands of objects are created, none of them garbage yet
+    gc.disable()  # it creates thousands of objects, none of them garbage yet
     try:
         faults = _PARSERS[language](text)
     finally:

@@ -1,7 +1,8 @@
-"""Images for a model: recognised by their first bytes, scaled to the limits, never trusted.
+"""Images for a model: recognised by their first bytes, scaled to the limits, and never trusted.
 
-Takes bytes, returns an image, and knows no files. Pillow is imported when the first image is read. One image is decoded
-at a time, and its memory is freed before the next, so that parallel requests need no more memory than one.
+Takes bytes and returns an image; knows nothing of files. Pillow is imported when the first image is read. Images are
+decoded one at a time, and the memory of each is freed before the next, so parallel requests need no more memory than
+one.
 """
 
 import base64
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_SIDE_PIXELS = 2000
-MAX_BASE64_BYTES = 4_500_000  # below the 5 MB that the common model APIs take per image
+MAX_BASE64_BYTES = 4_500_000  # below the 5 MB that common model APIs take per image
 MAX_FILE_BYTES = 32 * 1024 * 1024
 _JPEG_QUALITIES = (85, 70, 50)
-_SHRINK = 0.7  # of each side, if nothing else makes it small enough
+_SHRINK = 0.7  # of each side, if nothing else makes the image small enough
 _ORIENTATION = 0x0112  # EXIF tag
 
 PNG, JPEG, GIF, WEBP = "image/png", "image/jpeg", "image/gif", "image/webp"
-# Decoding one of these takes at most 300 MB, temporarily. An 8K screen has 33 million pixels. WebP's decoder keeps
-# three copies; a JPEG is decoded at a fraction of its size, up to what Pillow considers a bomb.
+# Decoding one of these needs 300 MB at most, for a short time. An 8K screen has 33 million pixels. WebP's decoder keeps
+# three copies. A JPEG is decoded at a fraction of its size, up to the size that Pillow considers a bomb.
 MAX_PIXELS = {PNG: 40_000_000, GIF: 40_000_000, WEBP: 20_000_000, JPEG: 89_000_000}
 _FORMATS = {PNG: "PNG", JPEG: "JPEG", GIF: "GIF", WEBP: "WEBP"}
 
@@ -35,7 +36,7 @@ _one_at_a_time = threading.Lock()
 
 
 class ContentDetector:
-    """An ImageDetector that goes by the first bytes; the name does not count."""
+    """An ImageDetector that looks at the first bytes, not at the name."""
 
     def detect(self, path: str, head: bytes) -> str | None:
         del path
@@ -43,7 +44,7 @@ class ContentDetector:
 
 
 def media_type(head: bytes) -> str | None:
-    """Return the media type by the first bytes of a file; None if they are of no image that is read here."""
+    """Return the media type for the first bytes of a file; None if they are not those of a supported image."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return PNG
     if head.startswith(b"\xff\xd8\xff"):
@@ -56,7 +57,7 @@ def media_type(head: bytes) -> str | None:
 def picture_of(data: bytes, file_type: str) -> ImageContent:
     """Return the image in a form that a model accepts: its own bytes if they fit, else upright, scaled and compressed.
 
-    file_type: PNG, JPEG, GIF or WEBP; others are unreadable. Only the first frame of an animation. Raises:
+    file_type: PNG, JPEG, GIF or WEBP; others are unreadable. Of an animation, only the first frame is returned. Raises:
     ImageUnreadable.
     """
     if file_type not in _FORMATS:
@@ -72,7 +73,7 @@ def picture_of(data: bytes, file_type: str) -> ImageContent:
 
 
 def _decoded(data: bytes, file_type: str) -> ImageContent | ImageUnreadable:
-    """Return the decoded image, or the failure: raised from here, it would hold on to the pixels."""
+    """Return the decoded image, or the failure: an exception raised from here would keep the pixels alive."""
     from PIL import Image
 
     broken = (
@@ -104,10 +105,10 @@ def _fitted(image: "Image", data: bytes, file_type: str) -> ImageContent | Image
         and _base64_bytes(len(data)) <= MAX_BASE64_BYTES
     )
     if is_as_it_is:
-        image.load()  # an image that cannot be decoded is not passed on
+        image.load()  # fails for an image that cannot be decoded
         shown_type, shown, size = file_type, data, (width, height)
     else:
-        image.draft("RGB", (MAX_SIDE_PIXELS, MAX_SIDE_PIXELS))  # a JPEG only
+        image.draft("RGB", (MAX_SIDE_PIXELS, MAX_SIDE_PIXELS))  # has an effect on a JPEG only
         upright = _turned(_scaled(_plain(image), MAX_SIDE_PIXELS), orientation)
         shown_type, shown, size = _encoded(upright, file_type)
     return ImageContent(
@@ -127,7 +128,7 @@ def _base64_bytes(n_bytes: int) -> int:
 
 
 def _orientation(image: "Image") -> int:
-    """Return 1 if the file says none, or something unknown."""
+    """Return the orientation; 1 if the file has none, or an unknown one."""
     try:
         orientation = image.getexif().get(_ORIENTATION, 1)
     except (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error):
@@ -136,7 +137,7 @@ def _orientation(image: "Image") -> int:
 
 
 def _plain(image: "Image") -> "Image":
-    """Return the first frame in a mode that every scaler and encoder accepts."""
+    """Return the first frame, in a mode that every scaler and encoder accepts."""
     image.load()
     if image.mode in {"RGB", "RGBA", "L"}:
         return image
@@ -170,7 +171,7 @@ def _turned(image: "Image", orientation: int) -> "Image":
 
 
 def _encoded(image: "Image", file_type: str) -> tuple[str, bytes, tuple[int, int]]:
-    """Return media type, bytes within the budget, and size. Photographs become JPEG, others PNG while that fits."""
+    """Return media type, bytes within the budget, and size. Photographs become JPEG; others stay PNG if that fits."""
     while True:
         tries = [] if file_type == JPEG else [(PNG, 0)]
         for mime_type, quality in (*tries, *((JPEG, quality) for quality in _JPEG_QUALITIES)):

@@ -1,7 +1,7 @@
-"""A sparse index of the lines of a large file, which reads build as they stream it.
+"""A sparse index of the lines of a large file, built by reads as they stream it.
 
-There is one for each content identity (see `LineIndexes`). It always covers a prefix of the file, so a read in that
-prefix starts at most one chunk before its line. Thread-safe.
+There is one for each content identity (see `LineIndexes`). It always covers a prefix of the file. A read inside that
+prefix starts at most one chunk before its first line. Thread-safe.
 """
 
 import threading
@@ -34,7 +34,7 @@ class LineIndex:
             return self._lines[at], self._offsets[at]
 
     def note(self, line: int, offset_bytes: int) -> None:
-        """Record that `line` begins at this offset. Points up to the last known one are already known."""
+        """Record that `line` begins at this offset. Points before the last known one are known already."""
         with self._lock:
             if offset_bytes > self._offsets[-1] and len(self._offsets) < MAX_POINTS:
                 self._offsets.append(offset_bytes)
@@ -49,7 +49,7 @@ class LineIndexes:
         self._indexes: LruDict[Identity, LineIndex] = LruDict(MAX_FILES)
 
     def of(self, stamp: Stamp, taken_ns: int) -> LineIndex | None:
-        """Return the index; None if the stamp is too recent for an identity: other content could get the same one."""
+        """Return the index; None if the stamp is so recent that other content could get the same one."""
         if is_racy(stamp, taken_ns):
             return None
         identity = (stamp.dev, stamp.ino, stamp.size_bytes, stamp.mtime_ns, stamp.ctime_ns)

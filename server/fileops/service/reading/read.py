@@ -57,7 +57,7 @@ class ReadOperation(Struct, frozen=True):
             return _failed(request, error, self.settings.texts)
 
     def read_cached(self, request: ReadRequest, roots: Roots | None) -> ReadResult | None:
-        """Read on the event loop, if nothing has to be waited for; otherwise return None without any effect."""
+        """Read on the event loop if there is nothing to wait for; otherwise return None, without any effect."""
         path = request.file_path
         stream = self.fs.try_open_cached(path)
         if stream is None:
@@ -66,7 +66,7 @@ class ReadOperation(Struct, frozen=True):
             if roots is not None and not roots.contains(path):
                 return None
             chunk = stream.read(CHUNK_BYTES)
-            if b"\0" in chunk:  # not plain text; decoding an image takes time
+            if b"\0" in chunk:  # not plain text, and decoding an image takes time
                 return None
             try:
                 return self._read_stream(path, stream, chunk, request, CancelToken())
@@ -84,7 +84,7 @@ class ReadOperation(Struct, frozen=True):
     def _read_stream(
         self, canonical: str, stream: ContentStream, chunk: bytes, request: ReadRequest, token: CancelToken
     ) -> ReadResult:
-        """Read on from `chunk`, the first of the stream."""
+        """Continue reading after `chunk`, the first of the stream."""
         limits = self.settings.limits
         stamp = stream.stamp
         whole = request.offset is None and request.limit is None
@@ -139,7 +139,7 @@ class ReadOperation(Struct, frozen=True):
         request: ReadRequest,
         token: CancelToken,
     ) -> ReadResult:
-        """Read the whole image; a range of lines has no meaning here. Raises: ImageUnreadable."""
+        """Read the whole image, since a range of lines means nothing here. Raises: ImageUnreadable."""
         pieces, n_bytes = list[bytes](), 0
         while chunk:
             token.check()
@@ -174,19 +174,19 @@ class ReadOperation(Struct, frozen=True):
     def _window(
         self, stream: ContentStream, chunk: bytes, fmt: TextFormat, request: ReadRequest, token: CancelToken
     ) -> tuple[Window, bytes | None, bytes | None]:
-        """Return the window; the content's digest if all of it was read; and the content if it is kept.
+        """Return the window, the content's digest if all of it was read, and the content if it is kept.
 
         Raises: TooManyChars, TooLarge.
         """
         keeps_base = self.settings.freshness == "relevant"
         if stream.stamp.size_bytes > (MAX_BASE_BYTES if keeps_base else CHUNK_BYTES) and stream.source == "disk":
-            # An index has the offsets of the file, and a text in a named encoding has others.
+            # An index has offsets into the file. A text in a named encoding has other offsets.
             index = self.line_indexes.of(stream.stamp, stream.taken_ns) if stream.encoding is None else None
             return *self._window_of_large(stream, chunk, fmt, request, token, index), None
         reader = self._reader(request, fmt)
         digest = Hasher()
         chunks = list[bytes]()
-        while chunk:  # to the end of this small file, so that the digest is known
+        while chunk:  # read this small file to its end, to know its digest
             token.check()
             digest.update(chunk)
             chunks.append(chunk)
@@ -259,7 +259,7 @@ def _failed(request: ReadRequest, error: FileOpsError, texts: Texts) -> ReadResu
 
 
 def _require_fits(output: str, max_output_bytes: int | None) -> None:
-    """Raises: TooManyChars. A text that the caller would see only in part must not count as read."""
+    """Raises: TooManyChars. A text of which the caller would see only a part must not count as read."""
     if max_output_bytes is not None:
         n_bytes = len(output.encode("utf-8", "surrogatepass"))
         if n_bytes > max_output_bytes:

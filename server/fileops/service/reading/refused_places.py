@@ -1,7 +1,7 @@
-"""Where each session's refused edits were, in files that are too large to be read as a whole.
+"""Remembers where each session's refused edits were, in files that are too large to be read whole.
 
 A read of such a file is answered with the lines to read instead. No decision depends on it. Thread-safe: edits are
-noted on the event loop, and reads look here in worker threads.
+noted on the event loop, and reads look them up in worker threads.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""One client's part in the reviews: questions about its own edits, and its user's decisions.
+"""One client's part in the reviews: questions about its own edits, and decisions of its user.
 
 Belongs to the event loop, except `can_ask`, which worker threads may read.
 """
@@ -16,8 +16,8 @@ from fileops.service.review.queue import HostApprover, ReviewQueue, WaitingRevie
 class ReviewAsker(Struct, frozen=True, kw_only=True):
     """Asks about the edits of one client.
 
-    info_of: describes a session, given its full name. host: asks if no view is left. can_ask: whether edits are asked
-    about at all. timeout_s: how long one review waits at most.
+    info_of: describes a session, given its full name. host: asks if no view is left. can_ask: whether anyone is asked
+    about edits at all. timeout_s: how long one review waits at most.
     """
 
     queue: ReviewQueue
@@ -32,11 +32,11 @@ class ReviewAsker(Struct, frozen=True, kw_only=True):
 
 
 class PersonReviews(Struct, frozen=True, kw_only=True):
-    """What one client's user sees of the reviews and decides.
+    """The reviews as one client's user sees and decides them.
 
-    concerns: whether this user is shown a review. is_listed: whether it is in the user's list; a client that shows no
-    reviews, such as a command, lists those of its folders. always_for: what "always" means if the user says it about a
-    review.
+    concerns: whether a review is shown to this user. is_listed: whether it is in the user's list; a client that shows
+    no reviews, such as a command, lists those in its folders. always_for: what "always" means if the user says it about
+    a review.
     """
 
     queue: ReviewQueue
@@ -58,7 +58,7 @@ class NoHost:
     allows_unasked = False
 
     def note_asked(self, persons: Sequence[Decider]) -> None:
-        """Do nothing: no one is notified of what the edit waits for."""
+        """Do nothing: nobody is told what the edit waits for."""
 
     async def decide(self, question: ApprovalRequest) -> Decision:
         del question

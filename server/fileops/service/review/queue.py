@@ -1,8 +1,8 @@
-"""The queue of reviews: every question to a person, from the moment it is asked until its edit is written or dropped.
+"""The queue of reviews: every question to a person, from when it is asked until its edit is written or dropped.
 
 The daemon owns the questions; editors and terminals are views of them. A view shows the reviews that concern it and
-submits decisions. It may come and go at any time, and its end decides nothing. The rules are in docs/PROTOCOL.md,
-section "Reviews". Belongs to the event loop; no lock is held while a review waits.
+submits decisions. Views may come and go at any time, and the end of a view decides nothing. The rules are in
+docs/PROTOCOL.md, section "Reviews". Belongs to the event loop; no lock is held while a review waits.
 
 This is one module because every way to end a review works on the same table of open reviews.
 """
@@ -40,8 +40,8 @@ from fileops.model.sessions import SessionName
 
 log = logging.getLogger(__name__)
 
-MAX_WAITING = 32  # reviews of one session at once; nobody reads more
-MAX_CLOSED = 1000  # ended reviews that are kept, without their texts, to answer late decisions
+MAX_WAITING = 32  # of one session at once; nobody reads more
+MAX_CLOSED = 1000  # ended reviews, kept without texts to answer late decisions
 
 LeftReason = Literal["already_decided", "review_changed", "unknown_review", "reopened"]
 
@@ -69,14 +69,14 @@ class ReviewEnd(Struct, frozen=True):
 
 
 class ReviewView(Protocol):
-    """Something that shows reviews to a person and takes their decisions."""
+    """A view shows reviews to a person and takes their decisions."""
 
     @property
     def person(self) -> Decider: ...
 
     @property
     def grace_s(self) -> float:
-        """Return for how many seconds this view's reviews wait for another view after the last one has left."""
+        """Return how many seconds this view's reviews wait for another view after the last one has left."""
         ...
 
     def concerns(self, review: "WaitingReview", /) -> bool:
@@ -101,11 +101,11 @@ class HostApprover(Protocol):
 
     @property
     def allows_unasked(self) -> bool:
-        """Return whether the user has agreed that edits which need consent are applied if nobody can be asked."""
+        """Return whether the user agreed that edits which need consent are applied if nobody can be asked."""
         ...
 
     def note_asked(self, persons: Sequence[Decider]) -> None:
-        """Take note of where the question is shown, to report what the call waits for."""
+        """Take note of where the question is shown, so that the call can report what it waits for."""
         ...
 
     async def decide(self, question: ApprovalRequest) -> Decision:
@@ -120,8 +120,8 @@ class WaitingReview:
     """One question, from when it is first asked until its edit is written or dropped.
 
     If the file changes before the write, the review is asked again with another question; `revision` counts these
-    rounds. Between a decision and its write the state is "deciding": the review is not listed, and further decisions
-    come too late.
+    rounds. Between a decision and its write, the state is "deciding": the review is not listed, and other decisions are
+    too late.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class WaitingReview:
         self._alone: asyncio.Future[None] = self._loop.create_future()  # done when the grace period is over
         self._ended: asyncio.Future[ReviewEnd | None] = self._loop.create_future()  # of this round
         self._grace: asyncio.TimerHandle | None = None
-        self._grace_s: float | None = None  # the longest grace of its views so far, None without a view
+        self._grace_s: float | None = None  # the longest grace of its views so far; None without a view
 
     @property
     def asked(self) -> ApprovalRequest:
@@ -196,9 +196,9 @@ class WaitingReview:
         return decision
 
     def close(self, error: FileOpsError | None = None) -> None:
-        """End the review: its edit was written, or `error` says why not. Without a decision it has ended already."""
+        """End the review: its edit was written, or `error` says why not. Without a decision it has already ended."""
         if self.state == "deciding":
-            is_rejected = self.outcome == "reject"  # the person knows: their decision was carried out
+            is_rejected = self.outcome == "reject"  # the person knows, because their decision was carried out
             self._queue.end(self, "decided", None if is_rejected else error)
 
     def withdraw(self) -> None:
@@ -235,7 +235,7 @@ class WaitingReview:
             self._queue.look(self)
 
     def _without_person(self) -> Decision:
-        """Return the decision when nobody can be asked. If a person was asked and has left, nothing is decided."""
+        """Return the decision if nobody can be asked. If a person was asked and has left, nothing is decided."""
         if self._grace_s is not None:
             return Undecided(editor_left=True)
         if self._host.allows_unasked and not any(map(is_rule_file, self.asked.paths)):
@@ -244,9 +244,9 @@ class WaitingReview:
         return NoConsent("protected" if self.asked.is_protected else "ask")
 
     async def _asked_through_host(self) -> Decision | None:
-        """Ask the host, while new views also show the review; the first decision withdraws the other question.
+        """Ask the host, while new views also show the review. The first decision withdraws the other question.
 
-        Returns None if the person did not decide there and a view has appeared in the meantime.
+        Returns None if the person did not decide there, and a view has appeared in the meantime.
         """
         asking = asyncio.ensure_future(self._host.decide(self.asked))
         try:
@@ -280,7 +280,7 @@ class WaitingReview:
             self._ended.set_result(ReviewEnd(self.as_closed(), error))
 
     def seen_by(self, views: Iterable[ReviewView]) -> None:
-        """Start or stop the wait for a view, after views have come or gone."""
+        """Start or stop waiting for a view, after views have come or gone."""
         graces = [view.grace_s for view in views]
         if graces:
             self._grace_s = max(*graces, self._grace_s or 0.0)
@@ -299,9 +299,9 @@ class WaitingReview:
             self._alone.set_result(None)
 
     def end_of_round(self) -> Awaitable[ReviewEnd | None]:
-        """Wait until the decided edit is written or has failed; return None if the review is asked again.
+        """Wait until the decided edit is written or has failed. Return None if the review is asked again.
 
-        It belongs to the current question, even if it is awaited after the next one was asked.
+        The result is for the current question, even if it is awaited after the next question was asked.
         """
         return asyncio.shield(self._ended)
 
@@ -329,7 +329,7 @@ class ReviewQueue:
     # --- views -----------------------------------------------------------------------------------------------------
 
     def connect(self, name: str, view: ReviewView) -> None:
-        """Connect a view and show it what waits. name: of its connection, never used twice."""
+        """Connect a view and show it what waits. name: that of its connection, never used twice."""
         self._views[name] = view
         self._shown[name] = {}
         self.update(name)
@@ -369,7 +369,7 @@ class ReviewQueue:
             self.update(name)
 
     def cannot_show(self, name: str, review_id: str) -> None:
-        """Stop counting a view for a review until it connects again: it answered with an error."""
+        """Stop counting a view for a review until it reconnects, because it answered with an error."""
         review = self._reviews.get(review_id)
         if review is not None and name in self._views:
             self._blind.add((name, review_id))
@@ -380,7 +380,7 @@ class ReviewQueue:
         return sum(review.review_id in shown for shown in self._shown.values())
 
     def persons(self, review: WaitingReview) -> list[Decider]:
-        """Return who is shown the review."""
+        """Return the people who are shown the review."""
         return [self._views[name].person for name, shown in self._shown.items() if review.review_id in shown]
 
     def n_waiting(self, session_id: SessionName) -> int:
@@ -407,15 +407,15 @@ class ReviewQueue:
             if self._is_concerned(name, view, review):
                 self._shown[name][review.review_id] = review.revision
                 view.show((review,), ())
-            elif self._shown[name].pop(review.review_id, None) is not None:  # no longer of concern since the last round
+            elif self._shown[name].pop(review.review_id, None) is not None:  # it no longer concerns this view
                 view.show((), (review.as_closed(),))
         self.look(review)
 
     def take(self, review: WaitingReview, decision: Decision, by: Decider, *, is_of_host: bool = False) -> None:
-        """Accept a decision, which must be the first one. The request that asked then writes the edit.
+        """Accept a decision, which must be the first. The request that asked then writes the edit.
 
-        An approval of everything that follows also decides what already waits, if the same person is asked. Protected
-        files are excepted. It covers the folder of the person's editor or, if they decided in the agent's host, reviews
+        An approval of everything that follows also decides what already waits, if the same person is asked, except for
+        protected files. It covers the folder of the person's editor or, if they decided in the agent's host, reviews
         without a view. A review in which nothing is left to approve continues to wait.
         """
         review.take(decision, by)
@@ -476,7 +476,7 @@ class ReviewQueue:
         """Submit decisions in order, and return after all of their edits have been written or have failed."""
         taken: list[tuple[str, Awaitable[ReviewEnd | None]]] = []
         for review, decision in decisions:
-            if review.state == "waiting":  # not yet decided by an earlier `accept_always`
+            if review.state == "waiting":  # an earlier `accept_always` may have decided it
                 self.take(review, decision, by)
             taken.append((review.review_id, review.end_of_round()))
         return [_result_of(review_id, await end) for review_id, end in taken]

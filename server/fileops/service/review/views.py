@@ -1,4 +1,4 @@
-"""The views of the review queue that belong to a client. Belongs to the event loop."""
+"""Views of the review queue that belong to clients. Belongs to the event loop."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,7 +13,7 @@ from fileops.service.review.queue import ReviewQueue, WaitingReview
 class ListView:
     """A ReviewView of a client that keeps its own list of reviews, and is notified of changes.
 
-    send: sends it the reviews to show, and those that have ended.
+    send: sends the reviews to show, and those that have ended.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class ListView:
 class AskingView:
     """A ReviewView of a client that keeps no list, and so is asked about each review.
 
-    name: of its connection. ask: asks its user; None means no decision, and the client then no longer counts as a view
+    name: of its connection. ask: asks its user. None means no decision, and the client then no longer counts as a view
     of that review. Cancelling the call withdraws the question.
     """
 

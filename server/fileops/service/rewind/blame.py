@@ -1,4 +1,4 @@
-"""Who wrote the lines of a file, as the record explains its current content. Runs in worker threads."""
+"""Finds out who wrote the lines of a file, by the record. Runs in worker threads."""
 
 from fileops.core import text
 from fileops.core.merge.authorship import OwnedLines, owners_of_lines

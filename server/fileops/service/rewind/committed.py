@@ -1,6 +1,6 @@
-"""Which changes git already has: what is committed, or staged as it is, is decided. Runs in worker threads.
+"""Finds changes that git already has: what a person has committed, or staged as it is, is decided. Worker threads.
 
-git is asked for every list, by one process for each work tree, so nothing can be out of date.
+git is asked for every list, with one process for each work tree, so nothing can be out of date.
 """
 
 import os
@@ -20,30 +20,30 @@ _MAX_FILES = 1000  # whose answers are cached
 
 
 class UnkeptPlace(Struct, frozen=True):
-    """A change as in a list, and its place in the current content; None for a change without lines."""
+    """A listed change with its place in the current content; None for a change without lines."""
 
     change: UnkeptChange
     place: ChangedPlace | None
 
 
 class GitState(Struct, frozen=True):
-    """What a work tree has for a file."""
+    """What a work tree has of a file."""
 
     repository: git.Repository
     blobs: git.CommittedBlobs
 
 
 class CommittedFiles:
-    """Threads may share it: its cache is replaced as a whole, and used only if it is still valid."""
+    """Threads may share it: its cache is replaced as a whole, and used only while it is valid."""
 
     def __init__(self, text_of: TextOf, staged: Callable[[], Mapping[str, Staged]]) -> None:
-        """Args: text_of: see record.content.read_file. staged: returns what git's indexes have, and who staged it."""
+        """Args: text_of: see record.content.read_file. staged: returns what is in git's indexes, and who staged it."""
         self._text_of, self._staged = text_of, staged
         self._repositories: dict[str, git.Repository] = {}
         self._answers: dict[str, tuple[tuple[object, ...], frozenset[str]]] = {}
 
     def states_of(self, paths: Iterable[str]) -> dict[str, GitState]:
-        """Return what git has for files, by canonical path. Files about which it knows nothing are left out."""
+        """Return what git has of files, by canonical path. Files that git knows nothing about are left out."""
         by_root: dict[str, list[str]] = {}
         for path in paths:
             if (root := git.top_of(os.path.dirname(path))) is not None:
@@ -57,7 +57,7 @@ class CommittedFiles:
             self._repositories[root] = repository
             try:
                 found = git.committed_blobs(repository, inside)
-            except GitFailed:  # nothing counts as kept then
+            except GitFailed:  # then nothing counts as kept
                 continue
             states.update(
                 (path, GitState(repository, _decided(blobs, staged.get(path)))) for path, blobs in found.items()
@@ -69,7 +69,7 @@ class CommittedFiles:
     ) -> frozenset[str]:
         """Return the ids of the changes that HEAD or the index also has.
 
-        Args: snapshot: None if the file cannot be read, as a link cannot.
+        Args: snapshot: None if the file cannot be read; a link cannot.
         """
         if snapshot is None:
             is_committed = _is_committed_link(path, state)
@@ -87,7 +87,7 @@ class CommittedFiles:
 
 
 def _decided(blobs: git.CommittedBlobs, staged: Staged | None) -> git.CommittedBlobs:
-    """Return what git has by a person's decision: what an agent has staged decides nothing."""
+    """Return what git has because a person decided it. What an agent has staged decides nothing."""
     oid = None if blobs.index is None else blobs.index[0]
     is_by_agent = staged is not None and staged.is_by_agent and staged.oid == oid
     return git.CommittedBlobs(head=blobs.head, index=blobs.head) if is_by_agent else blobs
@@ -110,7 +110,7 @@ def _committed(places: Sequence[UnkeptPlace], snapshot: Snapshot, state: GitStat
 
 
 def _is_committed_link(path: str, state: GitState) -> bool:
-    """Return whether the path is a link that HEAD or the index has too: its blob is the path that it contains."""
+    """Return whether the path is a link that HEAD or the index also has: the blob of a link is its target."""
     try:
         target = os.fsencode(os.readlink(path))
     except OSError:  # no link
@@ -119,7 +119,7 @@ def _is_committed_link(path: str, state: GitState) -> bool:
 
 
 def _committed_deletion(places: Sequence[UnkeptPlace], state: GitState) -> Iterable[str]:
-    """Return whether git has the deletion. A file that git never had is missing there too, without being decided."""
+    """Return the ids of deletions that git has. A file that git never had is missing there, too, but not decided."""
     texts = {git.blob_id(state.repository, found.place.removed): found for found in places if found.place is not None}
     sizes = {oid: len(found.place.removed) for oid, found in texts.items() if found.place is not None}
     return [texts[oid].change.change_id for oid in git.read_blobs(state.repository, sizes)]

@@ -1,4 +1,4 @@
-"""The rewind of one file, from the record and the file's current content. Runs in worker threads."""
+"""The rewind of one file, planned from the record and the file's current content. Runs in worker threads."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
 
@@ -16,9 +16,9 @@ from fileops.service.rewind.lineage import Lineages, follows_others
 class FileRewind(Struct, frozen=True, kw_only=True):
     """The plan for one file.
 
-    content: None if no file remains. splices: over the present content, None if they are to be found. undone: entries
-    that are completely undone, newest first; partly: those that are undone only in some places. authors: of each
-    entry, or of each single change, that is undone.
+    content: None if no file remains. splices: over the current content; None if they still have to be found. undone:
+    entries that are undone completely, newest first. partly: those that are undone only in some places. authors: of
+    each entry, or of each single change, that is undone.
     """
 
     path: str
@@ -31,7 +31,7 @@ class FileRewind(Struct, frozen=True, kw_only=True):
 
 
 def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], present: bytes | None) -> FileRewind:
-    """Plan the rewind of the chosen entries, given newest first, of the file that is now at a path."""
+    """Plan the rewind of the chosen entries, newest first, of the file that is now at a path."""
     conflicts = unknown_of(path, chosen)
     usable = {entry.entry_id: entry for entry in chosen if is_usable(entry)}
     lineage = Lineages(look.store, follows_others(chosen)).of(path)
@@ -82,8 +82,8 @@ def has_text(entry: Entry) -> bool:
 def executable_bit_without(history: Sequence[Entry], undone: Collection[str]) -> bool | None:
     """Return whether the file would be executable without some of its entries; None if they did not change that.
 
-    history: all entries of the file, oldest first. What others made of the bit after the oldest undone entry counts,
-    even if it is the same as what the undone entries made of it.
+    history: all entries of the file, oldest first. If others set the bit after the oldest undone entry, their value
+    counts, even if it is the same as that of the undone entries.
     """
     history = history[next((n for n, entry in enumerate(history) if entry.entry_id in undone), len(history)) :]
     first = history[0].before if history else None
@@ -101,9 +101,9 @@ def executable_bit_without(history: Sequence[Entry], undone: Collection[str]) ->
 
 
 def _undone_and_undos(history: Sequence[Entry]) -> set[str]:
-    """Return the undone entries, and those that undid them and nothing before this history.
+    """Return the undone entries, and the undos that undid nothing before this history.
 
-    A rewind that was redone is no longer an undo: it is undone itself.
+    A rewind that was redone is no longer an undo, because it is itself undone.
     """
     undone_by = {entry.entry_id: entry.undone_by for entry in history}
     undos = [entry for entry in history if entry.undoes]
@@ -112,7 +112,7 @@ def _undone_and_undos(history: Sequence[Entry]) -> set[str]:
 
 
 def _is_same(entry: Entry) -> bool:
-    """Return whether the entry only records an undo: the content is unchanged."""
+    """Return whether the entry only records an undo, without a change of the content."""
     return entry.before is not None and entry.after is not None and entry.before.digest == entry.after.digest
 
 
@@ -137,7 +137,7 @@ def unknown_of(path: str, chosen: Sequence[Entry]) -> list[RewindConflict]:
 def steps_of(history: Sequence[Entry], edits: Mapping[str, AppliedEdit] | None = None) -> list[FileStep]:
     """Return the changes of the file whose contents are known, oldest first.
 
-    Args: edits: by their ids, for their splices.
+    Args: edits: by id, for their splices.
     """
     steps: list[FileStep] = []
     for entry in history:
@@ -153,16 +153,16 @@ def steps_of(history: Sequence[Entry], edits: Mapping[str, AppliedEdit] | None =
 def steps_with_renames(
     history: Sequence[Entry], lineages: Lineages, edits: Mapping[str, AppliedEdit] | None = None
 ) -> list[FileStep]:
-    """Return the changes of the file under all its names, oldest first: a rename is what it changed besides.
+    """Return the changes of the file under all its names, oldest first. Of a rename, the other changes that it made.
 
-    history: with the second halves of renames. edits: see steps_of.
+    history: includes the second halves of renames. edits: see steps_of.
     """
     steps: list[FileStep] = []
     for entry in history:
         is_arrival = entry.kind == "create" and entry.moved_from is not None
         departure = lineages.departure_of(entry) if is_arrival else None
         edit = None if edits is None else edits.get(entry.edit_id or "")
-        # An undo that gives a file its name back is no rename of the record. Nothing of its file is before it here.
+        # An undo that gives a file its name back is not a rename in the record. No entry before it here is of its file.
         is_first_name_again = (
             not steps and entry.kind == "create" and edit is not None and edit.renamed_from is not None
         )
@@ -184,9 +184,9 @@ def _digest_of(version: FileVersion | None) -> bytes | None:
 
 
 def cancelled_of(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
-    """Return the undos that were redone, and their redos, unless one of both is chosen: together they change nothing.
+    """Return the undos that were redone, with their redos, unless one is chosen. Together they change nothing.
 
-    An undo and the entries that it undid do not count, because it may also have undone parts of others.
+    An undo and the entries that it undid do not count, because the undo may also have undone parts of other entries.
     """
     ids = {entry.entry_id for entry in history}
     return {
@@ -207,7 +207,7 @@ def undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:
 
 
 def _later_authors(history: Sequence[Entry], left: Collection[str], chosen: Collection[str]) -> tuple[By, ...]:
-    """Return the authors of later changes of the file, newest first, each once."""
+    """Return the authors of later changes to the file, newest first, each once."""
     authors: list[By] = []
     first = next((n for n, entry in enumerate(history) if entry.entry_id in left), len(history))
     for entry in reversed(history[first:]):
@@ -217,7 +217,7 @@ def _later_authors(history: Sequence[Entry], left: Collection[str], chosen: Coll
 
 
 def _joined(ranges: Sequence[LineRange]) -> tuple[LineRange, ...]:
-    """Return the ranges from top to bottom; those that share or touch a line become one."""
+    """Return the ranges from top to bottom. Ranges that touch or share a line become one."""
     joined: list[LineRange] = []
     for line_range in sorted(ranges, key=lambda line_range: line_range.start_line):
         if joined and line_range.start_line <= joined[-1].end_line + 1:

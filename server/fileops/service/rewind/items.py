@@ -1,4 +1,4 @@
-"""What the ids of the record stand for: entries, commands, turns and rewinds."""
+"""Finds what an id of the record stands for: an entry, a command, a turn or a rewind."""
 
 from typing import TYPE_CHECKING
 
@@ -9,13 +9,13 @@ from fileops.model.sessions import SessionName
 from fileops.record.diffs import diff_of
 
 if TYPE_CHECKING:
-    from fileops.record.store import RecordStore  # needs SQLite, which a client without a record need not load
+    from fileops.record.store import RecordStore  # needs SQLite; clients without a record need not load it
 
 MAX_ENTRIES = 1000  # per item
 
 
 def item_of(store: "RecordStore", beginning: str) -> RecordItem:
-    """Return the item with this id prefix. Raises: UnknownTarget, unless there is exactly one."""
+    """Return the item whose id has this prefix. Raises: UnknownTarget, unless there is exactly one."""
     from fileops.record.store import UnknownId
 
     try:
@@ -48,7 +48,7 @@ def item_of(store: "RecordStore", beginning: str) -> RecordItem:
 
 
 def is_by(entry: Entry, session_id: SessionName | None) -> bool:
-    """Return whether a session may have written the entry; True for every entry if none is named."""
+    """Return whether a session may have written the entry. Without a session, True."""
     if session_id is None or session_of(entry.by) == session_id:
         return True
     return isinstance(entry.by, ByUnsure) and any(session_of(by) == session_id for by in entry.by.candidates)

@@ -1,7 +1,7 @@
 """A file of the record under all its names. Runs in worker threads.
 
-Entries belong to a path. A rename is a deletion and a creation that name each other: the entries before it, under the
-removed name, and the entries after it, under the new name, belong to one file.
+Entries belong to a path. A rename is a deletion and a creation that name each other. The entries before it, under the
+removed name, and those after it, under the new name, belong to one file.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,9 +14,9 @@ MAX_RENAMES = 20  # followed per file
 
 
 class Lineages:
-    """Reads each path once, so it serves one query of the record.
+    """Reads each path once, so it serves a single query of the record.
 
-    follows: whether a rename, given by one of its halves, only changed the name of the file.
+    follows: whether a rename, given one of its halves, only changed the file's name.
     """
 
     def __init__(self, store: RecordStore, follows: Callable[[Entry], bool]) -> None:
@@ -48,7 +48,7 @@ class Lineages:
         return None if left is None else entries[left]
 
     def present_path(self, entry: Entry) -> str:
-        """Return where the file of an entry is now."""
+        """Return where an entry's file is now."""
         path, entries = entry.path, self.entries_at(entry.path)
         after = next(n for n, known in enumerate(entries) if known.entry_id == entry.entry_id)
         for _ in range(MAX_RENAMES):
@@ -57,13 +57,13 @@ class Lineages:
                 break
             arrived = self.entries_at(move.moved_to)
             created = _last(arrived, lambda entry, of=move.path: entry.kind == "create" and entry.moved_from == of)
-            if created is None:  # it was removed again at once, like an editor's backup
+            if created is None:  # it was removed at once, like an editor's backup
                 break
             path, entries, after = move.moved_to, arrived, created
         return path
 
     def present_path_of_edit(self, edit: AppliedEdit) -> str:
-        """Return where the file of an edit is now; the path of the edit if the record does not know it."""
+        """Return where an edit's file is now; the path of the edit if the record does not know."""
         if edit.kind == "delete" or not any(map(self._leaves, self.entries_at(edit.path))):
             return edit.path
         entries = (entry for entry in self.entries_at(edit.path) if entry.edit_id == edit.edit_id)
@@ -73,7 +73,7 @@ class Lineages:
         path = self.present_path(entry)
         lineage = self.of(path, has_arrivals=True)
         known = next((n for n, known in enumerate(lineage) if known.entry_id == entry.entry_id), None)
-        # Otherwise it was removed, and another file was created at its name or at a later one.
+        # Otherwise the file was removed, and another was created under its name or a later one.
         is_same_file = known is not None and not any(map(_is_new_file, lineage[known + 1 :]))
         return path if is_same_file else edit.path
 
@@ -92,13 +92,13 @@ class Lineages:
 
 
 def follows_others(chosen: Iterable[Entry]) -> Callable[[Entry], bool]:
-    """Follow, for a rewind, each rename that is in force, except those that it undoes itself."""
+    """For a rewind: follow each rename in force, except those that the rewind undoes."""
     ids = {entry.entry_id for entry in chosen}
     return lambda entry: entry.undone_by is None and entry.entry_id not in ids
 
 
 def follows_all(entry: Entry) -> bool:
-    """Follow, for an undo, each rename that is in force."""
+    """For an undo: follow each rename in force."""
     return entry.undone_by is None
 
 

@@ -1,10 +1,10 @@
-"""One rewind in a worker thread: find the entries, plan all files, and, unless a user has to approve it, write them.
+"""One rewind in a worker thread: find the entries, plan all files, and write them unless a user has to approve it.
 
-A rewind is an undo of many files (`service/undo.py`): it is confined, approved once for all files, and written by
-compare-and-swap, in all files or in none. It differs in what it undoes: entries of the record, which any program may
-have written, and each only as far as others did not change its text again.
+A rewind is an undo of many files (`service/undo.py`). It is confined, approved once for all files, and written by
+compare-and-swap, in all files or in none. What it undoes differs: entries of the record, which any program may have
+written, each only as far as others have not changed its text again.
 
-It is one module because the plan and the writing are one critical section (`RewindPlanner.held`).
+It is one module because planning and writing are one critical section (`RewindPlanner.held`).
 """
 
 import os
@@ -82,13 +82,13 @@ class PlannedFile(Struct, frozen=True, kw_only=True):
 
     @property
     def done(self) -> tuple[object, ...]:
-        """What would be done: this does not change if others change other parts of the file."""
+        """What would be done. This does not change if others change other parts of the file."""
         undone = [entry.entry_id for entry in self.rewind.undone]
         return undone, self.change.plan.change.hunks, self.change.permissions
 
 
 class PlannedRewind(Struct, frozen=True, kw_only=True):
-    """All files of a rewind. conflicts: also of files that do not change. plan: the id of what would be done."""
+    """All files of a rewind. conflicts: also those of files that do not change. plan: an id of what would be done."""
 
     files: tuple[PlannedFile, ...]
     conflicts: tuple[RewindConflict, ...]
@@ -112,7 +112,7 @@ PendingRewind = Pending[Restoration, PlannedRewind]
 
 
 class RewindOperation(Struct, frozen=True, kw_only=True):
-    """Plans rewinds of one client.
+    """Plans rewinds for one client.
 
     may_rewind: whether this client may undo an entry. person: its user's name in the record. settle: waits until
     everything written so far is recorded. deciding: see Workspace.
@@ -170,7 +170,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
                 continue
             try:
                 plans[path] = self._planned_file(look, request, path, chosen, policy)
-            except FileOpsError as error:  # it is left; the other files are undone all the same
+            except FileOpsError as error:  # it is left, while the other files are undone
                 conflicts.append(_left_by(error, path, chosen))
         if request.target.kind != "change_ids":
             self._plan_renames(look, groups, plans)
@@ -203,15 +203,15 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
             rewind = rewind_of_file(look, path, chosen, snapshot.data if snapshot.exists else None)
         change = self._change(snapshot, rewind.content, rewind.undone, rewind.splices)
         change = self._with_permissions(change, rewind, chosen)
-        # An undo that is undone in part stays in force, and so does what it undid.
+        # An undo that is partly undone stays in force, and so does what it undid.
         restored = tuple(dict.fromkeys(entry_id for entry in rewind.partly for entry_id in entry.undoes))
         change = replace(change, restored_ids=restored)
         return PlannedFile(chosen=tuple(chosen), rewind=rewind, change=change)
 
     def _plan_renames(self, look: Look, groups: Mapping[str, Sequence[Entry]], plans: dict[str, PlannedFile]) -> None:
-        """Plan again the renames of which a half would be left: both halves are undone, or neither is.
+        """Plan renames again of which one half would be left: either both halves are undone, or neither is.
 
-        To leave one may break another one of the same file, so those before are looked at again.
+        Leaving one may break another one of the same file, so earlier ones are checked again.
         """
 
         def first_broken() -> Rename | None:
@@ -235,7 +235,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     def _renames_back(self, look: Look, rename: Rename, plans: dict[str, PlannedFile]) -> bool:
         """Plan to give the file its first name back, with what others wrote since.
 
-        Return False if that is impossible.
+        Returns False if that is impossible.
         """
         old, new = (plans[path].change.plan.snapshot for path in (rename.old_path, rename.new_path))
         if old.exists or not new.exists or not rename.is_alone or new.stamp is None:
@@ -269,7 +269,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         return True
 
     def _has_left(self, entry: Entry) -> bool:
-        """Return whether the text before is no longer at this name: the file was removed, or replaced since."""
+        """Return whether the text before is no longer at this name, because the file was removed or replaced since."""
         if entry.kind == "delete":
             return True
         if entry.kind != "modify" or not entry.removed:
@@ -280,10 +280,11 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     def _leave_changed_renames(self, removals: Sequence[tuple[str, Entry]], plans: dict[str, PlannedFile]) -> None:
         """Leave what may be one file that was renamed and changed, or renamed over another one, if a half has to stay.
 
-        The record did not see it under both names. If its removal from the first name stays, the second name may have
-        the last copy of the text; if others have changed the second one, the first one would double it.
+        The record did not see that this is one file. If the removal of the first name stays, the second name may have
+        the last copy of the text. If others have changed the file at the second name, the first name would duplicate
+        its text.
 
-        Args: removals: those that the target made, or may have made, with the present paths of their files.
+        Args: removals: those that the target made or may have made, with the present paths of their files.
         """
         pairs = [(*removed, path) for removed, path in product(removals, tuple(plans))]
         while any(self._leaves_changed_rename(*pair, plans) for pair in pairs):
@@ -292,7 +293,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
     def _leaves_changed_rename(
         self, old_path: str, removal: Entry, new_path: str, plans: dict[str, PlannedFile]
     ) -> bool:
-        """Leave one of two files if necessary, see above. Return whether it was."""
+        """Leave one of two files if necessary, see above. Returns whether that was done."""
         new = plans[new_path]
         is_restored = old_path in plans and removal in plans[old_path].rewind.undone
         is_creation_left = _has(new.chosen, "create") and not _is_undone(new, "create")
@@ -338,7 +339,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         undone_entries: Sequence[Entry],
         splices: tuple[Splice, ...] | None = None,
     ) -> Restoration:
-        """Args: splices: from the present content to the other one, if they are known."""
+        """Args: splices: from the present content to the other, if they are known."""
         if splices is None and snapshot.exists and content is not None:
             splices = splices_between(snapshot.data, content, text.detect_format(snapshot.data))
         edit_ids = dict.fromkeys(entry.edit_id for entry in undone_entries if entry.edit_id is not None)
@@ -347,7 +348,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         return replace(change, entry_ids=tuple(entry.entry_id for entry in undone_entries))
 
     def _with_permissions(self, change: Restoration, rewind: FileRewind, chosen: Sequence[Entry]) -> Restoration:
-        """Return the change with the executable bit that the file gets back; with all bits, if it was deleted."""
+        """Return the change with the executable bit that the file gets back; if it was deleted, with all bits."""
         if rewind.content is None:
             return change
         snapshot, undone = change.plan.snapshot, {entry.entry_id for entry in rewind.undone}
@@ -358,7 +359,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         else:
             is_so = is_executable(snapshot.stamp.mode)
             newest = history[-1].after if history else None
-            # What the record does not know yet is a change by others, after everything that is undone.
+            # Changes that the record does not know yet are by others, and later than everything that is undone.
             is_known = newest is not None and newest.is_executable == is_so
             changes = becomes is not None and is_known and is_so != becomes
             permissions = Permissions(becomes_executable=bool(becomes)) if changes else None
@@ -368,7 +369,7 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         return replace(change, plan=plan, permissions=permissions)
 
     def _of_deleted(self, history: Sequence[Entry], becomes: bool | None) -> Permissions | None:
-        """Return the permission bits of a recreated file, which are never wider than they were."""
+        """Return the permission bits of a recreated file. They are never wider than before."""
         deletion = next((entry for entry in reversed(history) if entry.kind == "delete"), None)
         mode = None if deletion is None else deletion.mode
         if mode is None:
@@ -437,7 +438,7 @@ class RewindPlanner(Struct, frozen=True, kw_only=True):
         return replace(work, is_decided=True)
 
     def again(self, work: RewindWork, policy: Policy, token: CancelToken) -> RewindWork:
-        """Plan everything again, because a file has changed since; the result must match the preview."""
+        """Plan everything again because a file has changed. The result must match the preview."""
         planned = self.op.planned(self.request, policy)
         before, now = ({file.rewind.path: file.done for file in each.files} for each in (work.known, planned))
         changed = next((path for path in before | now if before.get(path) != now.get(path)), None)
@@ -498,7 +499,7 @@ def _why_nothing(conflicts: Sequence[RewindConflict]) -> str:
 
 
 def _left_by(error: FileOpsError, path: str, chosen: Sequence[Entry]) -> RewindConflict:
-    """Return what is left of a file that cannot be read or changed."""
+    """Return what is left in a file that cannot be read or changed."""
     ids = tuple(entry.entry_id for entry in chosen)
     if isinstance(error, DocumentUnknown):
         return RewindConflict(file_path=path, entries=ids, reason="editor")
@@ -518,7 +519,7 @@ def _unsure(entries: Sequence[Entry], lineages: Lineages) -> Iterator[RewindConf
 
 
 def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) -> str:
-    """Return a digest of what would be done: of the contents before and after, and of what is undone and left."""
+    """Return a digest of what would be done: contents before and after, what is undone, and what is left."""
     done = [
         (
             os.fsencode(file.rewind.path),  # need not be UTF-8
@@ -536,9 +537,9 @@ def _plan_id(files: Sequence[PlannedFile], conflicts: Sequence[RewindConflict]) 
 def _question(
     planned: PlannedRewind, changed: Sequence[Restoration], session: SessionName, policy: Policy, token: CancelToken
 ) -> ApprovalRequest:
-    """Return one question about all files.
+    """Return one question about all files, which is decided as a whole.
 
-    It has the texts of a file only if there is one, and is decided as a whole.
+    It has a file's texts only if there is just one file.
     """
     texts = rewind_question_texts([change.file_path for change in changed], len(planned.undone), session or "A person")
     first = changed[0]

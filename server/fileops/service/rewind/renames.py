@@ -1,8 +1,9 @@
 """Renames that a rewind undoes. Runs in worker threads.
 
-A rename is recorded as a deletion and a creation. Undone one by one, the first name would get the text before the
-rename, and a file that others changed since would keep the second name: its text would be there twice. Or another file
-has the first name now: then the text would be nowhere. So both halves are undone, or neither.
+A rename is recorded as a deletion and a creation. Suppose only one is undone. The first name would get the text from
+before the rename; if others have changed the file since, it would also stay under its second name, so its text would
+exist twice. Or another file may have the first name by now; then the text would be gone. So either both halves are
+undone, or neither is.
 """
 
 from collections import Counter
@@ -35,7 +36,7 @@ class Rename(Struct, frozen=True, kw_only=True):
 
 
 def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> list[Rename]:
-    """Return the renames with both halves among these entries, which are grouped by the current path of their file."""
+    """Return the renames with both halves among these entries, which are grouped by their file's current path."""
     arrivals = {
         (_other_name(store, entry), entry.path): (path, entry)
         for path, entries in groups.items()
@@ -52,7 +53,7 @@ def renames_of(store: RecordStore, groups: Mapping[str, Sequence[Entry]]) -> lis
 
 
 def _other_name(store: RecordStore, entry: Entry) -> str | None:
-    """Return the other name of a rename, one half of which is an entry. Undoing a rename is also a rename."""
+    """Return the other name of a rename that this entry is half of. Undoing a rename is also a rename."""
     name = entry.moved_to if entry.kind == "delete" else entry.moved_from
     undone = (store.entry(entry_id) for entry_id in entry.undoes)
     halves = (half for half in undone if half is not None and half.path == entry.path and half.kind != entry.kind)
@@ -60,7 +61,7 @@ def _other_name(store: RecordStore, entry: Entry) -> str | None:
 
 
 def may_be_one_file(before: bytes, after: bytes) -> bool:
-    """Return whether one content may be a changed version of the other: half of its lines are there."""
+    """Return whether one content may be a changed version of the other: half of its lines are the same."""
     lines = Counter(line for line in before.split(b"\n") if line.strip())
     shared = lines & Counter(after.split(b"\n"))
     return lines.total() > 0 and shared.total() * 2 >= lines.total()

@@ -1,4 +1,4 @@
-"""Which entries of the record a rewind concerns. Runs in worker threads."""
+"""Finds the entries of the record that a rewind concerns. Runs in worker threads."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -25,7 +25,7 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
         raise UnknownTarget(explanation="all that it may have changed may be another author's")
     if not known:
         raise UnknownTarget(explanation=f"no {_NAMES[request.target.kind]} has this id, or it has no entries")
-    # An undo is undone only by its own id: what an agent undid itself is not a part of its turn.
+    # An undo is undone only by its own id: an agent's own undo is not part of its turn.
     own_kinds = {"entry_id", "entry_ids", "rewind_id"}
     in_force = [
         entry
@@ -49,7 +49,7 @@ def entries_of(store: RecordStore, request: RewindRequest, may_rewind: MayRewind
 def left_as_unsure(
     store: RecordStore, request: RewindRequest, may_rewind: MayRewind, chosen: Collection[Entry]
 ) -> list[Entry]:
-    """Return the entries that may be the target's too, and are left because that is not certain, newest first."""
+    """Return entries that may also be the target's, but are left because that is not certain, newest first."""
     if request.includes_unsure:
         return []
     try:
@@ -61,7 +61,7 @@ def left_as_unsure(
 
 
 def _with_whole_renames(store: RecordStore, chosen: Sequence[Entry], may_rewind: MayRewind) -> Iterator[Entry]:
-    """Yield these entries, and the other halves of their renames: one half alone would double or remove the text."""
+    """Yield these entries and the other halves of their renames: one half alone would duplicate or lose the text."""
     ids = {entry.entry_id for entry in chosen}
     for entry in chosen:
         yield entry
@@ -99,7 +99,7 @@ def _is_in(folders: Sequence[str], *paths: str) -> bool:
 
 
 def _named(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
-    """Return the entries by the target, including undone ones, newest first."""
+    """Yield the target's entries, including undone ones, newest first."""
     (wanted, *_) = target.ids
     match target.kind:
         case "entry_id":
@@ -130,7 +130,7 @@ def _entries(store: RecordStore, query: LogQuery) -> list[Entry]:
 
 
 def _turns(store: RecordStore, target: RewindTarget) -> list[Turn]:
-    """Return the turn, or it and all later ones of its session or of all sessions, newest first."""
+    """Return the turn; or it and all later ones, of its session or of all sessions, newest first."""
     turn = store.turn(target.ids[0])
     if turn is None:
         return []
@@ -140,13 +140,13 @@ def _turns(store: RecordStore, target: RewindTarget) -> list[Turn]:
         return [counted.turn for counted in store.turns() if counted.turn.began >= turn.began]
     later = [counted.turn for counted in store.turns(session_ids=(turn.session_id,))]
     ids = [later_turn.turn_id for later_turn in later]
-    if turn.turn_id not in ids:  # an earlier daemon's, where the name meant another session
+    if turn.turn_id not in ids:  # from an earlier daemon, where the name meant another session
         return [turn]
     return later[: ids.index(turn.turn_id) + 1]
 
 
 def unsure_entries(store: RecordStore, target: RewindTarget) -> Iterator[Entry]:
-    """Return the entries with the target among several possible authors."""
+    """Yield the entries with several possible authors, of which the target is one."""
     turns = {turn.turn_id: turn for turn in _turns(store, target)} if target.kind in _TURNS else {}
 
     def may_be(entry: Entry, candidate: By) -> bool:

@@ -1,8 +1,8 @@
 """Finds the places in the present files that agents changed and no person has kept yet. Runs in worker threads.
 
-Places are found by computing a rewind that is never applied: it takes back all entries that are not kept, and a place
-is where the present content differs from the result. So a place is exactly what an undo of these entries would change;
-what others wrote beside it or over it is not part of it.
+It computes a rewind of all entries that are not kept, but never applies it. A place is where the present content
+differs from the result. So a place is exactly what an undo of these entries would change. It excludes what others wrote
+beside it or over it.
 
 Entries belong to a path. If a person renames a file, it is still followed: its *lineage* is the entries of all its
 names. If an agent renames a file, that counts as a deletion and a creation, and neither is kept yet.
@@ -64,22 +64,22 @@ from fileops.service.rewind.items import is_by
 from fileops.service.rewind.lineage import Lineages
 
 MAX_FILES = 1000  # in one list
-MAX_UNDONE = 20  # undos of one file that are looked at, the newest
-_UNRECORDED = ""  # in place of the id of an entry
-_WHOLE_FILE = "file"  # in place of a digest in the id of a change without lines
+MAX_UNDONE = 20  # the newest undos of one file that are examined
+_UNRECORDED = ""  # instead of an entry's id
+_WHOLE_FILE = "file"  # instead of a digest, in the id of a change without lines
 
 VersionOf = Callable[[str, Snapshot], int | None]
 
 
-# For each path: what the places were computed from, and the places.
+# By path: the inputs from which the places were computed, and the places.
 PlacesCache = dict[str, tuple[tuple[object, ...], list[UnkeptPlace]]]
 
 
 class UnkeptPlaces(Struct, frozen=True):
-    """See the module. version_of: the version of the client's open document, if its text is that of the snapshot.
+    """See the module. version_of: the version of the client's open document, if it has the snapshot's text.
 
-    cache: belongs to this record. Threads may share it: an entry is always replaced as a whole, and is used only if it
-    still fits. committed: leaves out of lists what git has too; None if a commit does not count as a keep.
+    cache: belongs to this record. Threads may share it: an entry is always replaced as a whole, and is used only while
+    it fits. committed: leaves changes that git also has out of lists; None if a commit does not count as a keep.
     """
 
     store: RecordStore
@@ -98,9 +98,9 @@ class UnkeptPlaces(Struct, frozen=True):
         session_id: SessionName | None = None,
         turn_id: str | None = None,
     ) -> UnkeptResult:
-        """Returns what is not kept yet.
+        """Return what is not kept yet.
 
-        Args: path: canonical, a file. folders: if there is no path, only what is in one of these.
+        Args: path: a canonical file path. folders: without a path, only what is in one of these.
         """
         paths = self._paths(folders) if path is None else [path]
         in_git = {} if self.committed is None else self.committed.states_of(paths)
@@ -118,7 +118,7 @@ class UnkeptPlaces(Struct, frozen=True):
         )
 
     def _paths(self, folders: tuple[str, ...] | None) -> list[str]:
-        """Returns the present paths, sorted, of the files with entries that are not kept or that were undone."""
+        """Return the present paths, sorted, of files with entries that are not kept or were undone."""
         unkept, _ = self.store.entries(LogQuery(kept=False, in_force=True))
         newest = {entry.path: entry for entry in reversed(unkept)}
         paths = set(map(Lineages(self.store, _is_rename).present_path, newest.values()))
@@ -154,9 +154,9 @@ class UnkeptPlaces(Struct, frozen=True):
         )
 
     def _sessions(self, files: Sequence[UnkeptFile]) -> Iterator[UnkeptSession]:
-        """Groups the changes of the files in a tree.
+        """Group the changes of the files in a tree.
 
-        If it is unsure who the author is, each name gets its own branch.
+        If the author is unsure, each possible name gets its own branch.
         """
         found = [(change, file.file_path) for file in files for change in file.changes]
         newest_first = sorted(found, key=lambda pair: pair[0].time, reverse=True)
@@ -196,11 +196,11 @@ class UnkeptPlaces(Struct, frozen=True):
     # --- places of one file ------------------------------------------------------------------------------------
 
     def places(self, path: str, snapshot: Snapshot) -> list[UnkeptPlace]:
-        """Returns the places in one file that are not kept yet, top to bottom."""
+        """Return the places in one file that are not kept yet, top to bottom."""
         return self._places_in(self.lineage(path), snapshot)
 
     def _places_in(self, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
-        """Args: snapshot: None if the file cannot be read; then all of it is one change, without lines."""
+        """Args: snapshot: None if the file cannot be read; then all of it is one change without lines."""
         unkept = [entry for entry in lineage if not entry.kept and entry.undone_by is None]
         if not unkept:
             return []
@@ -220,7 +220,7 @@ class UnkeptPlaces(Struct, frozen=True):
         found += (_unkept_place(place, chosen, snapshot, n_same) for place in own)
         if shared:
             mixed = [_unkept_place(place, chosen, snapshot, n_same, is_shared=True) for place in shared]
-            # A letter typed into a kept change gives it a new id, but the change was decided all the same.
+            # A letter typed into a kept change gives it a new id, but the change has still been decided.
             listed = {each.change.change_id for each in (*found, *mixed)}
             decided = {entry_of_change(change_id) for change_id in kept - listed}
             found += (each for each in mixed if decided.isdisjoint(each.change.entry_ids))
@@ -234,7 +234,7 @@ class UnkeptPlaces(Struct, frozen=True):
     def _changed_by(
         self, lineage: Sequence[Entry], chosen: Collection[str], snapshot: Snapshot
     ) -> tuple[list[ChangedPlace], list[ChangedPlace]]:
-        """Returns the places that the chosen entries made, and those of them that others have written in since."""
+        """Return the places that the chosen entries made, and those of them in which others have written since."""
         first = next((n for n, entry in enumerate(lineage) if entry.entry_id in chosen), None)
         if first is None:
             return [], []
@@ -250,7 +250,7 @@ class UnkeptPlaces(Struct, frozen=True):
         return own, shared_places(steps, chosen, present, rewound.content, contents, undoes) if rewound.left else []
 
     def _undone_in(self, lineage: Sequence[Entry], snapshot: Snapshot) -> Iterator[UndonePlace]:
-        """Yields what people undid in one file since the newest turn of the session that wrote it."""
+        """Yield what people undid in one file since the newest turn of the session that wrote it."""
         by_id = {entry.entry_id: entry for entry in lineage}
         undos = [entry for entry in lineage if self._is_shown_undo(entry)]
         chosen = {entry.entry_id for entry in undos[-MAX_UNDONE:]}
@@ -285,9 +285,9 @@ class UnkeptPlaces(Struct, frozen=True):
         return not newest or newest[0].turn.began <= entry.time
 
     def _undone_agent(self, undo: Entry) -> Entry | None:
-        """Returns the newest entry of an agent that this undo took back.
+        """Return the newest agent's entry that this undo took back.
 
-        The undo does not name an entry that it took back only in part; then this is the newest one before the undo.
+        The undo does not name an entry that it took back only in part. Then this is the newest entry before the undo.
         """
         written = [entry for entry in map(self.store.entry, undo.undoes) if entry is not None]
         if not undo.undoes:
@@ -295,11 +295,11 @@ class UnkeptPlaces(Struct, frozen=True):
         return max((entry for entry in written if is_by_agent(entry.by)), key=lambda entry: entry.time, default=None)
 
     def lineage(self, path: str) -> list[Entry]:
-        """Returns the entries of the file that is at this path now, oldest first. See Lineages."""
+        """Return the entries of the file that is now at this path, oldest first. See Lineages."""
         return Lineages(self.store, _is_rename).of(path)
 
     def paths_of(self, change_ids: Iterable[str]) -> dict[str, list[str]]:
-        """Groups the changes by the present paths of their files. Unknown changes are left out."""
+        """Group changes by the present paths of their files. Unknown changes are left out."""
         lineages, groups = Lineages(self.store, _is_rename), dict[str, list[str]]()
         for change_id in change_ids:
             entry = self.store.entry(entry_of_change(change_id))
@@ -340,7 +340,7 @@ class UnkeptPlaces(Struct, frozen=True):
         return KeepOutcome(keep_id=None, n_entries=n_entries, n_changes=n_changes, paths=paths)
 
     def _keep_places(self, keep_id: str, change_ids: Collection[str]) -> KeepOutcome:
-        """Accept single changes. Those that were undone or kept before are left out, and not counted."""
+        """Accept single changes. Those that were already undone or kept are left out and not counted."""
         n_entries = n_changes = 0
         groups = self.paths_of(change_ids)
         for path, named in groups.items():
@@ -368,7 +368,7 @@ class UnkeptPlaces(Struct, frozen=True):
     def rewind_of(
         self, path: str, snapshot: Snapshot, change_ids: Collection[str], may_rewind: Callable[[Entry], bool]
     ) -> FileRewind:
-        """Plan the rewind of single changes in a file. Changes that are no longer there are left out."""
+        """Plan the rewind of single changes in a file. Changes that no longer exist are left out."""
         lineage = {entry.entry_id: entry for entry in self.lineage(path)}
         places = self._places_in(list(lineage.values()), snapshot)
         chosen = [
@@ -387,7 +387,7 @@ class UnkeptPlaces(Struct, frozen=True):
         ids = dict.fromkeys(entry_id for found in reversed(with_lines) for entry_id in found.change.entry_ids)
         in_use = {entry_id for found in places if found not in with_lines for entry_id in found.change.entry_ids}
         undone = [lineage[entry_id] for entry_id in ids if entry_id not in in_use]
-        bits = [entry for entry in opaque if is_usable(entry)]  # only of the executable bit
+        bits = [entry for entry in opaque if is_usable(entry)]  # changes of the executable bit only
         partly = [lineage[entry_id] for entry_id in ids if entry_id in in_use]
         undone += bits
         is_created = any(entry.kind == "create" for entry in undone)
@@ -406,11 +406,11 @@ class UnkeptPlaces(Struct, frozen=True):
     def _overlap(
         self, path: str, change: UnkeptChange, lineage: Mapping[str, Entry], snapshot: Snapshot
     ) -> RewindConflict:
-        """Returns the lines of a change that others have written in since, and who they are."""
+        """Return the lines of a change in which others have written since, and who they are."""
         history = list(lineage.values())
         history = history[next(n for n, entry in enumerate(history) if entry.entry_id == change.entry_ids[0]) :]
         stored, steps = StoredContents(self.store), steps_of(history)
-        # What is not recorded yet, such as unsaved text, counts as a change by others too.
+        # Anything not recorded yet, such as unsaved text, also counts as a change by others.
         steps.append(FileStep(_UNRECORDED, steps[-1].after, snapshot.digest))
 
         def content_of(digest: bytes) -> bytes | None:
@@ -437,20 +437,20 @@ class UnkeptPlaces(Struct, frozen=True):
         )
 
     def _read(self, path: str) -> Snapshot | None:
-        """The present content, of the unsaved document if there is one; None if it cannot be read.
+        """Return the present content, unsaved if the document is open; None if it cannot be read.
 
-        A folder in the place of a file means that the file is gone.
+        A folder in place of the file means that the file is gone.
         """
         try:
             return self.fs.read(path)
         except IsDirectory:
             return Snapshot(path=path, stamp=None, data=b"", taken_ns=0)
-        except (FileOpsError, PathMoved):  # a link or a pipe now, or a file that the daemon may not open
+        except (FileOpsError, PathMoved):  # now a link or a pipe, or a file that the daemon may not open
             return None
 
 
 def entry_of_change(change_id: str) -> str:
-    """Returns the id of the newest entry of a change."""
+    """Return the id of a change's newest entry."""
     return change_id.partition(".")[0]
 
 
@@ -459,15 +459,15 @@ def _is_in(path: str, folders: tuple[str, ...] | None) -> bool:
 
 
 def _is_rename(entry: Entry) -> bool:
-    """Whether a person made the rename that this entry is half of.
+    """Whether this entry is half of a rename by a person.
 
-    It then only gives a new name to what is not kept.
+    Such a rename only gives a new name to what is not kept.
     """
     return entry.undone_by is None and not is_by_agent(entry.by)
 
 
 def _label(entry: Entry) -> str:
-    """The name of the author's session, as people see it: without the program that it ran."""
+    """Return the name of the author's session as people see it, without the program that it ran."""
     return entry.by.label if session_of(entry.by) is None else entry.by.label.partition(" · ")[0]
 
 
@@ -487,7 +487,7 @@ def _unkept_place(
     *,
     is_shared: bool = False,
 ) -> UnkeptPlace:
-    """Describes one place as a change.
+    """Describe one place as a change.
 
     Its id depends on the text before and after the change, not on the lines above it.
     """
@@ -517,7 +517,7 @@ def _unkept_place(
 
 
 def _change_of_file(entries: Sequence[Entry], *, is_undoable: bool) -> UnkeptChange:
-    """Describes the change of a whole file: its text is not known, or only the executable bit changed."""
+    """Describe the change of a whole file: its text is not known, or only the executable bit changed."""
     newest = entries[-1]
     return UnkeptChange(
         change_id=f"{newest.entry_id}.{_WHOLE_FILE}",
@@ -545,7 +545,7 @@ def _operation(changes: Sequence[UnkeptChange], lineage: Sequence[Entry], snapsh
 
 
 def _moved_from(lineage: Sequence[Entry]) -> str | None:
-    """Returns the file's earlier name, if an agent renamed it and that is not kept yet."""
+    """Return the file's earlier name, if an agent renamed it and that is not kept yet."""
     moves = (entry for entry in lineage if entry.moved_from is not None and not entry.kept and entry.undone_by is None)
     return next((entry.moved_from for entry in moves), None)
 
