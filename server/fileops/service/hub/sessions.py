@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fileops.model.events import ApprovalModeChanged, DidEdit, DidRead, Event
-from fileops.model.sessions import SessionName
+from fileops.model.sessions import NO_SESSION, SessionName
 from fileops.ports import EventSink
 from fileops.service.hub.names import has_own_id, is_of_host
 
@@ -172,7 +172,8 @@ class ConnectionEvents:
         self._describe = describe
 
     def publish(self, event: Event) -> None:
-        if isinstance(event, DidRead | DidEdit):
+        # What a person does by their editor, such as an undo, belongs to no session.
+        if isinstance(event, DidRead | DidEdit) and event.session_id != NO_SESSION:
             self._sessions.note(event, self._connection, *self._describe())
         elif isinstance(event, ApprovalModeChanged):
             self._sessions.on_change()

@@ -385,6 +385,18 @@ async def test_editor_lists_the_sessions_and_is_notified_of_changes(daemon: Shar
     )
 
 
+async def test_person_who_undoes_in_an_editor_is_no_session(daemon: SharedDaemon, file: Path) -> None:
+    editor = await daemon.editor(file.parent, ask="never")
+    host = await daemon.host(file.parent, "claude-code", hints=CLAUDE)
+    await host.tool("Read", file_path=str(file))
+    await host.tool("Edit", file_path=str(file), old_string="one", new_string="two")
+    (edit,) = (await editor.call("fileops/history"))["edits"]
+    undone = await editor.call("fileops/undo", {"edit_id": edit["edit_id"], "approved": True})
+    assert undone["status"] == "success"
+    sessions = (await editor.call("fileops/sessions"))["sessions"]
+    assert [session["label"] for session in sessions] == ["Claude Code"]
+
+
 async def test_listed_session_has_the_same_full_name_for_every_client(daemon: SharedDaemon, file: Path) -> None:
     owner, other = [await daemon.editor(file.parent) for _ in range(2)]
     await owner.call("fileops/read", {"file_path": str(file), "session_id": "writer-1"})
