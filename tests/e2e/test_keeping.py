@@ -98,6 +98,39 @@ async def test_edit_that_was_accepted_in_a_review_is_kept(daemon: SharedDaemon, 
     assert (await _unkept(editor))["files"] == []
 
 
+@pytest.mark.parametrize(
+    "edits",
+    [[("two", "2")], [("three", "3"), ("two", "2")], [("two\n", "")]],
+    ids=["the same", "a part of it", "a deletion"],
+)
+async def test_text_that_a_person_accepted_of_one_agent_is_not_listed_as_that_of_another(
+    daemon: SharedDaemon, folder: Path, edits: list[tuple[str, str]]
+) -> None:
+    """R-UI-3: one wrote it, the person took it away, another proposed it again, and that was accepted."""
+    path = folder / "a.txt"
+    _git(folder, "add", "-A")
+    _git(folder, "commit", "-qm", "first")
+    editor = await daemon.editor(folder, confirms=True, ask="never")
+    first, second = await daemon.agent(folder, host="claude-code"), await daemon.agent(folder, host="codex")
+    await first.read(path)
+    for old, new in edits:
+        assert code_of(await first.edit(path, old, new)) is None
+    await until_recorded(editor, folder)
+    assert len(await _lines(editor, path)) > 0
+    _git(folder, "checkout", "-q", "--", "a.txt")
+    assert await _lines(editor, path) == []
+
+    async def accept(_question: object) -> dict[str, str]:
+        return {"outcome": "proceed_once"}
+
+    editor.answers["fileops/confirmEdit"] = accept
+    await editor.call("fileops/setAsk", {"ask": "each_edit"})
+    await second.read(path)
+    assert code_of(await second.edit(path, *edits[-1])) is None
+    assert len(editor.asked) == 1
+    assert (await _unkept(editor))["sessions"] == []
+
+
 async def test_places_survive_a_restart_of_the_daemon(daemon: SharedDaemon, folder: Path) -> None:
     """R-KEEP-5."""
     path = folder / "a.txt"

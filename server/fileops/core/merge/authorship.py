@@ -165,14 +165,24 @@ def _unchanged_lines(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, in
     return unchanged
 
 
-def without_returns(steps: Sequence[FileStep], chosen: Collection[str]) -> list[FileStep]:
-    """Return the steps without those of others that lead back to a content that one before them had left.
+def without_returns(steps: Sequence[FileStep], chosen: Collection[str], decided: Collection[str]) -> list[FileStep]:
+    """Return the steps without those that changed nothing in the end.
 
     Who checks out another branch and then the first one again changes nothing: what an agent had written is there
-    again. Between the two contents no step is a chosen one, so that each chosen step keeps its own contents.
+    again. So steps of others that lead back to a content that one before them had left are left out. Between the two
+    contents no step is a chosen one, so that each chosen step keeps its own contents.
+
+    decided: steps of agents that a person has decided on. They lead nowhere back, as an agent wrote that text anew.
+    Where such a step found the content before a chosen one, others had taken the text of that one away by then. So it
+    is left out with all that came after it: what is there now is the text of the decided step.
     """
     kept: list[FileStep] = []
     for step in steps:
+        if step.step_id in decided:
+            first = next((n for n, earlier in enumerate(kept) if earlier.before == step.before), len(kept))
+            del kept[first:]
+            kept.append(step)
+            continue
         kept.append(step)
         for n in range(len(kept) - 1, 0, -1):
             if kept[n].step_id in chosen:

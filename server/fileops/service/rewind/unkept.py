@@ -239,7 +239,8 @@ class UnkeptPlaces(Struct, frozen=True):
         if first is None:
             return [], []
         history = lineage[first:]
-        steps = without_returns(steps_of(history), chosen)
+        decided = {entry.entry_id for entry in history if entry.kept and is_by_agent(entry.by)}
+        steps = without_returns(steps_of(history), chosen, decided)
         present = snapshot.data if snapshot.exists else None
         if present is not None and text.is_binary(present, text.detect_format(present)):
             return [], []
