@@ -1,13 +1,16 @@
 """The diff of an entry of the record, and how many lines it changed. Pure: contents are given."""
 
+from collections import Counter
+
 from fileops.core import text
-from fileops.core.diff.contents import splices_between
+from fileops.core.diff.contents import common_lines, splices_between
 from fileops.core.diff.unified import change_of, unified_diff
 from fileops.model.edits import Splice
+from fileops.model.files import TextFormat
 from fileops.model.record import Contents, Entry
 from fileops.model.settings import Limits
 
-MAX_COUNTED_BYTES = 200_000  # the largest content whose changed lines are counted
+MAX_COUNTED_BYTES = 200_000  # of the parts that differ: longer ones are not compared line by line
 
 
 def diff_of(entry: Entry, contents: Contents) -> str:
@@ -35,13 +38,20 @@ def diff_of(entry: Entry, contents: Contents) -> str:
 
 
 def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
-    """Return how many lines were added and removed."""
+    """Return how many lines were added and removed.
+
+    Between long contents that differ in many places, lines are counted that only one of them has, which is as exact
+    unless lines were moved.
+    """
     fmt = text.detect_format(before or after)
-    if not before or not after or len(before) + len(after) > MAX_COUNTED_BYTES:
+    if not before or not after:
         n_before, n_after = (text.count_lines(data, fmt) if data else 0 for data in (before, after))
-        if not before or not after:
-            return n_after, n_before
-        return max(n_after - n_before, 0), max(n_before - n_after, 0)
+        return n_after, n_before
+    if len(before) + len(after) > MAX_COUNTED_BYTES:
+        head, tail = common_lines(before, after, fmt)
+        old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+        if len(old) + len(new) > MAX_COUNTED_BYTES:
+            return _lines_of_one(old, new, fmt)
     change = change_of(
         before,
         fmt,
@@ -52,3 +62,10 @@ def count_lines(before: bytes, after: bytes) -> tuple[int, int]:
         with_snippet=False,
     )
     return change.n_added, change.n_removed
+
+
+def _lines_of_one(old: bytes, new: bytes, fmt: TextFormat) -> tuple[int, int]:
+    """Return how many lines are in one of two different contents only; of equal lines in another order, all."""
+    removed, added = (Counter(text.split_lines(data, fmt)) for data in (old, new))
+    counts = (added - removed).total(), (removed - added).total()
+    return counts if any(counts) else (added.total(), removed.total())

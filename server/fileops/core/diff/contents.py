@@ -57,7 +57,7 @@ def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splic
         return ()
     if fmt.bom and not after.startswith(fmt.bom):
         return (Splice(0, len(before), after),)
-    head, tail = _common_lines(before, after, fmt)
+    head, tail = common_lines(before, after, fmt)
     bare = TextFormat(encoding=fmt.encoding)
     old_text, new_text = before[head : len(before) - tail], after[head : len(after) - tail]
     old, new = _lines(old_text, bare), _lines(new_text, bare)
@@ -69,7 +69,7 @@ def splices_between(before: bytes, after: bytes, fmt: TextFormat) -> tuple[Splic
     return tuple(result)
 
 
-def _common_lines(before: bytes, after: bytes, fmt: TextFormat) -> tuple[int, int]:
+def common_lines(before: bytes, after: bytes, fmt: TextFormat) -> tuple[int, int]:
     """Return how many bytes of whole lines, with the BOM, both begin with, and how many more both end with.
 
     The lines need not be split for that: many comparisons are of long contents that differ in one place.
