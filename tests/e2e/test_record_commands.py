@@ -520,6 +520,8 @@ async def test_file_without_text_is_listed_without_lines_and_has_no_authors_of_l
             (folder / "picture").write_bytes(b"\0\1")
             await agent.end_command(command_id)
         assert "picture  (whole file)" in (await run(shared, folder, "changes")).stdout.decode()
+        heading, line = lines_of(await run(shared, folder, "log"))
+        assert heading.endswith("  Codex  (1 file)") and line == "  A picture  (binary)", heading
         assert "picture: 1 change not shown, because" in (await run(shared, folder, "diff")).stdout.decode()
         done = await run(shared, folder, "blame", "picture")
         assert (done.returncode, done.stderr) == (1, b"fileops-server blame: The file is binary.\n")

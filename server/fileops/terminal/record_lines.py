@@ -64,8 +64,10 @@ def group_lines(group: Group, turn: Turn | None, folder: str) -> Iterator[Line]:
         heading.append((f"  {_undoing_of(group)}", "plain"))
     elif turn is not None and turn.title:
         heading.append((f"  {visible(turn.title)}", "plain"))
-    sizes = _size(sum(file.added for file in files), sum(file.removed for file in files))
-    heading += [(f"  ({counted(len(files), 'file')} ", "faint"), *sizes, (f"{_undone_of(group)})", "faint")]
+    heading.append((f"  ({counted(len(files), 'file')}", "faint"))
+    if any(file.without_content is None for file in files):
+        heading += [(" ", "faint"), *_size(sum(file.added for file in files), sum(file.removed for file in files))]
+    heading.append((f"{_undone_of(group)})", "faint"))
     yield heading
     if group.move is not None:
         return

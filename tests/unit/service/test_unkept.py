@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
+from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.errors import TooManyFiles, UndoConflict, UnknownTarget
 from fileops.model.record import OUTSIDE, Turn, unsure
-from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget, UnkeptFile, UnkeptResult
+from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget, TargetKind, UnkeptFile, UnkeptResult
 from fileops.model.sessions import SessionName
 from fileops.service.rewind.unkept import MAX_FILES
 from support.recording import AGENT, COMMAND, OTHER, PERSON, Recording
@@ -323,3 +324,25 @@ async def test_list_of_more_files_than_are_listed_says_so_and_counts_all(recordi
     assert (left.n_files, [file.file_path for file in left.files if file.changes]) == (
         2, ["/w/many1000", "/w/many1001"],
     )  # fmt: skip
+
+
+GROWN = MINE + b"grown by another program\n" * (MAX_COMPARED_BYTES // 25 + 1)
+
+
+async def test_file_that_others_made_very_long_is_one_change_without_lines_and_is_not_compared(
+    recording: Recording,
+) -> None:
+    """R-KEEP-3, R-UNDO-3: a comparison of 20 MB takes 15 s and 2 GB."""
+    entry_id = recording.write(A, MINE, AGENT)
+    recording.bench.disk.put(A, GROWN)
+    (change,) = (await _file(recording, A)).changes
+    assert (change.kind, change.added, change.undoable, change.entry_ids) == ("file", 0, False, (entry_id,))
+    targets: dict[TargetKind, str] = {"change_ids": change.change_id, "entry_ids": entry_id}
+    for kind, named in targets.items():
+        result = await recording.rewind(kind, named)
+        assert [(left.reason, left.entries) for left in result.conflicts] == [("refused", (entry_id,))]
+        assert "too long" in (result.conflicts[0].message or "")
+    assert recording.bench.on_disk(A) == GROWN
+    kept = await recording.bench.service.history.keep(KeepRequest(change_ids=(change.change_id,)))
+    assert kept.n_changes == 1
+    assert (await _listed(recording)).files == ()

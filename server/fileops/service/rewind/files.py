@@ -5,12 +5,15 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from msgspec import Struct
 
 from fileops.core.merge.rewind import rewind_file
+from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.edits import LineRange, Splice
 from fileops.model.history import AppliedEdit
 from fileops.model.record import By, Entry, FileVersion
 from fileops.model.rewind import FileStep, LeftReason, RewindConflict
 from fileops.record.history import Look
 from fileops.service.rewind.lineage import Lineages, follows_others
+
+TOO_LONG = f"The file is too long now to be compared: more than {MAX_COMPARED_BYTES >> 20} MB."
 
 
 class FileRewind(Struct, frozen=True, kw_only=True):
@@ -42,11 +45,13 @@ def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], present: byte
     without_effect = {entry_id for entry_id, entry in usable.items() if _is_same(entry)}
     undone = (*rewound.undone, *without_effect)
     left = dict[LeftReason, dict[str, list[LineRange]]]()
+    is_long = is_too_long(present)
+    changed_again: LeftReason = "refused" if is_long else "overlaps"
     for place in rewound.left:
-        reason: LeftReason = "recreated" if place.is_recreated else "overlaps"
-        left.setdefault(reason, {}).setdefault(place.entry_id, []).extend(place.ranges)
+        reason: LeftReason = "recreated" if place.is_recreated else changed_again
+        left.setdefault(reason, {}).setdefault(place.entry_id, []).extend(() if is_long else place.ranges)
     for entry_id in usable.keys() - known - without_effect:
-        left.setdefault("overlaps", {}).setdefault(entry_id, [])
+        left.setdefault(changed_again, {}).setdefault(entry_id, [])
     conflicts += [
         RewindConflict(
             file_path=path,
@@ -54,6 +59,7 @@ def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], present: byte
             reason=reason,
             ranges=_joined([line_range for of_entry in ranges.values() for line_range in of_entry]),
             by=_later_authors(history, ranges, usable),
+            message=TOO_LONG if reason == "refused" else None,
         )
         for reason, ranges in left.items()
     ]
@@ -69,6 +75,11 @@ def rewind_of_file(look: Look, path: str, chosen: Sequence[Entry], present: byte
     )
 
 
+def is_too_long(present: bytes | None) -> bool:
+    """Return whether the present content is too long to be compared with what was recorded."""
+    return present is not None and len(present) > MAX_COMPARED_BYTES
+
+
 def is_usable(entry: Entry) -> bool:
     """Return whether a rewind can undo the entry."""
     return entry.content == "kept" and entry.gap != "baseline"
@@ -77,6 +88,11 @@ def is_usable(entry: Entry) -> bool:
 def has_text(entry: Entry) -> bool:
     """Return whether the record has the text of the entry's change."""
     return is_usable(entry) and entry.kind != "mode"
+
+
+def is_of_mode(entry: Entry) -> bool:
+    """Return whether the entry changed only the executable bit, and a rewind can undo it."""
+    return is_usable(entry) and entry.kind == "mode"
 
 
 def executable_bit_without(history: Sequence[Entry], undone: Collection[str]) -> bool | None:

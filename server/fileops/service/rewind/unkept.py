@@ -52,10 +52,12 @@ from fileops.record.history import StoredContents
 from fileops.record.store import RecordStore, UnknownId
 from fileops.service.rewind.committed import CommittedFiles, GitState, UnkeptPlace
 from fileops.service.rewind.files import (
+    TOO_LONG,
     FileRewind,
     cancelled_of,
     has_text,
-    is_usable,
+    is_of_mode,
+    is_too_long,
     steps_of,
     undone_of,
     unknown_of,
@@ -211,10 +213,11 @@ class UnkeptPlaces(Struct, frozen=True):
         made_of = (snapshot.digest if snapshot.exists else None, tuple(lineage), frozenset(kept))
         if (cached := self.cache.get(snapshot.path)) is not None and cached[0] == made_of:
             return cached[1]
-        opaque = [entry for entry in unkept if not has_text(entry)]
-        is_undoable = all(map(is_usable, opaque))
+        is_long = is_too_long(snapshot.data)
+        opaque = [entry for entry in unkept if is_long or not has_text(entry)]
+        is_undoable = all(map(is_of_mode, opaque))
         found = [UnkeptPlace(_change_of_file(opaque, is_undoable=is_undoable), None)] if opaque else []
-        chosen = {entry.entry_id: entry for entry in unkept if has_text(entry)}
+        chosen = {} if is_long else {entry.entry_id: entry for entry in unkept if has_text(entry)}
         n_same: dict[str, int] = {}
         own, shared = self._changed_by(lineage, chosen, snapshot)
         found += (_unkept_place(place, chosen, snapshot, n_same) for place in own)
@@ -242,7 +245,7 @@ class UnkeptPlaces(Struct, frozen=True):
         decided = {entry.entry_id for entry in history if entry.kept and is_by_agent(entry.by)}
         steps = without_returns(steps_of(history), chosen, decided)
         present = snapshot.data if snapshot.exists else None
-        if present is not None and text.is_binary(present, text.detect_format(present)):
+        if present is not None and (is_too_long(present) or text.is_binary(present, text.detect_format(present))):
             return [], []
         contents = StoredContents(self.store)
         rewound = rewind_file(steps, chosen, present, contents, cancelled_of(history, set(chosen)))
@@ -380,6 +383,8 @@ class UnkeptPlaces(Struct, frozen=True):
         ]
         opaque = [lineage[entry_id] for found in chosen if found.place is None for entry_id in found.change.entry_ids]
         conflicts = unknown_of(path, opaque)
+        if not_compared := tuple(entry.entry_id for entry in opaque if has_text(entry)):
+            conflicts.append(RewindConflict(file_path=path, entries=not_compared, reason="refused", message=TOO_LONG))
         shared = [found for found in chosen if found.place is not None and not found.change.undoable]
         conflicts += (self._overlap(path, found.change, lineage, snapshot) for found in shared)
         with_lines = [found for found in chosen if found.place is not None and found.change.undoable]
@@ -388,7 +393,7 @@ class UnkeptPlaces(Struct, frozen=True):
         ids = dict.fromkeys(entry_id for found in reversed(with_lines) for entry_id in found.change.entry_ids)
         in_use = {entry_id for found in places if found not in with_lines for entry_id in found.change.entry_ids}
         undone = [lineage[entry_id] for entry_id in ids if entry_id not in in_use]
-        bits = [entry for entry in opaque if is_usable(entry)]  # changes of the executable bit only
+        bits = [entry for entry in opaque if is_of_mode(entry)]
         partly = [lineage[entry_id] for entry_id in ids if entry_id in in_use]
         undone += bits
         is_created = any(entry.kind == "create" for entry in undone)
