@@ -209,6 +209,48 @@ async def test_rename_by_an_agent_is_a_deletion_and_a_creation(recording: Record
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("edited", [OLD, MINE])
+async def test_rename_by_an_agent_is_undone_as_one_by_the_change_of_its_new_name(
+    recording: Recording, edited: bytes
+) -> None:
+    """R-KEEP-4."""
+    recording.rename(A, "/w/moved", COMMAND)
+    if edited != OLD:
+        recording.write("/w/moved", edited, AGENT)
+    (change,) = (await _file(recording, "/w/moved")).changes
+    result = await recording.rewind("change_ids", change.change_id)
+    assert (result.error, result.conflicts) == (None, ())
+    assert (recording.bench.on_disk(A), recording.bench.on_disk("/w/moved")) == (OLD, None)
+    assert (await _listed(recording)).n_files == 0
+    assert result.rewind_id is not None
+    assert (await recording.rewind("rewind_id", result.rewind_id)).error is None
+    assert (recording.bench.on_disk(A), recording.bench.on_disk("/w/moved")) == (None, edited)
+
+
+async def test_rename_in_which_a_person_types_is_left_as_a_whole(recording: Recording) -> None:
+    """R-KEEP-4: the old name does not come back beside the new one."""
+    recording.rename(A, "/w/moved", COMMAND)
+    recording.write("/w/moved", OLD.replace(b"two", b"my two"), PERSON)
+    (change,) = (await _file(recording, "/w/moved")).changes
+    result = await recording.rewind("change_ids", change.change_id)
+    assert len(result.conflicts) == 1
+    assert (recording.bench.on_disk(A), recording.bench.on_disk("/w/moved")) == (None, OLD.replace(b"two", b"my two"))
+
+
+@pytest.mark.parametrize("by", ["change", "file"])
+async def test_rename_by_an_agent_is_kept_as_one_by_its_new_name(recording: Recording, by: str) -> None:
+    """R-KEEP-2."""
+    recording.rename(A, "/w/moved", COMMAND)
+    recording.write("/w/moved", MINE, AGENT)
+    (change,) = (await _file(recording, "/w/moved")).changes
+    request = KeepRequest(change_ids=(change.change_id,)) if by == "change" else KeepRequest(file_path="/w/moved")
+    kept = await recording.bench.service.history.keep(request)
+    assert (await _listed(recording)).n_files == 0
+    assert kept.keep_id is not None
+    await recording.bench.service.history.undo_keep(kept.keep_id)
+    assert (await _listed(recording)).n_files == 2
+
+
 async def test_checkout_of_another_branch_and_back_keeps_what_is_not_kept(recording: Recording) -> None:
     """R-KEEP-5."""
     recording.write(A, MINE, AGENT)

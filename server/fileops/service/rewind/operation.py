@@ -149,7 +149,10 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         unsure: list[RewindConflict] = []
         request = replace(request, paths=paths)
         if request.target.kind == "change_ids":
-            for path, change_ids in UnkeptPlaces(self.store, self.fs).paths_of(request.target.ids).items():
+            places = UnkeptPlaces(self.store, self.fs)
+            ids = places.with_renames(request.target.ids, undoable=True)
+            request = replace(request, target=replace(request.target, ids=ids))
+            for path, change_ids in places.paths_of(ids).items():
                 entries = [entry for entry in map(self.store.entry, map(entry_of_change, change_ids)) if entry]
                 groups[path] = entries
         else:

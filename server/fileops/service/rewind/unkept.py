@@ -311,6 +311,34 @@ class UnkeptPlaces(Struct, frozen=True):
                 groups.setdefault(lineages.present_path(entry), []).append(change_id)
         return groups
 
+    def with_renames(self, change_ids: Collection[str], *, undoable: bool = False) -> tuple[str, ...]:
+        """Return the changes, and of each file that an agent renamed also that its old name is gone.
+
+        A rename is decided as one: without this, an undo of the new name would leave neither file.
+
+        Args: undoable: only of those that can be undone as a whole.
+        """
+        lineages, ids = Lineages(self.store, _is_rename), dict.fromkeys(change_ids)
+        for path, named in self.paths_of(change_ids).items():
+            arrivals = {entry.entry_id: entry for entry in lineages.of(path) if _is_arrival(entry)}
+            if not arrivals:
+                continue
+            for found in self._places_in(lineages.of(path), self._read(path)):
+                if found.change.change_id not in named or (undoable and not found.change.undoable):
+                    continue
+                for entry_id in arrivals.keys() & set(found.change.entry_ids):
+                    ids |= dict.fromkeys(self._departures(lineages, arrivals[entry_id]))
+        return tuple(ids)
+
+    def _departures(self, lineages: Lineages, arrival: Entry) -> Iterator[str]:
+        """Yield the change by which the old name of a renamed file is gone, while it is, and is not decided."""
+        departure = lineages.departure_of(arrival)
+        if departure is None:
+            return
+        for found in self._places_in(lineages.of(departure.path), self._read(departure.path)):
+            if departure.entry_id in found.change.entry_ids:
+                yield found.change.change_id
+
     # --- keep and undo -----------------------------------------------------------------------------------------
 
     def keep(self, request: KeepRequest) -> KeepOutcome:
@@ -327,6 +355,8 @@ class UnkeptPlaces(Struct, frozen=True):
         if request.file_path is not None:
             folder = request.file_path
             entries = [entry for entry in entries if is_inside(folder, lineages.present_path(entry))]
+            left = (lineages.departure_of(entry) for entry in entries if _is_arrival(entry))
+            entries = [*entries, *(entry for entry in left if entry is not None and not entry.kept)]
         elif request.entry_ids is None:
             entries = [entry for entry in entries if _is_in(lineages.present_path(entry), request.folders)]
         paths = set(map(lineages.present_path, {entry.path: entry for entry in entries}.values()))
@@ -346,7 +376,7 @@ class UnkeptPlaces(Struct, frozen=True):
     def _keep_places(self, keep_id: str, change_ids: Collection[str]) -> KeepOutcome:
         """Accept single changes. Those that were already undone or kept are left out and not counted."""
         n_entries = n_changes = 0
-        groups = self.paths_of(change_ids)
+        groups = self.paths_of(self.with_renames(change_ids))
         for path, named in groups.items():
             snapshot, lineage = self._read(path), self.lineage(path)
             ids = {found.change.change_id for found in self._places_in(lineage, snapshot)}.intersection(named)
@@ -462,6 +492,12 @@ def entry_of_change(change_id: str) -> str:
 
 def _is_in(path: str, folders: tuple[str, ...] | None) -> bool:
     return folders is None or any(is_inside(folder, path) for folder in folders)
+
+
+def _is_arrival(entry: Entry) -> bool:
+    """Whether an agent gave a file this name, and that is not decided."""
+    is_open = not entry.kept and entry.undone_by is None
+    return is_open and entry.kind == "create" and entry.moved_from is not None
 
 
 def _is_rename(entry: Entry) -> bool:
