@@ -41,11 +41,13 @@ end
 local function change_item(file, change, title)
   local words = { change.label }
   words[#words + 1] = title
-  words[#words + 1] = change.kind == 'file' and 'a change without a text' or hunks.summary(change)
-  if file.operation == 'delete' then words[#words + 1] = 'deleted' end
-  if file.operation == 'create' then
-    words[#words + 1] = file.moved_from and 'renamed from ' .. buffers.short(file.moved_from) or 'new'
+  if file.operation == 'create' and file.moved_from then -- all its lines count as new: no size
+    words[#words + 1] = 'renamed from ' .. buffers.short(file.moved_from)
+  else
+    words[#words + 1] = change.kind == 'file' and 'a change without a text' or hunks.summary(change)
   end
+  if file.operation == 'delete' then words[#words + 1] = 'deleted' end
+  if file.operation == 'create' and not file.moved_from then words[#words + 1] = 'new' end
   local line = math.max(1, change.start_line)
   return {
     filename = file.file_path,
@@ -59,13 +61,19 @@ end
 ---@param title string
 local function show(items, title) vim.fn.setqflist({}, ' ', { title = title, items = items }) end
 
+--- A file that an agent renamed is listed by its new name only, with which both are kept or undone.
 ---@param result fileops.wire.UnkeptResult
 ---@param is_meant fun(change: fileops.wire.UnkeptChange): boolean
 ---@return table[] items
 local function items_of(result, is_meant)
   local items, titles = {}, titles_of(result)
+  local old_names = {} ---@type table<string, boolean>
   for _, file in ipairs(result.files) do
-    for _, change in ipairs(vim.tbl_filter(is_meant, file.changes)) do
+    if file.moved_from and vim.iter(file.changes):any(is_meant) then old_names[file.moved_from] = true end
+  end
+  for _, file in ipairs(result.files) do
+    local is_old_name = file.operation == 'delete' and old_names[file.file_path]
+    for _, change in ipairs(is_old_name and {} or vim.tbl_filter(is_meant, file.changes)) do
       items[#items + 1] = change_item(file, change, titles[change.turn_id or ''])
     end
   end

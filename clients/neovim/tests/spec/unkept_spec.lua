@@ -249,6 +249,81 @@ t.it('all places are in the quickfix list, and the list stays as it is', functio
   t.eq(vim.fn.filereadable(path), 1)
 end)
 
+t.it('a file that an agent renamed is one row, and is kept and undone as one', function()
+  local path, agent = world.new(TEXT)
+  local new_path = path:gsub('demo', 'new [name] ü')
+  t.async(function()
+    world.succeeded(agent:read({ file_path = path }))
+    local changes = {
+      {
+        kind = 'rename',
+        file_path = path,
+        new_path = new_path,
+        edits = { { old_string = 'two', new_string = 'TWO' } },
+      },
+    }
+    world.succeeded(fileops.request('fileops/applyChanges', { session_id = agent.id, changes = changes }))
+  end)
+  local function rows()
+    vim.fn.setqflist({}, 'f')
+    local is_done = false
+    unkept.fetch(function() is_done = true end)
+    t.wait(function() return is_done end, 'the answer')
+    t.said(function() vim.cmd('Fileops changes') end)
+    vim.wait(300, function() return #vim.fn.getqflist() > 0 end)
+    local folder = vim.fs.dirname(path)
+    local items = vim.tbl_filter(
+      function(item) return vim.startswith(vim.api.nvim_buf_get_name(item.bufnr), folder) end,
+      vim.fn.getqflist()
+    )
+    vim.cmd('cclose')
+    return vim.tbl_map(
+      function(item) return { vim.api.nvim_buf_get_name(item.bufnr), item.text:match('· (%a.*)$') } end,
+      items
+    )
+  end
+  t.wait(function() return vim.uv.fs_stat(path) == nil end, 'the rename')
+  local row = { new_path, 'renamed from ' .. require('fileops.buffers').short(path) }
+  t.eq(rows(), { row })
+  vim.cmd.edit(vim.fn.fnameescape(new_path))
+  marked(vim.api.nvim_get_current_buf(), { 1 })
+  vim.cmd('Fileops keep file')
+  t.wait(function() return #rows() == 0 end, 'both halves to be kept')
+  vim.cmd('Fileops undo keep')
+  t.wait(function() return vim.deep_equal(rows(), { row }) end, 'both to be listed again')
+  vim.cmd.edit(vim.fn.fnameescape(new_path))
+  marked(vim.api.nvim_get_current_buf(), { 1 })
+  vim.cmd('Fileops undo file')
+  t.wait(function() return vim.uv.fs_stat(new_path) == nil end, 'the undo')
+  t.eq(t.contents(path), TEXT)
+end)
+
+t.it('what is committed stays to keep or undo with the option for it', function()
+  local other, agent = world.new(TEXT, { server = { approval_mode = 'yolo', keep_committed = false } })
+  local folder = vim.fs.dirname(other)
+  local function git(...)
+    local command = { 'git', '-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@t', ... }
+    local done = vim.system(command, { text = true }):wait()
+    assert(done.code == 0, done.stderr)
+  end
+  git('init', '-q')
+  git('add', '.')
+  git('commit', '-qm', 'first')
+  edit(agent, other, 'two', 'TWO')
+  marked(vim.api.nvim_get_current_buf(), { 2 })
+  git('commit', '-qam', 'second')
+  local answered ---@type string[]?
+  unkept.fetch(function(result)
+    answered = vim.tbl_map(function(file) return file.file_path end, result.files)
+  end)
+  t.wait(function() return answered ~= nil end, 'the answer')
+  t.eq(vim.list_contains(answered or {}, require('fileops.buffers').real(other)), true)
+  vim.cmd.edit({ bang = true })
+  marked(vim.api.nvim_get_current_buf(), { 2 })
+  vim.cmd('Fileops keep file')
+  marked(vim.api.nvim_get_current_buf(), {})
+end)
+
 t.it('a turn is undone, as previewed', function()
   local path, _, buf = changed()
   marked(buf, { 2, 6, 10 })
