@@ -11,13 +11,23 @@ local M = {}
 local N_ENTRIES = 200
 
 ---@param entry fileops.wire.RecordEntry
+---@return string
+local function summary(entry)
+  if entry.moved_from then return 'renamed from ' .. buffers.short(entry.moved_from) end
+  if entry.moved_to then return 'renamed to ' .. buffers.short(entry.moved_to) end
+  if entry.kind == 'mode' then return 'the executable bit' end
+  return entry.content == 'kept' and hunks.summary(entry) or entry.kind
+end
+
+---@param entry fileops.wire.RecordEntry
 ---@return string such as "14:03  Codex  cart.py +3 −1"
 local function line_of(entry)
-  return ('%s  %s  %s %s%s'):format(
+  return ('%s  %s  %s %s%s%s'):format(
     os.date('%H:%M', math.floor(entry.time)),
-    entry.by.label,
+    entry.by.kind == 'person' and 'You' or entry.by.label,
     buffers.short(entry.path),
-    entry.content == 'kept' and hunks.summary(entry) or entry.kind,
+    summary(entry),
+    (entry.rewind_id or #entry.undoes > 0) and '  an undo' or '',
     entry.undone_by and '  undone' or ''
   )
 end

@@ -133,6 +133,34 @@ t.it('history shows a change, and undoes it', function()
     t.wait(function() return said[#said] == 'fileops: undone (:Fileops redo takes that back)' end, 'the undo')
   end)
   t.eq(t.contents(path), 'one\ntwo\n')
+  local after = choosing({ 'nothing of these' }, function() vim.cmd('Fileops history ' .. path) end)
+  local lines = vim.tbl_map(function(line) return line:match('^%d%d:%d%d  (.*)$') end, after[1].items)
+  local name = require('fileops.buffers').short(path)
+  t.eq(lines[1], ('You  %s +1 −1  an undo'):format(name))
+  assert(vim.endswith(lines[2], ('  %s +1 −1  undone'):format(name)), lines[2])
   vim.cmd('Fileops redo')
   t.wait(function() return t.contents(path) == 'one\nTWO\n' end, 'the redo')
+end)
+
+t.it('history names a person as you, and shows a rename and an executable bit as what they are', function()
+  local path, agent = world.new('one\ntwo\n')
+  local new_path = path:gsub('demo', 'other')
+  t.async(function()
+    world.succeeded(agent:read({ file_path = path }))
+    local patch = ('diff --git a/%s b/%s\nold mode 100644\nnew mode 100755\n'):format(path, path)
+    world.succeeded(fileops.request('fileops/applyPatch', { session_id = agent.id, patch = patch }))
+    local changes = { { kind = 'rename', file_path = path, new_path = new_path } }
+    world.succeeded(fileops.request('fileops/applyChanges', { session_id = agent.id, changes = changes }))
+  end)
+  local short = require('fileops.buffers').short
+  local function shown(file, wanted)
+    local lists = choosing({ 'nothing of these' }, function() vim.cmd('Fileops history ' .. file) end)
+    for _, line in ipairs(lists[1].items) do
+      if vim.endswith(line, ('%s %s'):format(short(file), wanted)) then return true end
+    end
+    return lists[1].items
+  end
+  t.eq(shown(path, 'renamed to ' .. short(new_path)), true)
+  t.eq(shown(new_path, 'renamed from ' .. short(path)), true)
+  t.eq(shown(path, 'the executable bit'), true)
 end)
