@@ -314,7 +314,7 @@ export function changesSuite(): void {
       const patch = `*** Begin Patch\n*** Update File: ${old}\n*** Move to: ${made}\n@@\n-line 5\n+LINE 5\n*** End Patch\n`;
       assert.equal((await api.request('fileops/applyPatch', { patch, session_id: session.id! })).status, 'success');
       const row = await until(() => rowOf(made), 'it is listed');
-      assert.match(String(row.decorations?.tooltip), /moved from .*old\.py/);
+      assert.match(String(row.decorations?.tooltip), /^1 change of .+: moved from .*old\.py$/);
       assert.deepEqual(rows().filter(({ target }) => target).map(({ resourceUri }) => path.basename(resourceUri.fsPath)), ['renamed.py']);
       await open(made);
       assert.equal(insides.changes.count, 1);
@@ -324,6 +324,30 @@ export function changesSuite(): void {
       await until(() => fs.existsSync(old) && !fs.existsSync(made), 'it has its old name');
       assert.equal(disk(old), LINES);
       await until(() => tabs().length === 0, 'the tab of the new name is closed');
+    });
+
+    it('of a renamed file is undone to its old name from within its text', async () => {
+      const old = file(LINES, 'old name.py');
+      const made = path.join(path.dirname(old), 'new name.py');
+      await session.read({ file_path: old });
+      const patch = `*** Begin Patch\n*** Update File: ${old}\n*** Move to: ${made}\n@@\n-line 5\n+LINE 5\n*** End Patch\n`;
+      assert.equal((await api.request('fileops/applyPatch', { patch, session_id: session.id! })).status, 'success');
+      const editor = await open(made);
+      await until(() => marks(made).length > 0, 'it is marked');
+      editor.selection = new vscode.Selection(3, 0, 3, 0);
+      await run('undo');
+      await until(() => fs.existsSync(old) && !fs.existsSync(made), 'it has its old name');
+      assert.equal(disk(old), LINES);
+      await until(() => insides.list.all.n_changes === 0, 'nothing is left to decide');
+    });
+
+    it('of the executable bit has no size', async () => {
+      const path = file(LINES, 'run.sh');
+      await session.read({ file_path: path });
+      const patch = `diff --git a/${path} b/${path}\nold mode 100644\nnew mode 100755\n`;
+      assert.equal((await api.request('fileops/applyPatch', { patch, session_id: session.id! })).status, 'success');
+      const row = await until(() => rowOf(path), 'it is listed');
+      assert.match(String(row.decorations?.tooltip), /^1 change of .+: without a text$/);
     });
 
     it('is the same in a file with CRLF and a byte order mark, byte for byte', async () => {

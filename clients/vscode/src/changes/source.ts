@@ -128,14 +128,16 @@ export class AgentChanges implements vscode.Disposable {
   #rowOfFile({ id, session }: Group, { file_path, n_changes, added, removed }: UnkeptOfFile): Row {
     const resourceUri = vscode.Uri.file(file_path);
     const { operation, moved_from } = this.before.list.of(file_path) ?? {};
-    const change_ids = this.before.list.decidedWith(file_path, id).map(({ change_id }) => change_id);
+    const changes = this.before.list.decidedWith(file_path, id);
+    const change_ids = changes.map(({ change_id }) => change_id);
     const agent = inOneLine(session.label);
-    const from = moved_from == null ? '' : `, moved from ${vscode.workspace.asRelativePath(moved_from)}`;
+    const what = moved_from != null ? `moved from ${vscode.workspace.asRelativePath(moved_from)}` // all its lines count as new
+      : changes.every(({ kind }) => kind === 'file') ? 'without a text' : `+${added} −${removed}`;
     return {
       resourceUri, groupId: id, contextValue: 'file',
       target: { change_ids, what: `${counted(n_changes)} in ${path.basename(file_path)}`, nFiles: 1, agents: [agent] },
       command: { command: 'fileops.open', title: 'Open Changes', arguments: [{ resourceUri, groupId: id }] },
-      decorations: { tooltip: `${counted(n_changes)} of ${agent}: +${added} −${removed}${from}`, strikeThrough: operation === 'delete' },
+      decorations: { tooltip: `${counted(n_changes)} of ${agent}: ${what}`, strikeThrough: operation === 'delete' },
     };
   }
 
