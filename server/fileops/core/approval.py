@@ -11,8 +11,8 @@ from fileops.model.files import Snapshot
 from fileops.model.settings import ApprovalMode
 
 # Files that other programs execute or obey when a user merely opens a shell, an editor or a repository, or starts an
-# agent. An agent that could write its host's settings could lift the permissions and hooks that bind it. Files that
-# agents only read as advice (AGENTS.md, CLAUDE.md) are not protected.
+# agent. An agent that could write its host's settings could remove the permissions and hooks that restrict it. Files
+# that agents only read as advice (AGENTS.md, CLAUDE.md) are not protected.
 PROTECTED_FOLDERS = (
     (".git",), (".vscode",), (".idea",), (".github", "workflows"), (".vim",), (".emacs.d",), (".config", "nvim"),
     (".config", "fish"), (".zed",), (".config", "zed"), (".devcontainer",), (".husky",),
@@ -35,8 +35,8 @@ WORKTREES = "worktrees"
 def needs_decision(mode: ApprovalMode, snapshot: Snapshot, roots: Roots | None, client_can_ask: bool) -> bool:
     """Return whether the user decides before this file is written. A client that cannot ask is never asked.
 
-    For a file that says what agents must not read, the user is asked in every mode; otherwise an agent could read the
-    rest.
+    About a file that says what agents must not read, the user is asked in every mode. Otherwise an agent could edit it
+    and read the rest.
     """
     if not client_can_ask:
         return False
@@ -90,7 +90,7 @@ def _without_worktrees(folders: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def simplified(decision: Decision, plan: Plan) -> Decision:
-    """Return Once if the user's text or choice of parts equals the proposal, otherwise the decision."""
+    """Return Once if the user's text or choice of parts equals the proposal, else the decision."""
     match decision:
         case Modify(user_text):
             proposed = text.decode(apply(plan.snapshot.data, plan.splices), plan.format)

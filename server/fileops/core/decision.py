@@ -1,7 +1,7 @@
 """Applies a user's decision to a plan.
 
-Pure: knows no client. A text that the user has modified and a choice of changes both become splices over the same
-snapshot, so that the bytes outside them survive here as well.
+Pure: knows no client. A text that the user has modified, or a choice of changes, becomes splices over the same
+snapshot. So the bytes outside them survive here as well.
 """
 
 from typing import assert_never
@@ -34,7 +34,7 @@ from fileops.model.settings import Limits
 
 
 def decision_about(decided: FileDecision, plan: Plan) -> Once | Modify | SomeChanges:
-    """Return what was decided about one file of several that was not left out."""
+    """Return the decision about one of several files, if that file was not left out."""
     if decided.text is not None:
         return Modify(decided.text)
     if decided.change_ids is None:
@@ -44,9 +44,9 @@ def decision_about(decided: FileDecision, plan: Plan) -> Once | Modify | SomeCha
 
 
 def apply_decision(plan: Plan, decision: Decision, *, file_path: str, limits: Limits, removes: bool = False) -> Plan:
-    """Return the plan that the decision leaves: `plan` itself if it was approved as proposed.
+    """Return the plan according to the decision: `plan` itself if it was approved as proposed.
 
-    A plan that removes its file (`removes`) can only be approved or rejected as a whole; if the user may keep the file
+    A plan that removes its file (`removes`) can only be approved or rejected as a whole. If the user may keep the file
     with another text, the caller does not pass `removes`. Raises: Rejected, NobodyDecided, ConsentUnavailable,
     TooManyReviews, ApprovalTimedOut, NotEncodable.
     """
@@ -112,7 +112,7 @@ def reason_of(decision: Decision) -> str:
 
 
 def with_always(decision: Decision, always: Always) -> Decision:
-    """Return the decision with this instead of what it says about later edits, if it says anything."""
+    """Return the decision with this value for later edits, if the decision says anything about them."""
     match decision:
         case Always():
             return always

@@ -67,7 +67,7 @@ def _changed(
 
 
 def indentation_of(text: str) -> tuple[int, bool]:
-    """Return by how many columns a text indents, and whether with spaces; for servers without their own settings."""
+    """Return how many columns a text indents by, and whether with spaces, for servers without their own settings."""
     indented = [line for line in text.split("\n") if line[:1] in {" ", "\t"} and line.strip()]
     widths = [len(line) - len(line.lstrip(" ")) for line in indented if line[0] == " "]
     return min(*widths, 8) if widths else 4, len(widths) * 2 >= len(indented)

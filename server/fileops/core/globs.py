@@ -46,14 +46,14 @@ def _choices(glob: str) -> list[list[str]]:
 def _linear(tokens: list[str]) -> str:
     """Return a regular expression that `re` matches without repeated backtracking.
 
-    For `a*b*c`, the plain `a[^/]*b[^/]*c`, `re` tries each place of the first b with each place of the second: the
-    time grows with the power of the number of stars, and the path is an agent's. The first place where the part after
-    a star fits is always enough, because the next star covers what lies between it and any later place: the parts
+    For `a*b*c`, the plain `a[^/]*b[^/]*c`, `re` tries each place of the first b with each place of the second. So the
+    time grows with the power of the number of stars, and the path is an agent's. But the first place where the part
+    after a star fits is always enough, because the next star covers what lies between it and any later place: the parts
     have fixed lengths, and two places of one part have no slash between them unless the part begins with `**`, which
-    covers slashes too. So each part is searched once, in an atomic group (as `fnmatch.translate` does); only the last
-    star and the last `**` are tried again, since the end of the path decides where they end. Their product bounds the
-    time by the square of the path's length, and paths have at most 4,096 bytes (PATH_MAX); in globs whose `**` are
-    beside slashes, as people write them, the time grows with the length.
+    covers slashes too. So each part is searched for once, in an atomic group (as `fnmatch.translate` does). Only the
+    last star and the last `**` are tried again, because the end of the path decides where they end. Their product
+    limits the time to the square of the path's length, and paths have at most 4,096 bytes (PATH_MAX). In globs whose
+    `**` are beside slashes, as people write them, the time grows with the length.
     """
     parts = [[""]]  # between `**`; each consists of the texts between `*`
     for token in tokens:

@@ -1,8 +1,8 @@
-"""Patterns of an ignore file, with the syntax and the meaning of `.gitignore` (gitignore(5)). Pure.
+"""Patterns of an ignore file, with the syntax and meaning of `.gitignore` (gitignore(5)). Pure.
 
 The patterns are those of `pathspec`, which is imported with the first file of patterns. This module adds:
 
-- A pattern that can match nothing is an error. Git drops it silently, which would open a file here.
+- A pattern that can match nothing is an error. Git drops it silently, which would give access to a file here.
 - Names are also compared without case and in one normal form of Unicode, as some filesystems do. A path is matched if
   either comparison matches it.
 - Matching takes time proportional to the length of the path times that of the pattern; see `_linear`.

@@ -1,7 +1,7 @@
 """Files in an encoding that a client has named: their text as UTF-8, and splices of that text as splices of the file.
 
 Everything above the filesystem works on the text as UTF-8. A byte that the codec cannot decode becomes a lone surrogate
-(U+DC00 plus the byte, three bytes that are not valid UTF-8), so each byte has its own form, which no caller can write.
+(U+DC00 plus the byte, three bytes that are not valid UTF-8). So each byte has its own form, which no caller can write.
 Bytes outside a splice are copied, never encoded again. A change is refused unless the codec decodes the changed file to
 exactly the intended text, so nothing depends on properties of a codec.
 """
@@ -67,10 +67,10 @@ def has_escapes(text: str) -> bool:
 
 
 def require_encodable(text: Text, splices: Sequence[Splice], encoding: str | None) -> None:
-    """Require that the file can hold the new text of the splices over `text`, without mixing encodings, as a text.
+    """Require that the file can hold the new text of the splices over `text`, as text and without mixing encodings.
 
-    encoding: as the client named it, None if it did not. A file that is not valid UTF-8 then accepts only non-ASCII
-    characters that it already has at the replaced place. Raises: NotEncodable.
+    encoding: as the client named it, None if it did not. In that case, a file that is not valid UTF-8 accepts only
+    those non-ASCII characters that it already has at the replaced place. Raises: NotEncodable.
     """
     if any(b"\0" in splice.new for splice in splices):
         _require_text(text, splices)

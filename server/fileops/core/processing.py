@@ -1,8 +1,8 @@
 """Processors: functions of plugins that may transform the whole text after an edit, such as formatters.
 
 The client chooses which installed processors run, and in which order. A processor takes texts and returns a text, or
-None to leave it. Its result becomes part of the edit's plan as splices over the edited bytes, line by line: lines that
-it leaves keep the bytes that the edit made. Anything else, such as an exception, fails the edit.
+None to change nothing. Its result becomes part of the edit's plan as splices over the edited bytes, line by line: lines
+that it does not change keep the bytes that the edit made. Anything else, such as an exception, fails the edit.
 """
 
 from collections.abc import Callable, Sequence

@@ -48,9 +48,9 @@ class Restored:
     def has_some_of(self, splice: Splice, place: Span, *, spans_lines: bool) -> bool:
         """Return whether the user has typed part of the splice's text next to its place.
 
-        Words or signs count directly beside the place, words even beyond signs. A text of whitespace must be there
-        completely. place: of the splice, in present. spans_lines: if False, whole typed lines count only if they share
-        more than one word with it.
+        Signs count only directly beside the place, words even beyond signs. A text of whitespace must be there
+        completely. place: that of the splice, in present. spans_lines: if False, whole typed lines count only if they
+        share more than one word with it.
         """
         if not splice.new:
             return False

@@ -1,4 +1,4 @@
-"""What one session has read of each file, and whether that is still the current content. Pure.
+"""Tracks what one session has read of each file, and whether that is still the current content. Pure.
 
 It reads no disk: it is given stamps and digests, and returns `NEEDS_CONTENT` if a stamp does not suffice. Keys are
 canonical paths, so a symlink and its target are one file.
@@ -46,7 +46,7 @@ NEEDS_CONTENT: Literal["needs_content"] = "needs_content"
 class FileObservation(Struct, frozen=True, kw_only=True):
     """What one check found at a path. taken_ns: wall clock just before.
 
-    stamp: None if there is no file, for that `reason`. digest, snapshot: if the check has read the content.
+    stamp: None if there is no file; `reason` says why. digest, snapshot: present if the check has read the content.
     """
 
     stamp: Stamp | None

@@ -1,6 +1,6 @@
 """Conversion between file: URIs and absolute paths.
 
-A path is what os.fsdecode returns: bytes that the encoding of file names does not know are surrogates in it, so every
+A path is what os.fsdecode returns: bytes that are invalid in the encoding of file names are surrogates in it, so every
 name keeps its exact bytes.
 """
 

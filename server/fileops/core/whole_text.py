@@ -57,10 +57,10 @@ def splices_to_text(content: Text, new_text: str) -> tuple[Splice, ...]:
 
 
 def _as_one_splice(content: Text, new_text: str) -> tuple[Splice, ...] | None:
-    """Return one splice from the first line that differs to the last one, for texts of very many lines.
+    """Return one splice from the first line that differs to the last, for texts of very many lines.
 
-    A comparison of so many lines would take a minute and gigabytes. None if the text has fewer lines, or if its lines
-    have to be looked at one by one: they end differently, or have invalid bytes.
+    Comparing so many lines would take a minute and gigabytes. None if the text has fewer lines, or if its lines must be
+    examined one by one because they end differently or have invalid bytes.
     """
     data, fmt = content.data, content.format
     n_old_lines = data.count(b"\n")

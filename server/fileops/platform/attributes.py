@@ -1,7 +1,7 @@
-"""Extended attributes of open files: by Python's own calls on Linux, by the C library's on macOS.
+"""Extended attributes of open files: through Python's own calls on Linux, through the C library's on macOS.
 
-Other systems have none here. Names are the system's: with the prefix `user.` on Linux, without one on macOS. On Linux
-an ACL is an attribute as well; on macOS `copy_acl` copies it.
+Other systems have none here. Names are the system's: with the prefix `user.` on Linux, without one on macOS. On Linux,
+an ACL is an attribute as well; on macOS, `copy_acl` copies it.
 """
 
 import errno
@@ -10,7 +10,7 @@ import sys
 
 IS_GONE = {errno.ENODATA}  # no attribute of this name (any more)
 if sys.platform == "darwin":
-    IS_GONE.add(93)  # ENOATTR of <sys/errno.h>, which Python has no name for
+    IS_GONE.add(93)  # ENOATTR of <sys/errno.h>, which Python does not name
 HAS_NONE = {errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}  # the filesystem has no attributes
 
 if sys.platform == "linux":

@@ -1,4 +1,4 @@
-"""Memory of this process that the C library keeps after it was freed.
+"""Returns memory that the C library keeps after this process has freed it.
 
 A separate module, because it calls the C library.
 """

@@ -1,6 +1,6 @@
 """The daemon's private files: opened without waiting, and trusted only if no other user can have written them.
 
-Opening a FIFO would block for ever, a link may lead elsewhere, and a file that others can write has untrusted content.
+Opening a FIFO would block forever, a link may lead elsewhere, and a file that others can write has untrusted content.
 """
 
 import errno

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 def find_program(name: str, *, outside: Iterable[str] = ()) -> str | None:
     """Return the absolute path of a program on the PATH; None if there is none.
 
-    Relative entries of the PATH, such as `.` or an empty one, mean the current folder, which may be any project: they
+    Relative entries of the PATH, such as `.` or an empty one, mean the current folder, which may be any project. They
     are skipped, and so are entries inside one of the folders `outside`. A link is judged by its target. A folder that
-    contains the user's home is no project.
+    contains the user's home is not a project.
     """
     home = os.path.realpath(os.path.expanduser("~"))
     folders = [real for folder in outside if not _is_inside(real := os.path.realpath(folder), home)]

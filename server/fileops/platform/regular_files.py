@@ -5,7 +5,7 @@ import stat
 
 
 class NotReadable(Exception):
-    """What is at the path is not a regular file of at most so many bytes. The message says what it is."""
+    """There is no regular file of at most so many bytes at the path. The message says what is there."""
 
 
 def read_regular(path: str, max_bytes: int, *, follows_links: bool = True) -> bytes:
@@ -21,7 +21,7 @@ def read_regular(path: str, max_bytes: int, *, follows_links: bool = True) -> by
 
 
 def read_start(path: str, n_bytes: int, *, follows_links: bool = True) -> bytes:
-    """At most the first n bytes of a regular file. Raises: NotReadable, OSError."""
+    """Return at most the first `n_bytes` bytes of a regular file. Raises: NotReadable, OSError."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (0 if follows_links else os.O_NOFOLLOW)
     fd = os.open(path, flags)
     try:

@@ -1,7 +1,6 @@
-"""A clock in seconds since the epoch, as of the start of the process, that never goes back and never jumps.
+"""A clock in seconds since the epoch, set once when the process starts, that never goes back and never jumps.
 
-The order of events and the time between two of them are taken from it. The wall clock, which its user or NTP may set,
-is only for showing.
+It orders events and measures the time between them. The wall clock, which its user or NTP may set, is only for display.
 """
 
 import time

@@ -84,7 +84,7 @@ def _write_out(fd: int) -> None:
     """Write the file to the medium. Raises: OSError.
 
     fsync(2) of macOS leaves the data in the drive's cache, which a power failure empties; F_FULLFSYNC of fcntl(2)
-    empties it onto the medium. Network volumes and some drives do not know it.
+    flushes that cache to the medium. Network volumes and some drives do not support it.
     """
     if sys.platform == "darwin":
         try:

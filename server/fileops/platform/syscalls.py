@@ -1,4 +1,4 @@
-"""System calls that Python lacks, of Linux and of macOS, through ctypes. Return values say if a call is available."""
+"""System calls of Linux and macOS that Python lacks, through ctypes. Return values say if a call is available."""
 
 import ctypes
 import errno

@@ -1,8 +1,8 @@
-"""New files and folders with the umask of the client that a thread works for.
+"""Creates files and folders with the umask of the client that a thread works for.
 
-A process has one umask, but a shared daemon creates files for clients that have different ones. So a thread states the
-umask of its client while it commits, and what it creates then gets the mode that the client's own process would have
-given it. Threads of a private daemon state none: the process is the client's.
+A process has one umask, but a shared daemon creates files for clients with different ones. So a thread states its
+client's umask while it commits, and what it creates then has the mode that the client's own process would have given
+it. Threads of a private daemon state none: the process is the client's.
 """
 
 import os
@@ -35,7 +35,10 @@ def of_client(umask: int | None) -> Generator[None]:
 
 
 def create_file(name: str, flags: int, dir_fd: int) -> int:
-    """Create a file that all may read and write whom the umask does not exclude; return it. Raises: OSError."""
+    """Create a file that everyone may read and write except those whom the umask excludes; return it.
+
+    Raises: OSError.
+    """
     umask = _umask_in(dir_fd)
     if umask is None:
         return os.open(name, flags, 0o666, dir_fd=dir_fd)
@@ -71,7 +74,7 @@ def _umask_in(dir_fd: int) -> int | None:
         return _here.umask
     try:
         attributes.get(dir_fd, _DEFAULT_ACL)
-    except OSError:  # it has none, or cannot be asked: then the umask is the stricter choice
+    except OSError:  # none, or it cannot be asked; then the umask is the stricter choice
         return _here.umask
     return None
 

@@ -1,4 +1,4 @@
--- Agents of the project, as a list to choose from, and what can be done about one of them.
+-- Agents of the project: a list to choose from, and what can be done about one of them.
 local decision = require('fileops.unkept.decision')
 local buffers = require('fileops.buffers')
 local messages = require('fileops.ui.messages')
@@ -19,7 +19,7 @@ local function line_of(session)
   )
 end
 
---- Files that an agent has read and does not know any more: its next edit of them is refused.
+--- Files that an agent has read and that have changed since: its next edit of them is refused.
 ---@param session fileops.wire.Session
 ---@param act fun(paths: string[])
 local function stale_files(session, act)

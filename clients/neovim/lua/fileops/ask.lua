@@ -16,18 +16,18 @@ local words = {
 ---@return string a sentence for the person
 local function sentence(choice) return words[choice] .. '; shell commands are not asked about here' end
 
---- Another editor or a terminal of the project has set it, or this one.
+--- The switch was set: here, or in another editor or terminal of the project.
 ---@param event { ask: string }
 function M.changed(event) messages.info(sentence(event.ask)) end
 
 ---@param choice string
 local function set(choice)
   require('fileops').request(protocol.methods.set_ask, { ask = choice }, function(err)
-    if err then return messages.failure(err) end -- else the notification says it
+    if err then return messages.failure(err) end -- else the notification reports it
   end)
 end
 
---- Whether the daemon has the switch; one of this Neovim alone has not.
+--- Whether the daemon has the switch; a daemon of this Neovim alone does not.
 ---@param act fun()
 local function if_shared(act)
   local process = require('fileops.client.process')

@@ -1,11 +1,11 @@
--- Starts the daemon without a command: with the first file of a project that a person opens, so that the edits of
--- agents wait for them from the beginning. Loaded by the first file.
+-- Starts the daemon without a command, when a person opens the first file of a project, so that agents' edits wait for
+-- them from the beginning. Loaded with the first file.
 local config = require('fileops.config')
 
 local M = {}
 
---- Whether a file is one that agents and a person may work on together: in the workspace folder that was set, or in a
---- project. Git's own files (a commit message, a rebase's list) are not: the editor of such a file is gone in a moment.
+--- Whether agents and a person may work on this file together: it is in the workspace folder that was set, or in a
+--- project. Git's own files (a commit message, a rebase's list) do not count: their editor closes in a moment.
 ---@param buf integer
 ---@return boolean
 local function is_in_project(buf)
@@ -17,7 +17,7 @@ local function is_in_project(buf)
   return require('fileops.client.process').project_of(path) ~= nil
 end
 
---- Whether anybody is there who could decide: a script that edits files has no use for a daemon.
+--- Whether a person is there who could decide: a script that edits files needs no daemon.
 ---@return boolean
 local function has_person() return #vim.api.nvim_list_uis() > 0 end
 
@@ -26,7 +26,7 @@ local function start()
   if process.state.status == 'stopped' then process.start() end
 end
 
---- Start the daemon, if this is the time for it; only once. What was stopped later stays so.
+--- Start the daemon if it is time, but only once. If it was stopped later, it stays stopped.
 ---@param buf integer the file that was opened, or the buffer that is there when Neovim has started
 function M.look(buf)
   local when = config.get().autostart

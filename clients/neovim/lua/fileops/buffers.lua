@@ -1,12 +1,12 @@
--- Which buffer belongs to which file, and how a file is opened. Paths are compared by what they really name, so a
--- link and its target are one.
+-- Which buffer belongs to which file, and how a file is opened. Paths are compared by what they lead to, so a link and
+-- its target are the same file.
 local M = {}
 
 ---@param path string
 ---@return string canonical; the path itself if nothing exists there
 function M.real(path) return vim.uv.fs_realpath(path) or vim.fs.normalize(path) end
 
---- Absolute, as the protocol wants it, `~` expanded.
+--- Return an absolute path, as the protocol requires, with `~` expanded.
 ---@param path string
 ---@return string
 function M.absolute(path) return (vim.fn.fnamemodify(vim.fn.expand(path), ':p')) end
@@ -33,7 +33,7 @@ function M.buffer_of(path)
   return nil
 end
 
---- Open a file in this window. One that cannot be opened is named, and the window stays as it is.
+--- Open a file in this window. If it cannot be opened, a message names it, and the window stays as it is.
 ---@param path string
 ---@return boolean opened
 function M.open(path)
@@ -57,7 +57,7 @@ function M.open(path)
   return ok
 end
 
---- A file's name as short as it stays clear.
+--- A file's name, as short as it can be without ambiguity.
 ---@param path string
 ---@return string
 function M.short(path) return vim.fn.fnamemodify(path, ':~:.') end

@@ -1,6 +1,6 @@
--- Settings of a person, their defaults, and what is wrong with what was set: from `vim.g.fileops` (a table, or a
--- function that returns one) and from `require("fileops").setup{…}`, the latter winning; neither is needed. Options
--- of the daemon are in `server`, and are the daemon's to check.
+-- A person's settings, their defaults, and what is wrong with them. They come from `vim.g.fileops` (a table, or a
+-- function that returns one) and from `require("fileops").setup{…}`, which takes precedence; neither is needed. Options
+-- of the daemon are in `server`; the daemon checks them.
 local M = {}
 
 ---@type fileops.Config
@@ -130,7 +130,7 @@ end
 
 local told ---@type string? what was said last of `vim.g.fileops`
 
---- Says in one notice what is wrong, if anything is.
+--- Report in one notice what is wrong, if anything.
 ---@param problems string[]
 function M.complain(problems)
   if #problems == 0 then return end
@@ -138,7 +138,7 @@ function M.complain(problems)
   require('fileops.ui.messages').warn(problems[1] .. more)
 end
 
---- The plugin is not called when `vim.g.fileops` is set, so what is wrong in it is reported when it is first read.
+--- Setting `vim.g.fileops` does not call the plugin, so faults in it are reported when it is first read.
 local function complain_of_global()
   local problems = M.problems(from_global())
   local now = table.concat(problems, '\n')

@@ -1,5 +1,5 @@
--- Agents in the editor asked, by their own model, for the words of an edit that are not in the file
--- (`fileops/correctEdit`). Who answers, and what is still to be answered; the daemon judges what is proposed.
+-- Agents in the editor are asked for the words of an edit that are not in the file, for their own model to correct
+-- (`fileops/correctEdit`). This keeps who answers, and what is unanswered; the daemon judges the proposals.
 local log = require('fileops.log')
 
 local M = {}
@@ -10,7 +10,7 @@ local REQUEST_CANCELLED = -32800
 local correctors = {} ---@type table<string, fileops.Corrector>
 local open = {} ---@type fileops.OpenQuestion[]
 
---- One for a session, or one for all that have none; a later one takes its place.
+--- Set the function for one session, or for all that have none; a later one replaces it.
 ---@param corrector fileops.Corrector
 ---@param session_id? string
 ---@return fun() off
@@ -54,7 +54,7 @@ function M.ask(params, from, answer)
   end
 end
 
---- The daemon took the question back: it waits no longer, or the agent gave up the edit.
+--- The daemon withdrew the question: it waits no longer, or the agent gave up the edit.
 ---@param request_id integer|string
 ---@param client_id integer
 ---@return boolean whether it was one of these
@@ -69,7 +69,7 @@ function M.cancelled(request_id, client_id)
   return false
 end
 
---- The daemon is gone, and with it who asked.
+--- The daemon has ended, and its questions with it.
 function M.forget()
   local questions = open
   open = {}

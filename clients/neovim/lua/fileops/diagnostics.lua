@@ -1,13 +1,13 @@
--- Which problems the language servers of this editor find in a buffer, for agents whose edits are compared
--- (`fileops/diagnostics`). It reads Neovim's own store, and notes which text each server last spoke of: what is not
--- known to be of the text that the daemon asks about is not answered.
+-- Tells the daemon which problems this editor's language servers find in a buffer, for agents whose edits are compared
+-- (`fileops/diagnostics`). It reads Neovim's own store, and notes to which text each server's last report belongs.
+-- Reports that may belong to a text other than the one asked about are not sent.
 local buffers = require('fileops.buffers')
 
 local M = {}
 
 local QUIET_MS = 300 -- servers publish in parts
 local LOOK_MS = 50
-local MAX = 10000 -- of an answer
+local MAX = 10000 -- in one answer
 
 local PUBLISH, PULL = 'textDocument/publishDiagnostics', 'textDocument/diagnostic'
 
@@ -25,7 +25,7 @@ local function note(client, buf, version)
   if version then spoken[client.id][buf] = { version = version, at = vim.uv.now() } end
 end
 
---- Note what a language server says from now on, before the handler that it has.
+--- From now on, note each report of a language server before Neovim's handler runs.
 ---@param client vim.lsp.Client
 local function follow(client)
   if client.name == 'fileops' or spoken[client.id] then return end
@@ -41,7 +41,7 @@ local function follow(client)
     [PUBLISH] = passing(PUBLISH, function(params)
       local buf = vim.uri_to_bufnr(params.uri)
       local last = sent[client.id][buf]
-      -- one for a text before the last one that it was sent says nothing of that
+      -- a report for an earlier text than the last one sent says nothing about that
       local is_late = last and type(params.version) == 'number' and params.version < last.wire
       if not is_late then note(client, buf, last and last.version) end
     end),
@@ -65,7 +65,7 @@ function M.start()
       end
       local document = event.data.params.textDocument
       local buf = vim.uri_to_bufnr(document.uri)
-      local is_open = method == 'textDocument/didOpen' -- whose version is none of Neovim's
+      local is_open = method == 'textDocument/didOpen' -- its version is not Neovim's
       local version = is_open and vim.lsp.util.buf_versions[buf] or document.version
       of_client[buf] = { wire = document.version, version = version }
     end,
@@ -118,7 +118,7 @@ end
 ---@param encoding string
 ---@return fileops.wire.EditorDiagnosticItem[]
 local function problems_of(buf, servers, encoding)
-  -- Neovim has a namespace for what a server publishes, and one for each of its names to ask it under
+  -- Neovim has one namespace for what a server publishes, and one for each name under which it can be asked
   local parts = vim.tbl_map(
     function(server) return ('.lsp.%s.%d.'):format(server.name, server.id) end,
     servers
@@ -146,8 +146,8 @@ local function problems_of(buf, servers, encoding)
   return found
 end
 
---- Unanswered questions, each a function that returns whether it has now been answered. All are looked at in one turn:
---- if one were answered before the others, an edit that follows its answer could change the text that they ask about.
+--- Unanswered questions, each a function that returns whether it has now been answered. All are checked in one turn: if
+--- one were answered before the others, an edit that follows could change the text that they ask about.
 local waiting = {} ---@type (fun(): boolean)[]
 
 local function look_again()

@@ -1,5 +1,5 @@
--- Following an agent: the file that it changes is shown at the change, unless the person has typed a moment ago. The
--- cursor stays in its window; in a terminal or a prompt the file is shown in a window of files beside it.
+-- Follows an agent: shows the file that it changes, at the change, unless the person has just typed. The cursor stays
+-- in its window; from a terminal or a prompt, the file is shown in a nearby window with files.
 local buffers = require('fileops.buffers')
 local events = require('fileops.client.events')
 local messages = require('fileops.ui.messages')
@@ -13,7 +13,7 @@ local PAUSE_AFTER_TYPING_MS = 3000
 local FREE_MODES = { n = true, nt = true, t = true } -- of |mode()|: normal mode, and a terminal
 
 local followed ---@type string? session id
-local since_s = 0 -- seconds since the epoch: changes until then are known
+local since_s = 0 -- seconds since the epoch: changes before that are known
 local typed_ms ---@type integer? by `vim.uv.now()`
 
 local keys = vim.api.nvim_create_namespace('fileops.follow')
@@ -21,7 +21,7 @@ local keys = vim.api.nvim_create_namespace('fileops.follow')
 ---@return boolean
 local function is_in_terminal() return vim.api.nvim_get_mode().mode:sub(1, 1) == 't' end
 
---- What is typed into a terminal goes to a program, such as the agent, and to no file.
+--- What is typed into a terminal goes to a program, such as the agent, not to a file.
 ---@param _ string
 ---@param typed string?
 local function on_key(_, typed)
@@ -69,7 +69,7 @@ function M.names()
   return names
 end
 
---- Those that a word means: by the id or the name, else by how the name begins.
+--- The agents that a word means: by id or name, else by the beginning of the name.
 ---@param word string
 ---@return fileops.wire.Session[]
 local function matching(word)
@@ -82,8 +82,8 @@ local function matching(word)
   return begin
 end
 
---- Follow an agent, the only one without a word, or one of several that is then chosen. "off", or no word while one is
---- followed: follow none.
+--- Follow an agent: without a word, the only one, or one that is then chosen. "off", or no word while one is followed,
+--- ends following.
 ---@param word string
 function M.toggle(word)
   if word == 'off' or (word == '' and followed) then return M.stop() end
@@ -118,7 +118,7 @@ local function is_free(win)
   return hides or not vim.bo[buf].modified or #vim.fn.win_findbuf(buf) > 1
 end
 
---- The window to show a file in: one that shows it; else the one with the cursor; else the one that had it, or any.
+--- The window to show a file in: one that shows it; else the one with the cursor; else the one used before, or any.
 ---@param buf integer?
 ---@return integer? window
 local function window_for(buf)
@@ -132,7 +132,7 @@ local function window_for(buf)
   return vim.iter(order):find(shows_it) or vim.iter(order):find(is_free)
 end
 
---- Open a file in this window. One that another program edits is opened to be read only, without a question.
+--- Open a file in this window. If another program is editing it, it is opened read-only, without a question.
 ---@param path string
 ---@return boolean
 local function open(path)

@@ -77,7 +77,7 @@ local function answers()
   return true
 end
 
---- What holds for this project now.
+--- The state of this project.
 local function project()
   vim.health.start('fileops: this project')
   local sessions = require('fileops.sessions')

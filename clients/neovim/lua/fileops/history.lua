@@ -1,5 +1,4 @@
--- What was changed, by agents and by others, as the daemon recorded it: a list to choose from, the diff of an entry,
--- and its undo.
+-- Changes by agents and others, as the daemon recorded them: a list to choose from, the diff of an entry, and its undo.
 local buffers = require('fileops.buffers')
 local decision = require('fileops.unkept.decision')
 local hunks = require('fileops.ui.hunks')
@@ -80,7 +79,7 @@ local function choose_action(entry)
   end)
 end
 
---- Choose a change, the newest first: of a file, of an agent, or of all.
+--- Choose a change, newest first: of a file, of an agent, or of all.
 ---@param path string "" for all files
 ---@param session? fileops.wire.Session
 function M.open(path, session)

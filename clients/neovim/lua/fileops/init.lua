@@ -1,11 +1,11 @@
--- The public face: what agents inside the editor call, and what a person's configuration calls. Everything here works
--- without `setup()`; the daemon is started at first use. `:help fileops-api`.
+-- The public interface, for agents inside the editor and for a person's configuration. Everything here works without
+-- `setup()`; the daemon is started when first used. `:help fileops-api`.
 local M = {}
 
 local NOT_AVAILABLE = -32001 -- no daemon; in JSON-RPC's range for implementations
 local sessions = {} ---@type table<string, fileops.Session>
 
---- Any method of the protocol. Without a callback inside a coroutine: waits there and returns `result, err`.
+--- Call any method of the protocol. Inside a coroutine and without a callback, waits and returns `result, err`.
 ---@param method string
 ---@param params table
 ---@param callback? fileops.Callback
@@ -63,7 +63,7 @@ function M.edit(params, callback) return M.request(method('edit'), params, callb
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function M.multi_edit(params, callback) return M.request(method('multi_edit'), params, callback) end
 
---- The whole text of a file, for a client that has no edits: what would be lost is refused.
+--- Write the whole text of a file, for a client that has no edits. It is refused if others' changes would be lost.
 ---@param params fileops.wire.WriteParams
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function M.write(params, callback) return M.request(method('write'), params, callback) end
@@ -73,7 +73,7 @@ function M.write(params, callback) return M.request(method('write'), params, cal
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function M.bash(params, callback) return M.request(method('bash'), params, callback) end
 
---- The tools as a model is to be offered them.
+--- The tools in the form in which a model is offered them.
 ---@param callback? fun(err: fileops.RequestError?, result: { tools: fileops.wire.ToolDefinition[] })
 function M.tools(callback) return M.request(method('tools'), vim.empty_dict(), callback) end
 
@@ -89,7 +89,7 @@ function M.edits(params, callback)
   return M.request(method('history'), params and next(params) and params or vim.empty_dict(), callback)
 end
 
---- With `approved = true` the person asked for it, and is not asked again; without it, it is reviewed like any edit.
+--- With `approved = true` the person asked for it, and is not asked again. Otherwise it is reviewed like any edit.
 ---@param params { edit_id?: string, session_id?: string, file_path?: string, dry_run?: boolean, approved?: boolean }
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function M.undo(params, callback) return M.request(method('undo'), params, callback) end
@@ -134,7 +134,7 @@ function Session:tracked(callback) return M.tracked({ session_id = self.id }, ca
 ---@param callback? fun(err: fileops.RequestError?, result: fileops.wire.ToolResult)
 function Session:undo(callback) return M.undo({ session_id = self.id }, callback) end
 
---- The agent is done: the daemon forgets what it has seen.
+--- The agent has finished: the daemon forgets what it has seen.
 ---@param callback? fun(err: fileops.RequestError?, result: nil)
 function Session:close(callback)
   sessions[self.id] = nil
@@ -158,22 +158,22 @@ function M.sessions()
   return ids
 end
 
---- Hear of events: "edit", "read", "stale", "conflict", "health", "recover", "record", "mode", "ask", "sessions",
+--- Listen to events: "edit", "read", "stale", "conflict", "health", "recover", "record", "mode", "ask", "sessions",
 --- "review", "reviewed", "reviews", "unkept", "status", or "*".
 ---@param event string
 ---@param fn fun(data: table, event: string)
 ---@return fun() off
 function M.on(event, fn) return require('fileops.client.events').on(event, fn) end
 
---- With `server = { correction = true }`: who is asked for the words of an edit that are not in the file. It
---- calls `answer` once, now or later, with a proposal or nil; the function that it may return is called when no caller
---- waits for that any more.
+--- With `server = { correction = true }`: set the function that is asked for the words of an edit that are not in the
+--- file. It calls `answer` once, now or later, with a proposal or nil. The function that it may return is called when
+--- no caller waits for the answer any more.
 ---@param corrector fileops.Corrector
 ---@return fun() off
 function M.correct_with(corrector) return require('fileops.corrections').register(corrector) end
 
---- The entry of `mcpServers` in ACP's `session/new`: it gives an agent that this Neovim starts the tools Read, Edit and
---- MultiEdit, which see unsaved buffers and are reviewed here. Nil where no `fileops-server` is found.
+--- The entry of `mcpServers` in ACP's `session/new`. It gives an agent that this Neovim starts the tools Read, Edit and
+--- MultiEdit, which see unsaved buffers and are reviewed here. Nil if no `fileops-server` is found.
 ---@param arguments? string[] further ones of `fileops-server mcp`
 ---@return { name: string, command: string, args: string[], env: { name: string, value: string }[] }?
 function M.mcp_server(arguments)
@@ -192,7 +192,7 @@ function M.mcp_server(arguments)
   }
 end
 
---- For a status line: "" while there is nothing to say.
+--- For a status line: "" if there is nothing to say.
 ---@return string
 function M.status()
   local parts = {}
@@ -209,7 +209,7 @@ function M.start() require('fileops.client.process').start() end
 function M.stop(callback) require('fileops.client.process').stop(callback) end
 function M.restart() require('fileops.client.process').restart() end
 
---- Settings instead of, or over, `vim.g.fileops`. Not needed otherwise.
+--- Settings that replace or add to `vim.g.fileops`. Optional.
 ---@param settings? table
 function M.setup(settings)
   local config = require('fileops.config')

@@ -1,5 +1,5 @@
--- What a person can decide, as the quickfix list: reviews that wait first, then changes to keep or undo. Rows stay as
--- they are until the list is asked for again.
+-- What a person can decide, as the quickfix list: waiting reviews first, then changes to keep or undo. Rows do not
+-- change until the list is requested again.
 local buffers = require('fileops.buffers')
 local changes = require('fileops.unkept.changes')
 local hunks = require('fileops.ui.hunks')

@@ -1,7 +1,7 @@
--- What the daemon says on its stderr, and when it came and went. One file per user, cut when it grows.
+-- The daemon's stderr, and when it started and ended. One file per user, cut when it grows.
 local M = {}
 
-local MAX_BYTES = 1024 * 1024 -- then the older half goes: enough to see a crash, never a burden
+local MAX_BYTES = 1024 * 1024 -- then the older half is removed: enough remains to see a crash
 
 --- `$FILEOPS_LOG`, else beside Neovim's own logs.
 ---@return string

@@ -1,5 +1,5 @@
--- Bring an open, unchanged buffer to the content on disk, by the smallest change to its lines: cursor, folds, marks
--- and undo stay. Vim is then made to consider the file as seen, so that no W11 or W12 follows.
+-- Updates an open, unchanged buffer to the content on disk by the smallest change to its lines: cursor, folds, marks
+-- and undo stay. Vim then treats the file as seen, so neither W11 nor W12 follows.
 local hunks = require('fileops.ui.hunks')
 local utf8 = require('fileops.client.utf8')
 
@@ -22,7 +22,7 @@ end
 ---@return string
 function M.identity(stat) return ('%d:%d:%d.%d'):format(stat.ino, stat.size, stat.mtime.sec, stat.mtime.nsec) end
 
---- The bytes of a file as that buffer would hold them; nil if only Vim itself can decode them.
+--- The bytes of a file as that buffer would have them; nil if only Vim itself can decode them.
 ---@param data string
 ---@param format { fileformat: string, fileencoding: string, bomb: boolean }
 ---@return fileops.BufferText?
@@ -61,7 +61,7 @@ local function restore_autoread(buf, was)
   end
 end
 
---- Run with an autocmd in place, and without 'eventignore' in its way.
+--- Run with an autocmd in place, and unaffected by 'eventignore'.
 ---@param event string
 ---@param buf integer
 ---@param callback fun()
@@ -75,15 +75,15 @@ local function answering(event, buf, callback, body)
   vim.o.eventignore = ignored
 end
 
---- Vim takes note of the file's time as one that it has read, so that neither `:checktime` (W11, W12) nor `:write`
---- warns. The only way to that without reading or writing: a `:write` that an autocmd claims to have done.
+--- Make Vim treat the file's time as one that it has read, so that neither `:checktime` (W11, W12) nor `:write` warns.
+--- The only way without reading or writing is a `:write` that an autocmd claims to have done.
 ---@param buf integer
 local function acknowledge(buf)
   answering('BufWriteCmd', buf, function() end, 'silent keepalt write!')
 end
 
---- Vim reads the file, and detects its encoding and line ends again ('autoread' alone would keep those, and put `?`
---- for what does not fit).
+--- Let Vim read the file and detect its encoding and line ends again ('autoread' alone would keep them, and replace
+--- what does not fit with `?`).
 ---@param buf integer
 local function read_anew(buf)
   local autoread = vim.bo[buf].autoread
@@ -97,7 +97,7 @@ local function read_anew(buf)
   restore_autoread(buf, autoread)
 end
 
---- What comes next is undone by itself, not together with what was typed just before. Returns whether autocmds run
+--- Let the next change be undone by itself, not together with what was typed just before. Returns whether autocmds run
 --- now: inside another autocmd they do not, and then Vim's questions could not be answered.
 ---@param buf integer
 ---@return boolean
@@ -113,13 +113,13 @@ local function start_undo_step(buf)
   return ran
 end
 
---- Bring a buffer to these lines; what stays is not touched.
+--- Change a buffer to these lines, without touching those that stay.
 ---@param buf integer
 ---@param lines string[]
 function M.splice(buf, lines)
   if #lines == 0 then lines = { '' } end -- a buffer has at least one line
   local blocks = hunks.blocks(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines)
-  for i = #blocks, 1, -1 do -- from the end, so that the numbers of the others stay true
+  for i = #blocks, 1, -1 do -- from the end, so that the other numbers stay right
     local old_start, old_count, new_start, new_count = unpack(blocks[i])
     local first = old_count == 0 and old_start or old_start - 1
     local put = vim.list_slice(lines, new_start, new_start + new_count - 1)
@@ -127,7 +127,7 @@ function M.splice(buf, lines)
   end
 end
 
---- Vim's own reload, for what we cannot decode; views are put back.
+--- Vim's own reload, for what we cannot decode; the views are restored.
 ---@param buf integer
 local function reread(buf)
   local views = {}
@@ -152,7 +152,7 @@ local function take(buf, data)
   if not text then return reread(buf) end
   local modifiable, readonly = options.modifiable, options.readonly
   options.modifiable, options.readonly = true, false
-  options.modified = true -- so Vim takes the buffer for changed after an undo of this: the disk has the new text
+  options.modified = true -- after an undo of this, the buffer counts as changed, because the disk has the new text
   M.splice(buf, text.lines)
   options.endofline = text.final_newline
   require('fileops.client.exact_text').report_end(buf)
@@ -161,8 +161,7 @@ local function take(buf, data)
   options.modified = false
 end
 
---- Whether the buffer shows the content on disk, as far as that can be decided without Vim; a file that is gone is left
---- to Vim.
+--- Whether the buffer shows the content on disk, as far as we can decode it. A missing file is left to Vim.
 ---@param buf integer
 ---@return boolean
 function M.is_current(buf)
@@ -179,7 +178,7 @@ function M.is_current(buf)
   return vim.deep_equal(#text.lines > 0 and text.lines or { '' }, shown)
 end
 
-local MAX_LOOKS = 5 -- a file that is written over and over is left to Vim after that
+local MAX_LOOKS = 5 -- then a file that is written again and again is left to Vim
 local taken = {} ---@type table<integer, string?> by buffer: identity of the file that was last brought into it
 
 ---@param buf integer
@@ -189,8 +188,8 @@ local function has_taken(buf)
   return now ~= nil and M.identity(now) == taken[buf]
 end
 
---- Bring a buffer to its file. Returns why nothing was done: "modified" (the buffer has unsaved changes), "taken" (it
---- has, on top of the content on disk), "gone", "busy" (inside an autocmd; call again later).
+--- Update a buffer to its file. Returns why nothing was done: "modified" (the buffer has unsaved changes), "taken" (it
+--- has, on top of the content on disk), "gone", or "busy" (inside an autocmd; call again later).
 ---@param buf integer
 ---@return string? why
 function M.reload(buf)

@@ -1,15 +1,16 @@
-"""Which problems an edit introduced and which it resolved. Linear in the problems, times a logarithm.
+"""Finds which problems an edit introduced and which it resolved. Linear in the problems, times a logarithm.
 
 A problem after the edit is the same as one before it if severity, code, source and message are the same and
 
-1. its range is where the edit has moved that of the other, or
-2. it begins where the edit has moved the beginning of the other, or
-3. both lie in text that the edit rewrote: text that is moved takes its problems along.
+1. its range is where the edit moved that of the other, or
+2. it begins where the edit moved the beginning of the other, or
+3. both lie in text that the edit rewrote, because text that is moved takes its problems along.
 
-The rules are applied in this order to all problems that say the same, and each problem is matched once. So a problem
-that has an exact partner never takes the partner of another one. What is left is the same problem as well if the edit
-wrote nothing there, its range is where the edit has moved the other, and only what the messages quote differs: checkers
-print inferred types, which an edit elsewhere may change, and some print one type in several ways.
+The rules are applied in this order to all problems with the same message, and each problem is matched once. So a
+problem with an exact partner never takes the partner of another problem. Of the rest, two problems are also the same if
+the edit wrote nothing there, the range of one is where the edit moved that of the other, and the messages differ only
+in what they quote: checkers print inferred types, which an edit elsewhere may change, and some print one type in
+several ways.
 """
 
 import re
@@ -42,7 +43,7 @@ class LineEdit(Struct, frozen=True, gc=False):
 
 
 class Difference(Struct, frozen=True):
-    """introduced: of the problems after the edit. resolved: of those before it. The worst come first, then by place."""
+    """introduced: problems after the edit. resolved: problems before it. The worst come first, then by place."""
 
     introduced: tuple[Problem, ...]
     resolved: tuple[Problem, ...]
@@ -189,7 +190,7 @@ def _unmatched(
 
 
 class _Mapping:
-    """Where edits have moved the text beside them."""
+    """How edits have moved the text around them."""
 
     def __init__(self, edits: Sequence[LineEdit]) -> None:
         self._edits = tuple(edits)

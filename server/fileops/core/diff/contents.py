@@ -1,7 +1,7 @@
 """Compares two whole contents: the splices between them, line by line and word by word.
 
-This is for changes that our own splices did not make: a user's text instead of a proposal, a file that changed after an
-edit. The changes of our own edits are known from their splices and never compared.
+This is for changes that our own splices did not make: a user's text instead of a proposal, or a file that changed after
+an edit. The changes of our own edits are known from their splices, and are never compared.
 """
 
 import re
@@ -182,13 +182,13 @@ def _refined(old: bytes, new: bytes, offset: int, fmt: TextFormat) -> list[Splic
 
 
 def _changed_words(old: Sequence[bytes], new: Sequence[bytes], fmt: TextFormat) -> list[Range]:
-    """Return the ranges in which two texts differ, which are split as by `words_of`. The ranges never touch.
+    """Return the ranges in which two texts differ. Both are split as by `words_of`. The ranges never touch.
 
-    A comparison of all parts can match three equal blanks rather than one equal word. Then the word seems deleted at
-    one place and inserted at another, and an undo would move it, although its author had not. So if a word seems
-    moved, the words alone are matched, and then what is between two matched words. Words that both texts have once
-    and in one order are all matched by that: of any block that is matched first, the others are before it on both
-    sides, or after it on both. If no word seems moved, each one that both texts have is matched already.
+    A comparison of all parts can match three equal blanks rather than one equal word. Then the word seems to be deleted
+    at one place and inserted at another, and an undo would move it, although its author did not. So if a word seems
+    moved, the words alone are matched first, and then what is between two matched words. This matches all words that
+    both texts have once and in the same order: whichever block is matched first, the other words are before it on both
+    sides, or after it on both. If no word seems moved, every word that both texts have is matched already.
     """
     ranges = changed_ranges(old, new)
     if len(ranges) == 1:

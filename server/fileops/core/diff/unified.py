@@ -1,7 +1,7 @@
 """Hunks, unified diff and snippet of a list of splices.
 
-They are derived from the splices: only the lines that these touch, and three lines around them, are decoded. Line
-numbers cost one count of the newlines before the last change. Lines are split as bytes, at newlines only.
+They are derived from the splices: only the lines that these touch, and three lines around them, are decoded. To number
+lines, the newlines before the last change are counted once. Lines are split as bytes, at newlines only.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
-r"""Literal search of a text in a file, on the bytes. CRLF and LF count as the same line end.
+r"""Literal search for a text in a file, on the bytes. CRLF and LF count as the same line end.
 
-A newline of the needle matches "\r\n", or a "\n" that does not follow a "\r". A "\r" of the needle matches only a "\r"
+A newline in the needle matches "\r\n", or a "\n" that does not follow a "\r". A "\r" in the needle matches only a "\r"
 that no "\n" follows, so half a CRLF is never matched. Hits are aligned to the encoding's code units.
 Other ways to find a place are registered here by name as a `Strategy`; they return splices.
 """
@@ -75,7 +75,7 @@ STRATEGIES: dict[str, Strategy] = {}  # by name, without the built-in "exact"
 
 
 def fault_of_strategy(name: str) -> str | None:
-    """Return why edits cannot use a strategy: it is not installed. None if they can."""
+    """Return why edits cannot use a strategy, such as that it is not installed; None if they can."""
     if name == EXACT or name in STRATEGIES:
         return None
     installed = ", ".join((EXACT, *STRATEGIES))

@@ -1,8 +1,8 @@
 """Replacement bytes of a match: the new text in the file's encoding and with the right line ends.
 
-A newline of the new text becomes the line end of the match if that has one kind. In a mixed match unchanged lines keep
-theirs and new lines take the one before. In a match without a line end, the newline becomes the end of the line that
-contains the match, else of the line before. In a file without line ends it stays as given.
+A newline in the new text becomes the line end of the match, if that has only one kind. In a mixed match, unchanged
+lines keep theirs, and new lines take the one before. In a match without a line end, the newline becomes the end of the
+line that contains the match, or else of the line before. In a file without line ends it stays as given.
 """
 
 from array import array

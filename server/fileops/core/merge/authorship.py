@@ -1,6 +1,6 @@
-"""Which change wrote each word of a file, and which places some of the changes still account for. Pure.
+"""Finds which change wrote each word of a file, and which places some of the changes still account for. Pure.
 
-The content is cut into pieces with an owner: the change that wrote the piece, or none. Each change replaces pieces, in
+The content is cut into pieces, each with an owner: the change that wrote it, or none. Each change replaces pieces, in
 the order of the changes. A piece without text marks a place where its owner deleted something.
 """
 
@@ -168,13 +168,13 @@ def _unchanged_lines(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, in
 def without_returns(steps: Sequence[FileStep], chosen: Collection[str], decided: Collection[str]) -> list[FileStep]:
     """Return the steps without those that changed nothing in the end.
 
-    Who checks out another branch and then the first one again changes nothing: what an agent had written is there
-    again. So steps of others that lead back to a content that one before them had left are left out. Between the two
-    contents no step is a chosen one, so that each chosen step keeps its own contents.
+    Checking out another branch and then the first one again changes nothing: what an agent had written is there again.
+    So steps by others that lead back to a content that an earlier step had left are left out. There is no chosen step
+    between the two contents, so each chosen step keeps its own contents.
 
-    decided: steps of agents that a person has decided on. They lead nowhere back, as an agent wrote that text anew.
-    Where such a step found the content before a chosen one, others had taken the text of that one away by then. So it
-    is left out with all that came after it: what is there now is the text of the decided step.
+    decided: agents' steps that a person has decided on. They never count as leading back, because an agent wrote that
+    text anew. If such a step found the content before a chosen one, others had removed the chosen one's text by then.
+    So the chosen step is left out with everything that came after it: the text is now that of the decided step.
     """
     kept: list[FileStep] = []
     for step in steps:
@@ -205,7 +205,7 @@ def without_places(present: bytes, places: Sequence[ChangedPlace]) -> bytes:
 def has_change(content: bytes, place: ChangedPlace, present: bytes) -> bool:
     """Whether another content has the change of a place too: without it, the present one differs by the whole change.
 
-    It is so counted because a diff alone may name an equal line beside the one that was added.
+    Lines are counted, because a diff alone may name an equal line beside the one that was added.
     """
     if content == present:
         return True

@@ -1,8 +1,8 @@
-"""Rebases splices to a content that has changed since: undoes an old edit and keeps all later changes.
+"""Rebases splices onto a content that has changed since: undoes an old edit and keeps all later changes.
 
 There are three contents: the one to which the splices belong (`base`), the current one (`present`), and the result of
-the splices on `base` (`target`). As in a three-way merge over words, a change on one side only is kept. A change that
-both sides made alike counts as made. Different changes of one place or one text are a conflict; nothing is guessed.
+the splices on `base` (`target`). As in a three-way merge by words, a change on one side only is kept. A change that
+both sides made alike counts as made. Different changes at one place or of one text are a conflict; nothing is guessed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -61,11 +61,12 @@ def rebase(splices: Sequence[Splice], base: bytes, present: bytes) -> RebasedSpl
 def _is_made(
     wanted: Sequence[Splice], since: Sequence[Splice], base: bytes, target: bytes, present: bytes, fmt: TextFormat
 ) -> bool:
-    """Return whether the others have made all of our change by hand, as the present content shows by itself.
+    """Return whether the others have made all of our change by hand, judging by the present content alone.
 
-    A comparison of base and present can pair equal lines differently than our change does, and then shows other changes
-    than ours. So target and present are compared: they have the same lines from the one above our first splice to the
-    one below our last. Elsewhere the others typed no word that our change removes: it would be one that they moved.
+    A comparison of base and present can pair equal lines differently from our change, and then shows changes other than
+    ours. So target and present are compared: they have the same lines, from the one above our first splice to the one
+    below our last. Elsewhere the others typed no word that our change removes, because that would be a word that they
+    moved.
     """
     if not wanted:
         return False
@@ -201,7 +202,7 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 #
 # Both sides are splices over the base: our splices undo an edit, their changes are what others did since. Most of our
 # splices meet no change. The difficult ones are those whose text people have put back or moved by hand, because a diff
-# does not say which of several equal words is which. The rule for them is: rather ask than guess. The cases, in the
+# does not say which of several equal words is which. For them the rule is to ask rather than guess. The cases, in the
 # order in which they are decided:
 #
 # 1. Splices that overlap, or that insert at one place, form a cluster (clusters.py). If both sides make the same of its
@@ -209,12 +210,13 @@ def _tokens_of(splice: Splice, base: bytes, fmt: TextFormat) -> tuple[list[bytes
 #    inserted, and they only deleted parts of it, the rest goes: both wanted less of it. If not, it is a conflict.
 # 2. A cluster may be alike by chance: both sides delete "word", and the other side typed "word" again beside it, so the
 #    diff paired the deletion with another text. The word that is to go is still there: a conflict.
-# 3. A splice that meets no change is free, and only has to be shifted by what grew above it. But if it deletes a word,
-#    and the other side removed a sign on one side of that word and typed the same on the other side, the other side may
-#    as well have left the sign, and deleted the word and typed it again. That word would be theirs: a conflict.
+# 3. A splice that meets no change is free, and only has to be shifted by what grew above it. But suppose it deletes a
+#    word, and the other side removed a sign on one side of that word and typed the same on the other side. Then the
+#    other side may just as well have left the sign, deleted the word and typed it again. The word would be theirs: a
+#    conflict.
 # 4. Or the text of a free splice may be there already, typed by hand beside its place. Applying it would double the
 #    text. If all of it is there, the splice is done; if a part is, it is a conflict; if none is, the splice is applied.
-# 5. If nothing is in conflict, applying the splices may still join text from both sides to a word that neither has
+# 5. If nothing is in conflict, applying the splices may still join text from both sides into a word that neither has
 #    written. That is a conflict, too.
 #
 # The order matters. Cases 2 and 4 look for text that only the other side typed. So all clusters have to be decided

@@ -1,8 +1,8 @@
-"""Decides whether others' changes of a file are relevant to an edit that was made for the content before.
+"""Decides whether others' changes to a file are relevant to an edit that was made for the content before them.
 
-There are two contents: the one that the session knows (`base`) and the current one (`present`). The change by others is
-not relevant if the edit does the same to both, at the same place, and has no changed line near it. The edit may then be
-applied as if it had been made for the current content. Nothing is guessed: in doubt the change is relevant.
+There are two contents: the one that the session knows (`base`) and the current one (`present`). Others' change is not
+relevant if the edit does the same to both, at the same place, and no changed line is near it. The edit may then be
+applied as if it had been made for the current content. Nothing is guessed: if in doubt, the change is relevant.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,8 +1,8 @@
 """Rewinds one author's part of one file that others changed in between. Pure.
 
-The changes are undone together (undo.py), which keeps every word of the changes between and after them. If that meets a
-conflict, their places are tried in ever smaller groups, newest first: what works is undone, the rest is left alone and
-listed. Nothing is guessed.
+The changes are undone together (undo.py), which keeps every word of the changes between and after them. If that leads
+to a conflict, their places are tried in ever smaller groups, newest first. What works is undone; the rest is left alone
+and listed. Nothing is guessed.
 """
 
 from collections.abc import Collection, Iterator, Sequence

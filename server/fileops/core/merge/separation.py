@@ -1,10 +1,10 @@
-"""Separates the edits of one session from those of others that lie between them, without comparing contents. Pure.
+"""Separates the edits of one session from those of others between them, without comparing contents. Pure.
 
-Two edits at different places of a file can change their order: only their offsets move. So the edits of the session are
+Two edits at different places of a file can change their order: only their offsets move. So the session's edits are
 moved behind all others, and undone there. This is done in halves: for each half, the undo of the session's edits and
 the effect of the others are known, and only these two lists of splices change their order. It costs O(n log n) for n
-edits. Edits side by side are at different places too. But if no word is between them, and the others typed words that
-the undo restores there, or if edits of both sides overlap, nothing is separated: then the merge of whole contents
+edits. Edits side by side are also at different places. But nothing is separated if no word is between them and the
+others typed words that the undo restores there, or if edits of both sides overlap. Then the merge of whole contents
 (rebase.py) decides.
 """
 

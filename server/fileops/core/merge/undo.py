@@ -1,9 +1,9 @@
-"""Undoes edits of one file. Pure: it takes contents and returns the content after the undo.
+"""Undoes edits of one file. Pure: takes contents and returns the content after the undo.
 
 An edit is kept as its reverse: splices over the content that it produced. They are rebased over later changes, so that
-only the edit's own part is undone. Consecutive edits are undone as one, and in halves only if that meets a conflict. So
-many edits cost little more than one. Edits between which others edited other places are separated from them first
-(separation.py); those whose text another changed again are compared with the current content one by one.
+only the edit's own part is undone. Consecutive edits are undone as one, and in halves only if that leads to a conflict,
+so many edits cost little more than one. If others edited other places in between, the edits are separated from those
+first (separation.py). Edits whose text others changed again are compared with the current content one by one.
 """
 
 from bisect import bisect_left

@@ -1,12 +1,12 @@
-"""Where the hunks of a patch apply in a file's current content, and the plan of that change.
+"""Finds where the hunks of a patch apply in a file's current content, and plans the change.
 
-The lines that a hunk keeps or removes have to be in the file, at exactly one place: after the hunks before it, in the
-part of the file that its anchors name, and at the end of the file if it says so. A unified diff names a line, which
-decides between several places; if the text is not there but at one other place, that counts. Nothing is guessed by
-similarity.
+The lines that a hunk keeps or removes must be in the file, at exactly one place: after the previous hunk, in the part
+of the file that the hunk's anchors name, and at the end of the file if the hunk says so. A unified diff names a line,
+which decides between several places. If the text is not there, but at one other place, that place is used. Nothing is
+guessed by similarity.
 
 Lines are compared in those tiers of `core/matching/correction.py` that the original dialect also has: exactly, then
-without whitespace at their ends, then with look-alike punctuation as equal. The first tier that finds a place counts,
+without whitespace at their ends, then with look-alike punctuation as equal. The first tier that finds a place is used,
 and the plan names it. In every tier only the lines marked `-` and `+` change; kept lines keep their bytes.
 """
 

@@ -6,8 +6,8 @@ from fileops.model.errors import InvalidPatch
 class Source:
     r"""The lines of a patch, split at "\n" only.
 
-    A "\r" at the end of a line belongs to the text of a file with CRLF. If the first line that is not blank ends in one
-    too, the patch itself was written with CRLF, and no "\r" at the end of a line means anything.
+    A "\r" at the end of a line belongs to the text of a file with CRLF. But if the first non-blank line also ends in
+    one, the patch itself was written with CRLF, and no "\r" at the end of a line means anything.
     """
 
     def __init__(self, text: str) -> None:

@@ -1,8 +1,8 @@
 r"""Unified diffs, as `diff -u` and `git diff` write them.
 
-What the extended headers of git say is honoured (renames, new and deleted files, the executable bit) or refused
-(copies, binary files, links, submodules). Text before the first file is skipped, as by `git apply`: it is the mail of
-`git format-patch` or the message of `git show`. Within a file nothing is skipped.
+Git's extended headers are either applied (renames, new and deleted files, the executable bit) or refused (copies,
+binary files, links, submodules). Text before the first file is skipped, as by `git apply`: it is the mail of `git
+format-patch` or the message of `git show`. Within a file, nothing is skipped.
 Sources: the manual of GNU diffutils ("Detailed Description of Unified Format"), git-diff(1) ("Generating patch text").
 """
 

@@ -1,15 +1,15 @@
-"""Merges a decision about a plan with its file, if that has changed while the person decided.
+"""Merges a decision about a plan into its file, if the file has changed while the person decided.
 
 A decision holds for what was shown. There are three contents: the one that the person was shown (`base`), what they
 decided to make of it, and the current one. If no change by others is near a decided one, the decided changes are made
 in the current content, as if it had been shown. Otherwise the person has to decide again, and this module makes the new
 proposal.
 
-A dropped change never comes back, for the following reason. A new proposal consists only of the decided changes, each
-carried over to the current content, as a whole or not at all. What was dropped is in none of them, and no other source
-adds text; so each proposal is a part of the decision before it, in all rounds of a review. The request itself is
-planned again only if the person has approved all of it in each round: then nothing was dropped. Neither has to know
-where in the current content a dropped change would be.
+A dropped change never comes back. A new proposal consists only of the decided changes, each carried over to the current
+content completely or not at all. What was dropped is in none of them, and no other source adds text. So in all rounds
+of a review, each proposal is a part of the previous decision. The request itself is planned again only if the person
+has approved all of it in each round; then nothing was dropped. So nobody has to know where in the current content a
+dropped change would be.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,6 +1,6 @@
 """Aligns wanted lines with lines of a file near a presumed place: which correspond, and how similar they are.
 
-Lines are compared first by their words, which takes a microsecond, and by their characters only once the alignment is
+Lines are first compared by their words, which takes a microsecond, and by their characters only once the alignment is
 known. The alignment is the best one within a band around the presumed place, so its cost is limited.
 """
 
@@ -13,8 +13,8 @@ from fileops.core.matching.similarity import fold, ratio_of, unescaped
 
 _PART = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 _MIN_PAIR = 0.3  # of the words of two lines; lines with less in common do not correspond
-_MISSING = 0.3  # what a wanted line costs that the file does not have, in its characters
-_ADDED = 0.5  # what a line of the file costs that is not wanted
+_MISSING = 0.3  # the cost of a wanted line missing in the file, per character
+_ADDED = 0.5  # the cost of a line in the file that is not wanted
 _N_COMPARED = 40  # pairs of different lines that are compared by characters; the others count by their words
 _LOOKS_SAME = 0.95
 _BLANKS = 0.04  # of which lines that look the same differ, by their blanks

@@ -1,7 +1,7 @@
-"""Where in a line of the file the first or last line of a wanted text begins and ends.
+"""Finds where in a line of the file the first or last line of a wanted text begins and ends.
 
-A text of several lines begins somewhere in a line and reaches to its end, and ends likewise; a text of one line may be
-any part of a line. Where the lines differ, their tokens are aligned.
+A text of several lines begins somewhere in a line and reaches to the line's end, and it ends likewise. A text of one
+line may be any part of a line. If the lines differ, their tokens are aligned.
 """
 
 import re

@@ -39,7 +39,7 @@ _DONE_MARGIN = 0.05  # of similarity
 
 
 class OwnEdit(Struct, frozen=True, kw_only=True):
-    """An edit of the same session that is in force. ranges: the lines that it wrote, 1-based, in the current file."""
+    """An edit in force by the same session. ranges: the lines that it wrote, 1-based, in the current file."""
 
     edit_id: str
     time: str
@@ -87,7 +87,7 @@ def examine(
 class _Examiner:
     """The state of one examination.
 
-    _text: what the file has. _present: the text after the steps that succeed; _composed: the splices to it. _repaired:
+    _text: the file's text. _present: the text after the steps that succeed; _composed: the splices to it. _repaired:
     the text as it would be if the failed steps had been sent as suggested. A step that fails on `_present` and succeeds
     there fails only because of an earlier one. _sent: the steps that lead there, with whether they failed.
     """

@@ -1,8 +1,8 @@
-"""What the output of a shell command proves that a reader was shown of a file.
+"""Finds out what the output of a shell command proves that a reader was shown of a file.
 
 Only the bytes count, not the command: `cat`, `sed -n`, `nl` and a test's report are treated alike. What can be proved
 is the whole text, or runs of MIN_RUN whole lines at one place. Lines may have numbers before them, as `cat -n`, `grep
--n` and `bat` print them; the numbers must then be right as well.
+-n` and `bat` print them; then the numbers must be right, too.
 """
 
 import re

@@ -1,9 +1,10 @@
--- Listeners to events: Lua listeners and `User` autocmds, notified in that order.
+-- Listeners for events: Lua listeners, then `User` autocmds.
 local M = {}
 
 local listeners = {} ---@type table<string, function[]>
 
---- Call `fn(data)` at each event of that name; the returned function ends it. `*` hears all, as `fn(data, event)`.
+--- Call `fn(data)` at each event of that name, until the returned function is called. `*` means all, as `fn(data,
+--- event)`.
 ---@param event string
 ---@param fn fun(data: table, event: string)
 ---@return fun() off

@@ -1,10 +1,10 @@
--- What Neovim's own synchronisation gets wrong, so that the daemon's text of a buffer is the buffer's, byte for byte:
--- - Carriage returns inside lines, of a file whose line ends are mixed or that has a CR in the middle of a line. For
---   Neovim such a CR is a character of its line, for the protocol it ends the line (LSP 3.17, "Text Documents"), so
---   positions mean different places to the two. Of such a buffer the daemon is sent the whole text at each change, and
---   its edits are applied to the text, not to lines. With 'fileformat' "mac" both count the same lines.
--- - The last line end, which is no line but 'endofline': Neovim reports no change of it, and reports changes of the
---   last line as if there were one. So a buffer without one is sent whole as well.
+-- Corrects Neovim's own synchronisation, so that the daemon's text of a buffer is the buffer's, byte for byte:
+-- - Carriage returns inside lines, in a file with mixed line ends or with a CR in the middle of a line. To Neovim such
+--   a CR is a character of its line; in the protocol it ends the line (LSP 3.17, "Text Documents"). So positions
+--   differ. For such a buffer, the daemon is sent the whole text at each change, and its edits are applied to the text,
+--   not to lines. With 'fileformat' "mac" both count the same lines.
+-- - The last line end, which is not a line but 'endofline': Neovim reports no change of it, and reports changes of the
+--   last line as if there were one. So a buffer without it is sent whole as well.
 local M = {}
 
 local is_sent_whole = {} ---@type table<string, boolean?> by URI
@@ -30,7 +30,7 @@ local function text_of(buf)
   return vim.bo[buf].endofline and text .. line_end(buf) or text
 end
 
---- A message to the daemon as it has to be sent: a change that Neovim reports wrongly with the whole text.
+--- A message to the daemon as it must be sent: a change that Neovim reports wrongly is replaced by the whole text.
 ---@param message table
 ---@return table
 function M.outgoing(message)
@@ -57,7 +57,7 @@ function M.outgoing(message)
   return message
 end
 
---- Report the last line end of a buffer, if it came or went since the daemon last heard of it.
+--- Report the last line end of a buffer if it was added or removed since the daemon was last sent the text.
 ---@param buf integer
 function M.report_end(buf)
   local client = vim.lsp.get_clients({ name = 'fileops', bufnr = buf })[1]
@@ -115,8 +115,8 @@ local function edited(text, edits, encoding)
   return table.concat(parts)
 end
 
---- Apply edits of the daemon where Neovim would not do so exactly: to a buffer with carriage returns in its lines, and
---- at the end of a text, which may get or lose its last line end. Returns false, and does nothing, elsewhere.
+--- Apply the daemon's edits where Neovim would not do so exactly: in a buffer with carriage returns in its lines, and
+--- at the end of a text, which may gain or lose its last line end. Elsewhere it does nothing and returns false.
 ---@param buf integer
 ---@param edits lsp.TextEdit[] in order and without overlap
 ---@param encoding string

@@ -1,4 +1,4 @@
--- The daemon's requests and notifications, turned into what the editor does. One small function per method.
+-- Handles the daemon's requests and notifications. One small function per method.
 local events = require('fileops.client.events')
 local buffers = require('fileops.buffers')
 local protocol = require('fileops.client.protocol')
@@ -9,8 +9,8 @@ M.CHANGED = 'it has changed in the meantime' -- why nothing was written
 
 local BUSY_RETRY_MS = 50 -- an autocmd that waits in the main loop is rare, and ends
 
---- The daemon wrote a file: bring its buffer to it. The answer to an edit and `fileops/didEdit` report it, and the
---- watch of the folder may have been faster than both; the first counts.
+--- The daemon wrote a file: update its buffer. Both the answer to an edit and `fileops/didEdit` report it, and the
+--- folder's watch may have been faster than both; the first one counts.
 ---@param path string
 ---@return string? why not: "modified", "taken", "gone", or "busy" (then it is tried again)
 function M.file_written(path)
@@ -84,8 +84,8 @@ local function editable(uri, version)
   return buf
 end
 
---- Neovim's own handler answers "applied" also where it skipped an edit whose version had moved; here all of it is
---- applied, or nothing and the answer says why.
+--- Neovim's own handler answers "applied" even if it skipped an edit because its version had changed. Here, either all
+--- of it is applied, or nothing is, and the answer says why.
 ---@param params lsp.ApplyWorkspaceEditParams
 ---@param ctx lsp.HandlerContext
 ---@return lsp.ApplyWorkspaceEditResult
@@ -94,7 +94,7 @@ function M.apply_edit(_, params, ctx)
   local todo = {} ---@type { buf: integer, edits: lsp.TextEdit[] }[]
   local function plan(uri, version, edits)
     local buf, refusal = editable(uri, version)
-    -- without their annotations: those Neovim lists in a message that waits for a key
+    -- without their annotations, which Neovim lists in a message that waits for a key
     local bare = vim.tbl_map(function(edit) return { range = edit.range, newText = edit.newText } end, edits)
     if buf then table.insert(todo, { buf = buf, edits = bare }) end
     return refusal
@@ -122,7 +122,7 @@ function M.apply_edit(_, params, ctx)
   return { applied = true }
 end
 
---- A handler that waits, without holding up the editor, until the answer is there.
+--- Wrap a handler that waits for its answer, without blocking the editor.
 ---@param ask fun(params: table, from: fileops.Asked, answer: fun(value: any, problem: table?))
 ---@return lsp.Handler
 local function asking(ask)
@@ -133,7 +133,7 @@ local function asking(ask)
     local yielded = false
     ask(params, from, function(value, problem)
       done, answer, err = true, value, problem
-      -- at once: what Neovim puts off while it is leaving is never done, and the answer would not be sent
+      -- now: what Neovim defers while it is exiting is never done, and the answer would not be sent
       if yielded then coroutine.resume(co) end
     end)
     if not done then
@@ -144,8 +144,8 @@ local function asking(ask)
   end
 end
 
---- A sentence of the daemon's to the person, such as why it serves this editor alone. Neovim's own handler may show
---- several lines, which wait for a key.
+--- Show a sentence from the daemon, such as why it serves this editor alone. Neovim's own handler may show several
+--- lines, which wait for a key.
 ---@param params lsp.ShowMessageParams
 local function show_message(_, params)
   local types = vim.lsp.protocol.MessageType

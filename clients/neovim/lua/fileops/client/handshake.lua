@@ -1,11 +1,11 @@
--- What `initialize` says: the options that the plugin sends, and whether the daemon that answers will do.
+-- The contents of `initialize`: the options that the plugin sends, and a check of the daemon that answers.
 local config = require('fileops.config')
 local locate = require('fileops.client.locate')
 local protocol = require('fileops.client.protocol')
 
 local M = {}
 
---- An empty table does not show whether it is a list; what the daemon wants as an object is made one.
+--- An empty table does not show whether it is a list. Where the daemon expects an object, make it one.
 ---@param options table initializationOptions
 ---@return table
 function M.as_json(options)
@@ -33,14 +33,14 @@ function M.lsp_config(process)
       diagnostics = true,
     },
   }
-  -- Neovim takes versioned edits without saying so; ours refuses them where the version moved
+  -- Neovim accepts versioned edits without announcing it; our handler refuses them if the version has changed
   capabilities.workspace.workspaceEdit.documentChanges = true
   return {
     name = 'fileops',
     cmd = process.cmd,
     capabilities = capabilities,
     handlers = require('fileops.client.handlers').all(),
-    -- every keystroke is reported at once: the daemon decides by it what may be written to disk
+    -- every keystroke is reported at once, because the daemon decides by it what may be written to disk
     flags = { debounce_text_changes = 0, allow_incremental_sync = true },
     before_init = function(params)
       local options = vim.tbl_extend('force', params.initializationOptions or {}, config.get().server)
@@ -58,7 +58,7 @@ function M.lsp_config(process)
   }
 end
 
---- What is wrong with the daemon that answered, if anything.
+--- Return what is wrong with the daemon that answered, if anything.
 ---@param result table of `initialize`
 ---@return string?
 function M.unfit(result)

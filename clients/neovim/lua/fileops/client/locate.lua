@@ -1,12 +1,12 @@
--- Where the daemon's command is, and what to do where it is nowhere.
+-- Finds the daemon's command, and says what to do if there is none.
 local config = require('fileops.config')
 
 local M = {}
 
 local python_has_it ---@type boolean? nil while it has not been asked
 
---- The folders that are only worked in: no program and no module in them is ever run. The home folder and those above
---- it are none, since programs of the user are there.
+--- The folders in which the person only works: no program and no module in them is ever run. The home folder and those
+--- above it do not count, because the user's programs are there.
 ---@return string[]
 local function worked_in()
   local folders = { assert(vim.uv.cwd()), require('fileops.client.process').root() }
@@ -18,8 +18,8 @@ local function worked_in()
   )
 end
 
---- The entries of a search path that are absolute, and outside of the folders that are only worked in. A relative or
---- empty one means the current folder.
+--- The entries of a search path that are absolute, and outside the folders of work. A relative or empty entry means the
+--- current folder.
 ---@param search_path string?
 ---@return string[]
 local function entries_of(search_path)
@@ -31,8 +31,7 @@ local function entries_of(search_path)
   end, vim.split(search_path or '', ':', { plain = true }))
 end
 
---- Where a program is. A name is looked up on the PATH, outside of the folders that are only worked in; a path is
---- taken as it is.
+--- Find a program. A name is looked up on the PATH, outside the folders of work; a path is used as it is.
 ---@param name string
 ---@return string?
 local function program(name)
@@ -46,15 +45,15 @@ local function program(name)
   end
 end
 
---- The environment in which it runs: Python finds its modules nowhere else either.
+--- The environment in which it runs: there, too, Python finds its modules in no other place.
 ---@return table<string, string>?
 function M.environment()
   local given = vim.env.PYTHONPATH
   return given and { PYTHONPATH = table.concat(entries_of(given), ':') } or nil
 end
 
---- A command with its program looked up, and -P where it is a Python with a module: else the current folder is the
---- first place where Python looks for that.
+--- A command with its program looked up, and with -P if it is a Python that runs a module; otherwise Python would look
+--- for the module in the current folder first.
 ---@param cmd string[]
 ---@return string[]?
 local function resolved(cmd)
@@ -68,7 +67,7 @@ end
 
 local PYTHON = { 'python3', '-P', '-m', 'fileops' }
 
---- Ask python3 whether it has the daemon. It may take seconds to say so.
+--- Ask python3 whether it has the daemon. This may take seconds.
 ---@param done fun()
 ---@return vim.SystemObj? running nil where python3 cannot be started
 local function ask_python(done)
@@ -87,7 +86,7 @@ local function ask_python(done)
   vim.schedule(done)
 end
 
---- Where pipx puts it, which is not on the PATH of every Neovim (one started from a desktop's menu, say).
+--- Where pipx installs it. Not every Neovim has that on its PATH, such as one started from a desktop's menu.
 ---@return string
 local function of_user() return vim.fn.expand('~/.local/bin/fileops-server') end
 
@@ -100,7 +99,7 @@ local function python_serves()
   return python_has_it == true
 end
 
---- Call back once `find` does not have to wait for python3.
+--- Call back once `find` need not wait for python3.
 ---@param done fun()
 function M.prepare(done)
   local needs_python = python_has_it == nil
@@ -115,8 +114,8 @@ function M.prepare(done)
   end
 end
 
---- The places that are looked at, in their order; the search ends with the first usable one. Where `prepare` has not
---- been called, this may wait for python3.
+--- The places to search, in order; the first usable one ends the search. If `prepare` was not called, this may wait for
+--- python3.
 ---@return fileops.Place[] places, fileops.Place? found
 function M.find()
   local places = {} ---@type fileops.Place[]
@@ -129,14 +128,14 @@ function M.find()
     return usable
   end
   local own = config.get().cmd
-  -- A wish is not silently replaced by something else.
+  -- An explicit setting is not silently replaced.
   local found = own and try('cmd', own)
     or not own
       and (try('PATH', { 'fileops-server' }) or try('pipx', { of_user() }) or try('python3', PYTHON))
   return places, found and places[#places] or nil
 end
 
---- What to do about a daemon that is not there, and all that was tried.
+--- What to do about a missing daemon, and everything that was tried.
 ---@param places fileops.Place[]
 ---@return string problem, string details
 function M.missing(places)
@@ -151,7 +150,7 @@ function M.missing(places)
   return 'no daemon found: ' .. M.install_command(), details
 end
 
---- How the daemon is installed: from the clone that this plugin is part of, where it is.
+--- How to install the daemon: from the clone that contains this plugin, if there is one.
 ---@param flags? string
 ---@return string
 function M.install_command(flags)
@@ -161,15 +160,15 @@ function M.install_command(flags)
   return ('pipx install %s%s'):format(flags or '', vim.fn.fnamemodify(clone, ':~'))
 end
 
---- The command that attaches to the user's shared daemon, starting it where needed.
+--- The command that attaches to the user's shared daemon and starts it if necessary.
 ---@param cmd string[]
 ---@return string[]
 function M.shared(cmd)
-  if vim.list_contains(cmd, '--shared') then return cmd end -- one over ssh, say
+  if vim.list_contains(cmd, '--shared') then return cmd end -- such as one over ssh
   return vim.list_extend(vim.deepcopy(cmd), { '--shared' })
 end
 
---- The arguments after the program's name that serve MCP, as `fileops-server mcp config` prints them.
+--- The arguments that serve MCP, as `fileops-server mcp config` prints them.
 ---@param cmd string[]
 ---@param root string a workspace folder; the home folder and those above it are none, and `mcp` refuses them
 ---@return string[]
@@ -182,7 +181,7 @@ function M.mcp(cmd, root)
   return vim.list_extend(arguments, { '--root', root })
 end
 
---- Why there is no shared daemon, for the person.
+--- Why there is no shared daemon, for people.
 ---@param last_words string what the command said last
 ---@return string
 function M.why_private(last_words)
@@ -192,7 +191,7 @@ function M.why_private(last_words)
   return (last_words:gsub('^fileops%-server: ', ''))
 end
 
---- Check again at the next `find` whether Python has it.
+--- Let the next `find` check again whether Python has it.
 function M.forget() python_has_it = nil end
 
 return M

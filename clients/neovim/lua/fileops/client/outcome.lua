@@ -1,7 +1,7 @@
--- What the editor does with the answer to an agent's request: buffers follow what was written.
+-- Handles the answer to an agent's request: buffers follow what was written.
 local M = {}
 
-local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
+local DEFAULT_SESSION = 'default' -- the daemon's name for the session of a request that names none
 
 --- Nothing was written. If the user had accepted the edit, a message says so.
 ---@param session_id string
@@ -18,7 +18,7 @@ local function after_refusal(session_id, path, result)
   review.take_accepted(session_id, path)
 end
 
---- What was written somewhere: bring open buffers to it.
+--- Something was written: update open buffers.
 ---@param params table
 ---@param result fileops.wire.ToolResult
 local function after_edit(params, result)
@@ -38,7 +38,7 @@ local function after_edit(params, result)
   end
 end
 
---- What a command may have written: buffers without unsaved changes follow the disk.
+--- A command may have written files: buffers without unsaved changes follow the disk.
 local function after_command()
   local client = require('fileops.client.process').client()
   for buf in pairs(client and client.attached_buffers or {}) do
@@ -61,7 +61,7 @@ function M.follow(method, params, result)
   if method == 'fileops/bash' then after_command() end
 end
 
---- An agent outside of this Neovim edited a file. What was written without a question is explained once.
+--- An agent outside this Neovim edited a file. The first time that happens without a question, it is explained.
 ---@param event fileops.wire.DidEditParams
 function M.follow_outside(event)
   if require('fileops.sessions').is_own(event.session_id) then return end

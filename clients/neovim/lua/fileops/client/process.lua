@@ -1,5 +1,5 @@
--- Finds, starts and supervises the daemon: one for the whole editor. Crashes are met with a bounded number of
--- restarts; one that is missing or too old is named, with what to do about it.
+-- Finds, starts and supervises the daemon: one for the whole editor. After a crash it is restarted a limited number of
+-- times. If it is missing or too old, a message says so, and what to do.
 local config = require('fileops.config')
 local events = require('fileops.client.events')
 local handshake = require('fileops.client.handshake')
@@ -12,7 +12,7 @@ local M = {}
 ---@type fileops.State
 M.state = { status = 'stopped', restarts = {}, stopping = false }
 
--- After a crash: at most so many restarts within that time, and the delay before the first, twice as long each time.
+-- After a crash: how many restarts within this time, and the delay before the first, which doubles each time.
 M.restarts = { max = 3, within_s = 60, delay_s = 0.5 }
 
 local is_0_11 = vim.fn.has('nvim-0.11') == 1
@@ -39,7 +39,7 @@ end
 
 local connection ---@type fileops.rpc.Connection?
 
---- The project that a path is in: the nearest folder above it that has a `.git`.
+--- The project of a path: the nearest folder above it that has a `.git`.
 ---@param path string of a file or a folder; "" is in none
 ---@return string?
 function M.project_of(path)
@@ -47,8 +47,8 @@ function M.project_of(path)
   return vim.fs.root(path, { '.git' })
 end
 
---- The workspace folder: the one that was set, else the project of the working directory, else that of the current
---- file, else the working directory.
+--- The workspace folder: the one that was set; else the project of the working directory; else that of the current
+--- file; else the working directory.
 ---@return string
 function M.root()
   local set = config.get().root
@@ -103,7 +103,7 @@ end
 
 local told_private ---@type string? the reason that was shown last
 
---- The daemon that runs serves this editor alone, which was not wanted: the user is notified, once for each reason.
+--- The daemon serves this editor alone, although a shared one was wanted: tell the user, once for each reason.
 local function tell_private()
   local reason = M.state.private_reason
   if not reason or reason == told_private then return end
@@ -122,7 +122,7 @@ local function on_init(client, result)
   M.state.shared = (M.state.capabilities or {}).shared
   if attaching and not M.state.shared then
     M.state.private_reason = locate.why_private(attaching[1] or ':Fileops log says why')
-    told_private = M.state.private_reason -- the command fell back by itself, and reports it by `window/showMessage`
+    told_private = M.state.private_reason -- the command fell back by itself, and reports that by `window/showMessage`
   end
   attaching = nil
   if problem then
@@ -137,13 +137,13 @@ local function on_init(client, result)
   require('fileops.client.sync').attach_all(client.id)
   require('fileops.diagnostics').start()
   local served = M.state.capabilities or {}
-  require('fileops.ui.notice') -- which hears from now on where the person looks
+  require('fileops.ui.notice') -- from now on it tracks where the person looks
   require('fileops.review.listed').attached(client, served.requests or {})
   require('fileops.unkept.changes').attached(served.notifications or {})
   release(nil, client)
 end
 
---- It ran, but would not serve: a setting that it does not take, most likely. Neovim's own answer to that is a
+--- The daemon started, but refused to serve: most likely because of a setting. Neovim's own answer to that is a
 --- traceback of many lines.
 ---@param refusal string
 function M.refused(refusal)
@@ -159,7 +159,7 @@ function M.refused(refusal)
   release(problem)
 end
 
---- May it be started once more? Crashes that lie further back than the window do not count.
+--- Whether it may be started once more. Crashes before the time window do not count.
 ---@param restarts number[] seconds
 ---@param now number
 ---@return boolean allowed, number delay_s
@@ -238,7 +238,7 @@ function M.lsp_config()
   return handshake.lsp_config({ cmd = connect, on_init = on_init, on_exit = on_exit, root = M.root })
 end
 
---- Start the process, without further questions.
+--- Start the process without further checks.
 function M.launch()
   local settings = M.lsp_config()
   if is_0_11 then settings = vim.tbl_extend('force', {}, vim.lsp.config.fileops or settings) end
@@ -246,7 +246,7 @@ function M.launch()
   settings.workspace_folders = { { name = settings.root_dir, uri = vim.uri_from_fname(settings.root_dir) } }
   M.state.stopping = false
   enter('starting')
-  require('fileops.watch').start() -- at once: what is typed until the daemon answers goes into the present text
+  require('fileops.watch').start() -- now: what is typed before the daemon answers is already in the present text
   local id
   if is_0_11 then
     id = vim.lsp.start(settings, { attach = false })
@@ -262,7 +262,7 @@ function M.launch()
   end
 end
 
---- Call back with the running client, starting it where needed, or with what prevents it.
+--- Call back with the running client, which is started if necessary, or with what prevents that.
 ---@param callback fun(problem: string?, client: vim.lsp.Client?)
 function M.ready(callback)
   local client = M.client()
@@ -312,7 +312,7 @@ function M.stop(callback)
     callback()
   end)
   call(client, 'stop')
-  vim.defer_fn(function() -- one that does not answer to `shutdown` is ended
+  vim.defer_fn(function() -- one that does not answer `shutdown` is killed
     if not client.rpc.is_closing() then call(client, 'stop', true) end
   end, 3000)
 end

@@ -1,4 +1,4 @@
--- Methods of the wire. The tests hold them against the server's schema, from which `wire_types.lua` is generated.
+-- Methods of the wire. Tests compare them with the server's schema, from which `wire_types.lua` is generated.
 local M = {}
 
 M.PROTOCOL_VERSION = 1
@@ -32,7 +32,7 @@ M.methods = {
   turns = 'fileops/turns',
 }
 
---- Notification → the event's name in `require('fileops').on` and the pattern of its `User` autocmd.
+--- Notification → the event's name in `require('fileops').on`, and the pattern of its `User` autocmd.
 M.notifications = {
   ['fileops/didBecomeStale'] = { event = 'stale', autocmd = 'FileopsStale' },
   ['fileops/didRead'] = { event = 'read', autocmd = 'FileopsRead' },

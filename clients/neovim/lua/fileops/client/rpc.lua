@@ -1,7 +1,7 @@
--- JSON-RPC with the daemon over its stdin and stdout, as `vim.lsp.Client` wants it (`vim.lsp.rpc.PublicClient`).
--- Neovim's own transport hides the id of a request that the server makes, so a `$/cancelRequest` could not be
--- matched to the review it withdraws; here a handler learns the id from `serving_id()`. The daemon's stderr goes
--- to our own log. Knows nothing of fileops.
+-- JSON-RPC with the daemon over its stdin and stdout, in the form of `vim.lsp.Client` (`vim.lsp.rpc.PublicClient`).
+-- Neovim's own transport hides the id of a request from the server, so a `$/cancelRequest` could not be matched with
+-- the review that it withdraws. Here a handler gets the id from `serving_id()`. The daemon's stderr goes to our own
+-- log. Knows nothing of fileops.
 local utf8 = require('fileops.client.utf8')
 
 local M = {}
@@ -11,16 +11,16 @@ local problems = vim.lsp.rpc.client_errors
 
 local serving ---@type integer|string|nil
 
---- Inside a handler of a server's request, before it first yields: that request's id. Nil under another transport.
+--- Inside a handler of a server's request, before it first yields: that request's id. Nil with another transport.
 ---@return integer|string|nil
 function M.serving_id() return serving end
 
---- A function to be fed chunks; calls `on_body` with each complete message body.
+--- Return a function that takes chunks and calls `on_body` with each complete message body.
 ---@param on_body fun(body: string)
 ---@return fun(chunk: string)
 function M.framing(on_body)
   local pending = ''
-  local chunks, size, wanted = {}, 0, 0 -- a long body is gathered without being copied for every chunk
+  local chunks, size, wanted = {}, 0, 0 -- a long body is collected without copying it for every chunk
   return function(chunk)
     chunks[#chunks + 1], size = chunk, size + #chunk
     if size < wanted then return end
@@ -64,7 +64,7 @@ function M.encode(message)
   return ('Content-Length: %d\r\n\r\n%s'):format(#body, body)
 end
 
---- Changes of one document that follow each other, as one notification.
+--- Combine consecutive changes of one document into one notification.
 ---@param messages table[]
 ---@return table[]
 function M.merged(messages)
@@ -186,8 +186,8 @@ function M.start(cmd, dispatchers, options)
         if request.on_reply then request.on_reply(id) end
         if request.method ~= 'initialize' or not options.on_refused then request.callback(gone, nil, id) end
       end
-      -- As if it had ended by itself: of anything else Neovim makes a notice that waits for a key, and until then
-      -- nothing else happens. Who wants to know asks `ended`.
+      -- As if it had ended by itself: for anything else, Neovim shows a notice that waits for a key, and until then
+      -- nothing else happens. `ended` tells the difference.
       ended = { code = out.code, signal = out.signal }
       dispatchers.on_exit(0, 0)
     end)
@@ -204,7 +204,7 @@ function M.start(cmd, dispatchers, options)
       return false
     end,
     notify = function(method, params) return send({ method = method, params = params }) end,
-    --- What `act` sends leaves when it has returned; its changes of a document are one notification.
+    --- What `act` sends is sent once it has returned; its changes of a document become one notification.
     ---@param act fun()
     together = function(act)
       if held then return act() end

@@ -12,8 +12,8 @@ local group = vim.api.nvim_create_augroup('fileops.sync', {})
 ---@return integer
 local function size_of(buf) return vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) end
 
---- Whether the daemon is notified of this buffer: it is a file's text, and not so much of it that this holds up the
---- editor. About one that is too large, the user is notified once.
+--- Whether the daemon is notified of this buffer: it is a file's text, and not so large that this would block the
+--- editor. The user is told once about a buffer that is too large.
 ---@param buf integer
 ---@return boolean
 function M.is_told(buf)
@@ -29,8 +29,8 @@ function M.is_told(buf)
   return false
 end
 
---- Whether a buffer is of a file that is not there, and the person has typed nothing into it: it says nothing about the
---- file. To the daemon it would be an empty text of theirs, in the place of a file that an agent may have deleted.
+--- Whether a buffer is of a file that does not exist, and the person has typed nothing into it: it says nothing about
+--- the file. The daemon would take it for an empty text of theirs, in place of a file that an agent may have deleted.
 ---@param buf integer
 ---@return boolean
 local function is_blank(buf)
@@ -43,18 +43,18 @@ end
 local function attach(buf, client_id)
   if not M.is_told(buf) or is_blank(buf) then return end
   local is_new = not vim.lsp.buf_is_attached(buf, client_id)
-  -- before the daemon takes a text that is older than the file for what the person has typed
+  -- else the daemon would take a text older than the file for what the person has typed
   if is_new then require('fileops.watch').check(buf) end
   vim.lsp.buf_attach_client(buf, client_id)
 end
 
---- Report what `act` does to the buffer as one change. The daemon would take a text in between, which has some of
---- the places and not the others, for typing.
+--- Report everything that `act` does to the buffer as one change. The daemon would take an intermediate text, with only
+--- some of the places changed, for typing.
 ---@param buf integer
 ---@param act fun()
 function M.as_one_change(buf, act)
   local client = vim.lsp.get_clients({ name = 'fileops', bufnr = buf })[1]
-  local together = client and client.rpc.together -- not of a transport that the person has set
+  local together = client and client.rpc.together -- missing in a transport that the person has set
   if together then return together(act) end
   act()
 end
@@ -72,12 +72,12 @@ function M.attach_all(client_id)
       callback = function(event)
         if not vim.lsp.get_client_by_id(client_id) then return true end
         attach(event.buf, client_id)
-        -- 'fixendofline' may just have given the file its last line end
+        -- 'fixendofline' may just have added the file's last line end
         if event.event == 'BufWritePost' then require('fileops.client.exact_text').report_end(event.buf) end
       end,
     }
   )
-  vim.api.nvim_create_autocmd('BufFilePre', { -- under a new name it is another document
+  vim.api.nvim_create_autocmd('BufFilePre', { -- with a new name it is another document
     group = group,
     callback = function(event)
       if vim.lsp.buf_is_attached(event.buf, client_id) then

@@ -1,4 +1,4 @@
--- Text that is fit for JSON: Neovim's strings are bytes, a JSON-RPC peer takes UTF-8 only.
+-- Makes text fit for JSON: Neovim's strings are bytes, but a JSON-RPC peer accepts only UTF-8.
 local M = {}
 
 ---@param s string
@@ -21,7 +21,7 @@ local function sequence_at(s, i)
   return nil
 end
 
---- Each byte that is not part of UTF-8 becomes `?`: the length in bytes stays, and with it every position.
+--- Replace each byte that is not part of UTF-8 with `?`. The length in bytes stays, and with it every position.
 ---@param s string
 ---@return string
 function M.scrub(s)
@@ -44,17 +44,17 @@ end
 ---@return boolean
 function M.is_valid(s) return M.scrub(s) == s end
 
---- JSON text may name lone surrogates (a file name that is not UTF-8); Neovim's decoder refuses them.
+--- JSON text may contain lone surrogates (a file name that is not UTF-8), which Neovim's decoder refuses.
 ---@param json string
 ---@return string with U+FFFD in their place
 function M.without_lone_surrogates(json)
   local function scan(text)
-    -- pairs first, hidden behind a byte that JSON never holds, then what is left over
+    -- pairs first, hidden behind a byte that JSON never contains; then the rest
     text = text:gsub('\\u([dD][89aAbB]%x%x)\\u([dD][c-fC-F]%x%x)', '\1%1\1%2')
     text = text:gsub('\\u[dD][89a-fA-F]%x%x', '\\ufffd')
     return (text:gsub('\1(%x%x%x%x)\1(%x%x%x%x)', '\\u%1\\u%2'))
   end
-  -- an escaped backslash before a `u` is no escape of a character
+  -- an escaped backslash before a `u` does not begin an escape
   return (scan(json:gsub('\\\\', '\2')):gsub('\2', '\\\\'))
 end
 
