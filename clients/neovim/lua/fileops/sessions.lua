@@ -1,5 +1,5 @@
--- Sessions of all agents that the daemon serves, in this editor and outside of it: what is known of each, and by which
--- name the person sees it.
+-- Sessions of all agents that the daemon serves, in this editor and outside: what is known of each, and its name for
+-- the person.
 local protocol = require('fileops.client.protocol')
 
 local M = {}
@@ -15,11 +15,11 @@ function M.replace(sessions)
   end
 end
 
---- An agent inside this Neovim calls itself so.
+--- The name that an agent inside this Neovim gives itself.
 ---@param session_id string
 function M.remember_own(session_id) own[session_id] = true end
 
---- The daemon is gone, and its sessions with it.
+--- The daemon has ended, and its sessions with it.
 function M.forget() known = {} end
 
 --- Ask the daemon for its sessions.
@@ -32,9 +32,9 @@ function M.fetch(callback)
   end)
 end
 
-local DEFAULT_SESSION = 'default' -- the daemon's, of a request that names none
+local DEFAULT_SESSION = 'default' -- the daemon's name for requests that name none
 
---- Whether a session is the person's, and no agent's.
+--- Whether a session is the person's, not an agent's.
 ---@param session_id string
 ---@return boolean
 function M.is_person(session_id) return session_id == '' or session_id == DEFAULT_SESSION end
@@ -44,8 +44,8 @@ function M.is_person(session_id) return session_id == '' or session_id == DEFAUL
 ---@return boolean
 function M.is_own(session_id) return M.is_person(session_id) or own[session_id] == true end
 
---- Agents, those that are attached first, else by id: a row does not move while the person looks at it. Editors are
---- not among them.
+--- Agents: attached ones first, then by id, so that rows do not move while the person looks at them. Editors are not
+--- listed.
 ---@return fileops.wire.Session[]
 function M.agents()
   local agents = vim.tbl_filter(
@@ -59,8 +59,8 @@ function M.agents()
   return agents
 end
 
---- Whether the daemon's record means a session. It puts the name of the connection before the id of an agent inside
---- this Neovim, and that of another Neovim before one that is listed so.
+--- Whether the daemon's record means this session. The record puts the name of the connection before the id of an agent
+--- inside this Neovim, and that of another Neovim before the id of one listed there.
 ---@param session_id string
 ---@param recorded string?
 ---@return boolean
@@ -69,14 +69,13 @@ function M.is_recorded_as(session_id, recorded)
   return M.is_own(session_id) and not known[recorded] and vim.endswith(recorded, '/' .. session_id)
 end
 
---- The name of a session for the person. An agent inside this Neovim has given itself one; one from outside has the
---- label that the daemon gave it.
+--- The name of a session for the person. An agent inside this Neovim has named itself; the daemon labels one outside.
 ---@param session { session_id: string, label: string }
 ---@return string
 function M.label(session) return M.is_own(session.session_id) and M.name(session.session_id) or session.label end
 
---- The program that a session's id begins with: of one that a shared daemon does not list, or does not list yet. In a
---- daemon of this Neovim alone an id is what the agent calls itself.
+--- The program that a session's id begins with, for a session that a shared daemon does not list (yet). In a daemon of
+--- this Neovim alone, an id is what the agent calls itself.
 ---@param session_id string
 ---@return string
 local function program(session_id)
@@ -85,7 +84,7 @@ local function program(session_id)
   return (host:gsub('%-%d+$', ''))
 end
 
---- The name of the session that made an edit; the daemon names none where the person did.
+--- The name of the session that made an edit; the daemon names none if the person made it.
 ---@param session_id string
 ---@return string
 function M.name(session_id)

@@ -1,5 +1,5 @@
--- What agents did, prompt by prompt, and the ways back: one turn is undone, or all that its agent, or all agents, have
--- done since it began. The daemon plans it; only what was previewed is done.
+-- What agents did, prompt by prompt, and how to undo it: one turn, or everything that its agent or all agents have done
+-- since it began. The daemon plans the undo; only what was previewed is done.
 local decision = require('fileops.unkept.decision')
 local messages = require('fileops.ui.messages')
 local protocol = require('fileops.client.protocol')
@@ -74,7 +74,7 @@ local function choose_way(turn)
   preview()
 end
 
---- Choose a turn, the newest first, and how to undo it.
+--- Choose a turn, newest first, and how to undo it.
 function M.open()
   require('fileops').request(protocol.methods.turns, { limit = N_TURNS }, function(err, result)
     if err then return messages.failure(err) end

@@ -1,5 +1,5 @@
 ---@meta _
--- Types of the plugin, for the language server of an author; nothing loads this file. What crosses the wire is in
+-- Types of the plugin, for authors' language servers; nothing loads this file. The types of the wire are in
 -- `client/wire_types.lua`.
 
 -- init

@@ -1,14 +1,14 @@
--- Buffers without unsaved changes follow the disk, after writes of any program: `git checkout`, `sed`, a formatter.
--- The folders of open files are watched, not the files: a program that replaces a file gives it a new inode, of which a
--- watch of the file would not hear. Where a folder cannot be watched (some network file systems, too many watches), a
--- buffer is looked at when Neovim gets the focus, when the buffer is entered, and when the daemon reports its file.
--- A buffer that is too large for the daemon is left to Vim's own 'autoread'.
+-- Buffers without unsaved changes follow the disk, whichever program writes: `git checkout`, `sed`, a formatter. The
+-- folders of open files are watched, not the files: a program that replaces a file gives it a new inode, which a watch
+-- of the file would miss. If a folder cannot be watched (some network file systems, too many watches), a buffer is
+-- checked when Neovim gains focus, when the buffer is entered, and when the daemon reports its file. A buffer that is
+-- too large for the daemon is left to Vim's own 'autoread'.
 local buffers = require('fileops.buffers')
 
 local M = {}
 
--- A program may write a file in several steps. The buffer is brought to the file once nothing has come for a while,
--- and a file that is empty for the moment has most likely been truncated to be written again.
+-- A program may write a file in several steps. The buffer is updated once nothing has happened for a while; a file that
+-- is empty for a moment has most likely been truncated and will be written again.
 local QUIET_MS, QUIET_WHEN_EMPTY_MS = 40, 400
 
 local watches = {} ---@type table<string, fileops.Watch> by folder
@@ -42,8 +42,8 @@ local function is_followed(buf)
   return require('fileops.client.sync').is_told(buf) and not vim.bo[buf].modified
 end
 
---- Bring a buffer without unsaved changes to its file, if they differ.
---- Call it outside of autocmds only, or it checks again a moment later.
+--- Update a buffer without unsaved changes to its file, if they differ. Call it only outside of autocmds; inside one it
+--- checks again a moment later.
 ---@param buf integer
 function M.check(buf)
   if not is_followed(buf) then return end
@@ -52,7 +52,7 @@ function M.check(buf)
   if reload.reload(buf) == 'busy' then M.check_soon(buf) end
 end
 
---- Look at a buffer's file when nothing has happened to it for a moment.
+--- Check a buffer's file once nothing has happened to it for a moment.
 ---@param buf integer
 ---@param quiet_ms? integer
 function M.check_soon(buf, quiet_ms)

@@ -1,8 +1,8 @@
--- The changes of a proposed edit, which the daemon has split: their lines, and the text without some of them. Plain
+-- The changes of a proposed edit, as the daemon has split them: their lines, and the text without some of them. Plain
 -- functions.
 local M = {}
 
--- of many reviews of one file, the lines are found once
+-- the lines are found once for many reviews of one file
 local last_text, last_lines = nil, {} ---@type string?, string[]
 
 ---@param text? string
@@ -65,8 +65,8 @@ function M.text_without(review, rejected)
   return table.concat(kept, '\n')
 end
 
---- Which changes of a review the person has decided on already, in an earlier revision of it. Ids name a change of one
---- revision; a change with the same lines is the same one.
+--- Which changes of a review the person has already decided on, in an earlier revision. An id names a change of one
+--- revision; a change with the same lines is the same change.
 ---@param before fileops.wire.Review
 ---@param now fileops.wire.Review
 ---@param decided table<string, boolean> of the earlier revision, all in the same way

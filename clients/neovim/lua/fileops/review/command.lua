@@ -1,5 +1,5 @@
--- A shell command that waits for a person, in a buffer: all of it, where it would run, and what the agent says that it
--- is for.
+-- A shell command that waits for a person, in a buffer: all of it, where it would run, and the purpose that the agent
+-- states.
 local config = require('fileops.config')
 local queue = require('fileops.review.queue')
 local sessions = require('fileops.sessions')
@@ -91,7 +91,7 @@ function M.open(review)
   vim.api.nvim_win_set_height(0, math.min(vim.api.nvim_buf_line_count(buf) + 1, math.floor(vim.o.lines / 2)))
 end
 
---- It is decided, or asked no more: then a window with the cursor in it says so, as a key may be on its way.
+--- It is decided or withdrawn. A window with the cursor in it says so, because the person may be about to press a key.
 ---@param review fileops.Review
 ---@param why? string if the person did not decide
 function M.close(review, why)

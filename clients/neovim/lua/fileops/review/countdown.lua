@@ -1,5 +1,5 @@
--- How long a review may still wait. It is shown in its last minute: above its changes in the text, or once in a message
--- if they are not on the screen.
+-- How long a review will still wait. Shown in its last minute: above its changes in the text, or once in a message if
+-- they are not on the screen.
 local queue = require('fileops.review.queue')
 
 local M = {}
@@ -9,7 +9,7 @@ local LAST_S = 60
 local timer ---@type uv.uv_timer_t?
 local told = {} ---@type table<integer, boolean> review ids
 
---- Seconds until the daemon gives a review up.
+--- Seconds until the daemon ends a review.
 ---@param review fileops.Review
 ---@return integer? nil before its last minute, or if that is not known
 local function left_s(review)

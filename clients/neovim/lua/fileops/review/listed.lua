@@ -1,6 +1,6 @@
--- The daemon's list of reviews, as this Neovim shows it. The daemon owns them: what is shown here comes and goes by
--- `fileops/didChangeReviews`, a decision is handed in by `fileops/decideReview`, and nothing else decides. A review
--- that was decided here stays known until the daemon has reported its outcome.
+-- The daemon's list of reviews, as this Neovim shows it. The daemon owns them: they appear and disappear by
+-- `fileops/didChangeReviews`, and are decided by `fileops/decideReview` alone. A review that was decided here is kept
+-- until the daemon has reported its outcome.
 local changes = require('fileops.review.changes')
 local change_set = require('fileops.review.set')
 local queue = require('fileops.review.queue')
@@ -50,7 +50,7 @@ local reasons = {
   another_file = 'its path leads to another file',
 }
 
---- Why a decided review has to be decided again.
+--- Why a decided review must be decided again.
 ---@param previous fileops.wire.PreviousDecision
 ---@return string such as "lines 3–4 changed too"
 local function why_again(previous)
@@ -73,7 +73,7 @@ local function finish(review, how, why)
   queue.ended(review, how)
 end
 
---- The decision did not count: it is asked on.
+--- The decision did not count: the review waits again.
 ---@param review fileops.Review
 local function ask_on(review)
   review.is_deciding = nil
@@ -90,13 +90,13 @@ local silent = { info = function() end, warn = function() end }
 ---@param is_told? boolean the outcome has been reported, with another file of the same change set
 local function decided(review, err, result, is_told)
   local say = is_told and silent or messages()
-  if known[review.review_id] ~= review then return end -- closed before, which has been reported
+  if known[review.review_id] ~= review then return end -- it was closed before, and that has been reported
   local name = name_of(review)
   if err or not result then
     local daemon = require('fileops.client.process')
     local client = daemon.client()
     if not client or client.rpc.is_closing() or daemon.state.stopping then
-      review.is_lost, review.is_deciding = true, nil -- whether it counted, the next list says
+      review.is_lost, review.is_deciding = true, nil -- the next list says whether it counted
     else
       ask_on(review)
     end
@@ -120,7 +120,7 @@ local function decided(review, err, result, is_told)
   elseif result.state ~= 'decided' then
     say.info(('%s: %s'):format(name, fate(result)))
   end
-  local is_kept = result.error ~= nil or result.state ~= 'decided' -- what was typed was not written
+  local is_kept = result.error ~= nil or result.state ~= 'decided' -- the typed text was not written
   finish(
     review,
     result.state == 'decided' and result.outcome or result.state,
@@ -138,7 +138,7 @@ local function reviews_of(set)
   return reviews
 end
 
---- All files are decided: so is the set.
+--- All files are decided, and so is the set.
 ---@param set fileops.ReviewSet
 local function hand_in(set)
   set.is_sent = true
@@ -189,8 +189,8 @@ local function decide(review, decision)
   }, 'your decision', function(err, result) decided(review, err, result) end)
 end
 
---- The text that the person had decided on if the proposal may lack some of it: they typed it, or where they decided is
---- not known here.
+--- The text that the person had decided on, if the proposal may lack some of it: they typed it, or decided in a place
+--- that is not known here.
 ---@param review fileops.Review
 ---@param previous fileops.wire.PreviousDecision?
 ---@return string?
@@ -244,7 +244,7 @@ local function open(params, set)
     return queue.add(review)
   end
   local before = review.params
-  if params.revision < before.revision then return end -- of a list that was made before it changed
+  if params.revision < before.revision then return end -- from a list that was made before the review changed
   local is_new, was_lost = params.revision > before.revision, review.is_lost
   review.is_lost = nil
   if is_new then
@@ -253,7 +253,7 @@ local function open(params, set)
     fill(review, params)
     review.decided, review.is_deciding, review.text_offered = nil, nil, nil
   elseif review.is_deciding then
-    return -- it is on its way
+    return -- it is being sent
   end
   if queue.is_waiting(review) then
     require('fileops.review.view').changed(review)
@@ -263,7 +263,7 @@ local function open(params, set)
   if is_new or was_lost then require('fileops.review.proposal').asked_on(review) end
 end
 
---- Each file of a change set is shown as a separate edit.
+--- Show each file of a change set as a separate edit.
 ---@param params fileops.wire.Review
 local function open_set(params)
   local set = sets[params.review_id]
@@ -309,7 +309,7 @@ local function close(closed)
   finish(review, closed.outcome or closed.state, why)
 end
 
---- What the daemon reports of its list.
+--- Handle what the daemon reports about its list.
 ---@param params fileops.wire.DidChangeReviewsParams
 function M.changed(params)
   require('fileops.review.view').together(function()
@@ -328,8 +328,7 @@ local function end_lost()
   end
 end
 
---- Ask a daemon that has just been attached for its list. What was shown before and is not in it was decided, or is
---- asked no more.
+--- Ask a newly attached daemon for its list. A review that was shown before and is not listed was decided or withdrawn.
 ---@param client vim.lsp.Client
 ---@param requests string[] that the daemon serves
 function M.attached(client, requests)
@@ -354,7 +353,7 @@ function M.attached(client, requests)
   )
 end
 
---- The daemon is out of reach: what it asks waits there, if it still runs, and is shown again when it is attached.
+--- The daemon cannot be reached. What it asks waits there, if it still runs, and is shown again after reattaching.
 ---@param why string
 function M.lost(why)
   ended_since = nil
@@ -368,7 +367,7 @@ function M.lost(why)
   end
 end
 
---- Files of a change set that were decided already, and wait for the others, are rejected too.
+--- Files of a change set that were already decided and wait for the others are rejected, too.
 ---@param review fileops.Review of a file
 ---@param reason? string
 function M.reject_decided(review, reason)

@@ -1,6 +1,6 @@
--- The original text and the proposed one in diff mode, for an edit of a file that is not open, or to change the
--- proposal before it is accepted: `:write` accepts what is there. What the person has typed stays until it is written
--- or they close it.
+-- The original and the proposed text in diff mode, for an edit of a file that is not open, or to change the proposal
+-- before accepting it: `:write` accepts what is there. What the person has typed stays until it is written or they
+-- close it.
 local changes = require('fileops.review.changes')
 local messages = require('fileops.ui.messages')
 local queue = require('fileops.review.queue')
@@ -12,7 +12,7 @@ local editors = {} ---@type table<integer, fileops.ProposalEditor> by review id
 ---@param text string
 ---@return fileops.Editable
 local function editable(text)
-  text = text:gsub('\r\n', '\n') -- the daemon gives each line the end that the file wants
+  text = text:gsub('\r\n', '\n') -- the daemon gives each line the line end that the file needs
   local final_newline = text:sub(-1) == '\n' or text == ''
   if text:sub(-1) == '\n' then text = text:sub(1, -2) end
   return { lines = vim.split(text, '\n', { plain = true }), final_newline = final_newline }
@@ -49,7 +49,7 @@ local function put(buf, text)
   vim.bo[buf].modified = false
 end
 
---- What the person begins with: what they have typed before, else the proposal without the changes that they dropped.
+--- What the person starts with: what they have typed before, else the proposal without the changes that they dropped.
 ---@param review fileops.Review
 ---@return string? nil if the texts are too large to be sent
 local function starting_text(review)
@@ -89,8 +89,8 @@ local function dismantle(editor)
   end
 end
 
---- Close the texts of a review. If it is gone without the person's doing, what they have typed is not taken from them,
---- nor the text from under their hands: it stays, and a message says why it is of no use.
+--- Close the texts of a review. If it disappears without the person's doing, their text stays in front of them, and a
+--- message says why it can no longer be used.
 ---@param review fileops.Review
 ---@param why? string it is gone
 function M.close(review, why)
@@ -107,7 +107,7 @@ function M.close(review, why)
   dismantle(editor)
 end
 
---- The review waits on, perhaps on another content of its file: what was typed stays, beside the present text.
+--- The review waits again, perhaps for another content of its file: what was typed stays, beside the present text.
 ---@param review fileops.Review
 function M.asked_on(review)
   local editor = editor_of(review)
@@ -150,7 +150,7 @@ function M.accept(review)
   return true
 end
 
---- The edit whose proposal a buffer shows, or the text beside it.
+--- The edit whose proposal, or original text, a buffer shows.
 ---@param buf integer
 ---@return fileops.Review?
 function M.in_buffer(buf)
@@ -194,7 +194,7 @@ local function open_original(editor, review, win)
   vim.api.nvim_win_call(win, function() vim.cmd('silent! normal! gg]c') end)
 end
 
---- What the person has to know before they decide.
+--- What the person must know before they decide.
 ---@param review fileops.Review
 local function announce(review)
   local notes = { review.note } ---@type string[]
@@ -206,7 +206,7 @@ local function announce(review)
   messages.info(require('fileops.review.view').summary(review) .. '  (:w accepts, :Fileops reject)')
 end
 
---- A buffer of such a name has been opened.
+--- A buffer of such a name was opened.
 ---@param buf integer
 ---@param review fileops.Review
 local function show(buf, review)
@@ -225,7 +225,7 @@ local function show(buf, review)
     buffer = buf,
     callback = function()
       if editors[review.id] == editor then editors[review.id] = nil end
-      vim.schedule(function() dismantle(editor) end) -- the text beside it goes too
+      vim.schedule(function() dismantle(editor) end) -- the text beside it is closed, too
     end,
   })
   vim.schedule(function()
@@ -240,7 +240,7 @@ local function show(buf, review)
   end)
 end
 
---- Both texts in a tab page, the proposed one to be changed: writing it accepts it, closing it goes back.
+--- Show both texts in a tab page. The proposed one can be changed: writing it accepts it, closing it goes back.
 ---@param review fileops.Review
 function M.open(review)
   local editor = editor_of(review)
@@ -260,8 +260,8 @@ function M.open(review)
   end
 end
 
---- Before an edit is accepted as it is proposed: a text of the person's that would not be written then is shown. They
---- can write it, or accept once more.
+--- Before an edit is accepted as proposed: show the person a text of theirs that would not be written. They can write
+--- it, or accept once more.
 ---@param review fileops.Review
 ---@return boolean shown
 function M.offer(review)

@@ -1,5 +1,5 @@
--- Questions that the daemon asks by a request and that wait here for the answer: may this shell command be run? What is
--- not answered when Neovim leaves is rejected.
+-- Questions that the daemon asks by a request, and that wait here for an answer: may this shell command be run? If
+-- Neovim exits without an answer, it is rejected.
 local queue = require('fileops.review.queue')
 
 local M = {}
@@ -61,8 +61,8 @@ local function withdraw(review, why)
   finish(review, 'withdrawn', why)
 end
 
---- The daemon took a request back. Where the transport hides ids, only a single waiting question can be meant. With a
---- shared daemon it does not say whether the agent gave up or another editor decided.
+--- The daemon withdrew a request. If the transport hides ids, only a single waiting question can be meant. A shared
+--- daemon does not say whether the agent gave up or another editor decided.
 ---@param request_id integer|string
 ---@param client_id integer
 function M.cancelled(request_id, client_id)

@@ -1,6 +1,6 @@
 -- What waits for a person: proposed edits and shell commands in one queue, the verdict on each change, and whether an
--- edit that was accepted could be written. Where a question comes from and where its decision goes is the business of
--- `listed` (the daemon's list) and `questions` (requests that wait for an answer); what it looks like is `view`'s.
+-- accepted edit could be written. `listed` (the daemon's list) and `questions` (requests that wait for an answer) know
+-- where questions come from and where decisions go; `view` knows how they look.
 local events = require('fileops.client.events')
 local buffers = require('fileops.buffers')
 
@@ -30,7 +30,7 @@ end
 ---@return boolean
 function M.is_waiting(review) return vim.list_contains(queue, review) end
 
---- The reasons of a person in one line; equal ones are said once, in the order in which they were given.
+--- A person's reasons in one line, in the order given; equal reasons appear once.
 ---@param reasons string[]
 ---@return string? nil if there is none
 function M.in_one(reasons)
@@ -54,7 +54,7 @@ local function reason_of(review, of_all)
   return M.in_one(reasons)
 end
 
---- What holds after the verdicts on the changes.
+--- The state after the verdicts on the changes.
 ---@param review fileops.Review
 ---@return fileops.Decision
 function M.outcome(review)
@@ -84,7 +84,7 @@ end
 ---@return string
 local function key_of(session_id, path) return session_id .. '\n' .. buffers.real(path) end
 
---- Show a review, and let it be decided. In the order in which they were asked.
+--- Show a review, and let it be decided. Reviews are in the order in which they were asked.
 ---@param review fileops.Review
 function M.add(review)
   if review.kind == 'edit' then undelivered[key_of(review.session_id, review.params.file_path)] = nil end
@@ -97,7 +97,7 @@ function M.add(review)
   events.emit('review', about(review), 'FileopsReview')
 end
 
---- Show it no more, without a decision about it.
+--- Stop showing it, without deciding about it.
 ---@param review fileops.Review
 ---@param why? string if it was not the person here who decided
 function M.remove(review, why)
@@ -124,20 +124,20 @@ local function settle(review, decision)
   review.settle(decision)
 end
 
---- A text of the person's that accepting would not write: they are shown it first.
+--- A text of the person's that accepting would not write; it is shown to them first.
 ---@param review fileops.Review
 ---@return boolean shown
 local function offers_text(review)
   return review.kind == 'edit' and require('fileops.review.proposal').offer(review)
 end
 
---- Accept what is not rejected.
+--- Accept what was not rejected.
 ---@param review fileops.Review
 function M.accept(review)
   if not offers_text(review) then settle(review, M.outcome(review)) end
 end
 
---- Accept, and be asked no more in that session (of a command: for the same one).
+--- Accept, and ask no more in that session (for a command: about the same command).
 ---@param review fileops.Review
 function M.always(review)
   if next(review.rejected) then
@@ -160,7 +160,7 @@ function M.modify(review, text, revision)
   settle(review, { outcome = 'modify', text = text, revision = revision })
 end
 
---- Nothing of an edit was written. If the user had accepted it they believe otherwise, and are notified once.
+--- Nothing of an edit was written. A person who had accepted it believes otherwise, so tell them once.
 ---@param session_id string
 ---@param path string
 ---@param why string
@@ -171,7 +171,7 @@ function M.was_refused(session_id, path, why)
   require('fileops.ui.messages').warn(('%s was not written: %s'):format(vim.fs.basename(path), why))
 end
 
---- The outcome of an edit is there. Returns whether the person had accepted it in a review.
+--- The outcome of an edit is known. Returns whether the person had accepted it in a review.
 ---@param session_id string
 ---@param path string
 ---@return boolean
@@ -182,7 +182,7 @@ function M.take_accepted(session_id, path)
   return was_accepted
 end
 
---- The verdict on one change; nil takes it back.
+--- Set the verdict on one change; nil takes it back.
 ---@param review fileops.Review
 ---@param change_id string
 ---@param accepts boolean?

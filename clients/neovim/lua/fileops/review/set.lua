@@ -1,5 +1,5 @@
--- A change set as a person decides about it: each of its files is a review like that of an edit, in any order, and the
--- decision about all of them is one. Plain functions.
+-- A change set as a person decides on it: each file is a review like that of an edit, in any order, and all are decided
+-- together. Plain functions.
 local M = {}
 
 --- The review of each file.
@@ -17,7 +17,7 @@ function M.parts(params)
   return parts
 end
 
---- What a file's operation is beside the changes of its text.
+--- What happens to a file besides changes of its text.
 ---@param params fileops.wire.Review
 ---@return string? such as "renamed to b.lua"
 function M.operation(params)
@@ -29,7 +29,7 @@ function M.operation(params)
   return params.operation == 'delete' and 'deleted' or nil
 end
 
---- The decision about the set, of those about its files.
+--- The decision about the set, made from those about its files.
 ---@param decided table<string, fileops.Decision> by file
 ---@return fileops.Decision with `files`
 function M.decision(decided)

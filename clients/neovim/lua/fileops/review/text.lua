@@ -1,7 +1,7 @@
--- Waiting reviews shown in the text that they are about: lines that would go are marked, lines that would come are
--- below them as virtual lines, and a heading above each change names its keys. Marks move with what the person types;
--- the daemon merges a decision with the text as it is then. The keys do nothing in plain Neovim, so that one which was
--- pressed before a review came, or after it went, runs no other command. A key decides nothing that cannot be seen.
+-- Shows waiting reviews in the text that they are about: lines to be removed are marked, new lines are virtual lines
+-- below them, and a heading above each change names its keys. Marks move with what the person types; the daemon merges
+-- a decision with the present text. The keys do nothing in plain Neovim, so a key pressed before a review appears, or
+-- after it has gone, runs no other command. No key decides what cannot be seen.
 local buffers = require('fileops.buffers')
 local config = require('fileops.config')
 local hunks = require('fileops.ui.hunks')
@@ -17,13 +17,13 @@ local M = {}
 
 local ns = vim.api.nvim_create_namespace('fileops.review.text')
 
--- A key that is pressed this soon after a change has appeared was meant for what was there before. A person does not
--- read and decide within that time: simple reactions take 200 ms and more.
+-- A key pressed this soon after a change appears was meant for what was there before. Nobody reads and decides within
+-- that time: simple reactions take 200 ms and more.
 local NOT_READ_MS = 300
 
 local shown = {} ---@type table<integer, fileops.TextReview> by review id
 
---- Where a line of the original text is in a buffer that was changed since.
+--- Where a line of the original text is in a buffer that has changed since.
 ---@param blocks integer[][] of `hunks.blocks`
 ---@param line integer 1-based
 ---@return integer 1-based; of a line that is gone: the one that is in its place
@@ -157,7 +157,7 @@ local function erase(review)
   end
 end
 
---- Lines of the buffer that a change is about, where they are now.
+--- The present lines of the buffer that a change is about.
 ---@param buf integer
 ---@param change fileops.TextChange
 ---@return integer first, integer last 1-based; an addition is about the line that it is shown at
@@ -170,7 +170,7 @@ end
 
 local compared ---@type { buf: integer, tick: integer, original: string, blocks: integer[][] }?
 
---- What has changed in a buffer since a text, line ends apart. Many reviews of one file are mostly of the same text.
+--- What has changed in a buffer since a text, except line ends. Many reviews of one file usually have the same text.
 ---@param buf integer
 ---@param original string
 ---@return integer[][] of `hunks.blocks`
@@ -262,7 +262,7 @@ end
 local function redraw(review)
   local entry = shown[review.id]
   if not entry or not vim.api.nvim_buf_is_loaded(entry.buf) then return end
-  -- the marks know where the changes are by now; the original text does not
+  -- the marks know where the changes are now; the original text does not
   local places = vim.tbl_map(function(change) return { place_of(entry.buf, change) } end, entry.changes)
   erase(review)
   for i, place in ipairs(places) do
@@ -276,7 +276,7 @@ local function redraw(review)
   end
 end
 
---- A verdict on some changes; a review in which no change is left to decide is handed in.
+--- Set a verdict on some changes. A review with no change left to decide is sent.
 ---@param found { review: fileops.Review, id: string }[]
 ---@param accepts boolean
 ---@param reason? string of a rejection, for the model
@@ -298,8 +298,8 @@ local function judge(found, accepts, reason)
   end
 end
 
---- Why the change under the cursor cannot be decided by a key yet: it has just come, or a part of it is not on the
---- screen. That part is brought there.
+--- Why a key cannot decide the change under the cursor yet: it has just appeared, or part of it is not on the screen.
+--- That part is scrolled into view.
 ---@param change { id: string, at: integer, to: integer, is_read: boolean, review: fileops.Review }
 ---@return string?
 local function why_not_seen(change)
@@ -332,7 +332,7 @@ function M.decide(accepts, options)
   judge(found, accepts, options.reason)
 end
 
---- First lines of the changes that are shown in a buffer, ascending, 1-based.
+--- First lines of the changes shown in a buffer, ascending, 1-based.
 ---@param buf integer
 ---@return integer[]
 function M.lines(buf)
@@ -346,7 +346,7 @@ function M.lines(buf)
   return found
 end
 
---- Whether all that is shown in a buffer has been there long enough to be read.
+--- Whether everything shown in a buffer has been there long enough to be read.
 ---@param buf integer
 ---@return boolean
 function M.is_read(buf) return vim.iter(of_buffer(buf)):all(is_read) end
@@ -380,7 +380,7 @@ local keys = {
   reject = function() M.decide(false, { is_key = true }) end,
 }
 
---- Whether a review can be shown in a text at all: it has one, and changes of it.
+--- Whether a review can be shown in a text at all: it has a text, and changes of it.
 ---@param review fileops.Review
 ---@return boolean
 function M.can_show(review)
@@ -396,7 +396,7 @@ function M.is_complete(review)
     and vim.iter(review.params.changes):all(function(change) return change.diff:find('\n[-+]') ~= nil end)
 end
 
---- Show a review in the buffer of its file, or again if it changed.
+--- Show a review in the buffer of its file, again if it has changed.
 ---@param review fileops.Review
 ---@return boolean shown not if the file is not open here, or there is no text to show it in
 function M.show(review)
@@ -434,7 +434,7 @@ function M.hide(review)
   if #of_buffer(entry.buf) == 0 then text_keys.unmap(entry.buf, 'review') end
 end
 
---- A second has passed in which a review may have come closer to its end.
+--- Another second has passed, so a review may be close to its end.
 ---@param is_last_minute fun(review: fileops.Review): boolean
 function M.second_passed(is_last_minute)
   for _, entry in pairs(shown) do
@@ -443,7 +443,7 @@ function M.second_passed(is_last_minute)
 end
 
 local group = vim.api.nvim_create_augroup('fileops.review.text', {})
-vim.api.nvim_create_autocmd('BufReadPost', { -- opened, or read again: its marks are anywhere now
+vim.api.nvim_create_autocmd('BufReadPost', { -- opened, or read again: its marks may be anywhere now
   group = group,
   callback = function(event)
     vim.api.nvim_buf_clear_namespace(event.buf, ns, 0, -1)

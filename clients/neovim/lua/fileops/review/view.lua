@@ -1,6 +1,6 @@
--- Reviews as a person meets them: an edit of an open file in its text, else file and proposal in diff mode; a shell
--- command in a buffer. Nothing opens by itself, and no key is taken; a message says what waits. What the verbs decide
--- on is what the person looks at.
+-- Reviews as a person sees them: an edit of an open file in its text, else file and proposal in diff mode; a shell
+-- command in a buffer. Nothing opens by itself, and no key is taken; a message says what waits. The verbs decide on
+-- what the person is looking at.
 local buffers = require('fileops.buffers')
 local changes = require('fileops.review.changes')
 local command = require('fileops.review.command')
@@ -31,12 +31,12 @@ function M.summary(review)
   )
 end
 
---- The name of the buffer that shows a review of which no open file can.
+--- The name of the buffer for a review that no open file can show.
 ---@param review fileops.Review
 ---@return string
 function M.name_of(review) return review.kind == 'command' and command.name(review) or proposal().name(review) end
 
---- Many reviews come and go at once: one message counts those that came.
+--- Many reviews may appear at once: one message counts them.
 ---@param act fun()
 function M.together(act)
   if batch then return act() end
@@ -48,7 +48,7 @@ function M.together(act)
   if not ok then error(problem, 0) end
 end
 
---- Say that a review came; of several at once, `together` counts them.
+--- Report a new review; `together` counts several that arrive at once.
 ---@param sentence string
 local function announce(sentence)
   if batch then batch.n_arrived = batch.n_arrived + 1 end
@@ -76,7 +76,7 @@ function M.enter(review)
   proposal().open(review)
 end
 
---- From a review that was decided to the next one that waits.
+--- Go from a decided review to the next that waits.
 function M.go_on()
   if #queue.waiting() > 0 then M.enter(queue.waiting()[1]) end
 end
@@ -86,11 +86,11 @@ end
 ---@param reason? string
 local function decide_one(accepts, review, reason)
   if not accepts then return queue.reject(review, reason) end
-  if proposal().accept(review) then return end -- of what the person has made of it
+  if proposal().accept(review) then return end -- the person has changed it: accept that text
   queue.accept(review)
 end
 
---- Edits that a level means. Commands are looked at one by one.
+--- The edits that a level means. Commands are looked at one by one.
 ---@param level 'agent'|'all'
 ---@param here fileops.Review?
 ---@return fileops.Review[]
@@ -103,8 +103,8 @@ end
 
 M.LEVELS = { 'change', 'file', 'agent', 'all' }
 
---- Accept or reject: the change under the cursor or those in a range, the file or command that is looked at, all edits
---- of its agent, or all that wait. What was not looked at is shown instead.
+--- Accept or reject: the change under the cursor or those in a range, the file or command on the screen, all edits of
+--- its agent, or all that wait. What was not looked at is shown instead.
 ---@param accepts boolean
 ---@param level 'change'|'file'|'agent'|'all'
 ---@param reason? string for the agent
@@ -137,7 +137,7 @@ function M.decide(accepts, level, reason, range)
   decide_one(accepts, here, reason)
 end
 
---- Accept what is looked at, and be asked no more in its session, or for this very command.
+--- Accept what is on the screen, and ask no more in its session, or about this very command.
 function M.accept_always()
   local here = M.here()
   if here then return queue.always(here) end
@@ -157,7 +157,7 @@ function M.is_about_to_end(review, words)
   messages.info(('%s: %s to decide  (:Fileops review)'):format(M.summary(review), words))
 end
 
---- Its content is another one: the file changed.
+--- Its content has changed, because the file changed.
 ---@param review fileops.Review
 function M.changed(review)
   text.show(review)
@@ -174,7 +174,7 @@ function M.arrived(review)
   announce(('%s  (%s)'):format(M.summary(review), how and how .. ' goes there' or ':Fileops review'))
 end
 
---- The review waits here no more.
+--- The review no longer waits here.
 ---@param review fileops.Review
 ---@param why? string if it was not decided here
 function M.gone(review, why)

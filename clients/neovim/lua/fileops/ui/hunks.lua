@@ -1,11 +1,11 @@
--- Diffs as a person looks at them: hunks, aligned rows, changed words. Plain functions over plain values.
+-- Diffs as people see them: hunks, aligned rows, changed words. Plain functions over plain values.
 local M = {}
 
 ---@param text string?
 ---@return string?
 local function without_bom(text) return text and (text:gsub('^\239\187\191', '')) end
 
---- Removed and added lines of one run are beside each other. The first line of a file is without its byte order mark.
+--- Removed and added lines of one run are beside each other. The first line of a file lacks its byte order mark.
 ---@param hunk fileops.wire.Hunk
 ---@return fileops.Row[]
 function M.rows(hunk)
@@ -52,7 +52,7 @@ function M.rows(hunk)
   end
   flush()
   local first = rows[1]
-  if first and (first.old_line or first.new_line) == 1 then -- a buffer has the file's mark as 'bomb'
+  if first and (first.old_line or first.new_line) == 1 then -- a buffer has the byte order mark as 'bomb'
     first.old, first.new = without_bom(first.old), without_bom(first.new)
   end
   return rows
@@ -66,7 +66,7 @@ local function starts_character(s, i)
   return byte == nil or byte < 0x80 or byte >= 0xC0
 end
 
---- Whether two lines are versions of one, so that it helps to show which words differ.
+--- Whether two lines are versions of one line, so that showing the changed words helps.
 ---@param old string
 ---@param new string
 ---@return boolean

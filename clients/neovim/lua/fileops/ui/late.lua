@@ -1,9 +1,9 @@
--- A word about a daemon that does not answer what a person decided: it hangs, or has much to do.
+-- A message about a daemon that does not answer a person's decision, because it hangs or is busy.
 local M = {}
 
 local LATE_MS = 4000 -- a write of many files takes less
 
---- Ask the daemon. If its answer is late, the person reads about what, and that nothing is lost.
+--- Ask the daemon. If its answer is late, a message says about what, and that nothing is lost.
 ---@param method string
 ---@param params table
 ---@param what string such as "the undo of 3 changes"

@@ -1,8 +1,8 @@
 -- One-line messages to the person. Neovim shows a longer one with "Press ENTER", and until a key is pressed it neither
--- answers a request nor starts a daemon, so a message is cut to its line and the log has all of it.
+-- answers a request nor starts a daemon. So a message is cut to its line, and the log has all of it.
 local M = {}
 
-local RESERVED = 12 -- columns at the end of the line that 'showcmd' takes; a message that enters them waits for a key
+local RESERVED = 12 -- columns at the end of the line for 'showcmd'; a message that reaches them waits for a key
 
 ---@param text string
 ---@param room integer cells
@@ -18,7 +18,7 @@ function M.fit(text, room)
   return vim.fn.strcharpart(text, 0, n_chars) .. more
 end
 
---- Whether Neovim's own `vim.notify` shows it: a plugin that shows notices in windows has room for all of it.
+--- Whether Neovim's own `vim.notify` shows it. A plugin that shows notices in windows has room for all of it.
 ---@return boolean
 local function is_on_one_line()
   local source = debug.getinfo(vim.notify, 'S').source -- `?` from Nvim 0.12 on, whose own Lua has no debug information
@@ -37,7 +37,7 @@ local function show(sentence, level, brief)
       require('fileops.log').note(sentence)
       if brief then shown = M.fit('fileops: ' .. brief, room) end
     end
-    -- not as an error by `vim.notify`: inside an autocmd or a script that comes with a line on where that was
+    -- not as an error by `vim.notify`: inside an autocmd or a script, that adds a line about where it was
     if level == vim.log.levels.ERROR then return vim.api.nvim_echo({ { shown, 'ErrorMsg' } }, true, {}) end
     text = shown
   end
@@ -66,7 +66,7 @@ function M.complain(problem, details)
   vim.schedule(function() told = nil end)
 end
 
---- A request that could not be taken. Where that is what `complain` said in the same moment, it is not repeated.
+--- A request that could not be accepted. If `complain` has just said the same, it is not repeated.
 ---@param err fileops.RequestError
 function M.failure(err)
   if err.message ~= told then M.error(err.message) end

@@ -1,12 +1,12 @@
--- A notice of the terminal (OSC 9) when something waits for the person and they look at another window. Terminals that
--- do not know it ignore it. Only a terminal that reports its focus is asked for: else it is not known where they look.
+-- A terminal notification (OSC 9) when something waits for the person and they look at another window. Terminals that
+-- do not know it ignore it. It is sent only if the terminal reports focus; otherwise it is unknown where they look.
 local config = require('fileops.config')
 
 local M = {}
 
 local has_focus = true
 
---- Whether the person looks at another window, as far as the terminal says so.
+--- Whether the person looks at another window, as far as the terminal reports.
 ---@return boolean
 function M.is_away() return not has_focus end
 

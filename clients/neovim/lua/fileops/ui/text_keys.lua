@@ -1,6 +1,6 @@
--- Keys in the buffers of files, while something is shown there that can be decided. Each key does nothing in plain
--- Neovim, so no key changes its meaning at the moment something appears; a map of the buffer's own comes back when the
--- last thing has gone. In diff mode those that Neovim has itself are its own.
+-- Keys in the buffers of files, while something that can be decided is shown there. Each key does nothing in plain
+-- Neovim, so no key changes its meaning when something appears; a map of the buffer's own is restored when the last
+-- thing has gone. In diff mode, Neovim's own keys keep their meaning.
 local config = require('fileops.config')
 
 local M = {}
@@ -17,7 +17,7 @@ local DIFF_KEYS = { ['do'] = true, [']c'] = true, ['[c'] = true } -- |diff-mode|
 
 local mapped = {} ---@type table<integer, fileops.TextKeys>
 
---- Where all changes of a buffer begin, of whichever layer.
+--- Where all changes of a buffer begin, in any layer.
 ---@param buf integer
 ---@return integer[] ascending, 1-based
 local function lines_of(buf)
@@ -29,7 +29,7 @@ local function lines_of(buf)
   return found
 end
 
---- Do what a key is for.
+--- Do what a key stands for.
 ---@param name string of the key in the configuration
 function M.act(name)
   local buf = vim.api.nvim_get_current_buf()
@@ -90,7 +90,7 @@ end
 ---@param buf integer a buffer whose maps are gone
 function M.forget(buf) mapped[buf] = nil end
 
---- Move the cursor of this window, open the folds there, and have what is shown above the line on the screen.
+--- Move the cursor of this window, open the folds there, and scroll what is shown above the line into view.
 ---@param line integer 1-based
 function M.put_cursor(line)
   vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(line, vim.api.nvim_buf_line_count(0))), 0 })
@@ -126,7 +126,7 @@ function M.are_seen(first, last)
   return #hidden == 0
 end
 
---- Go to the next of some lines (or, with -1, to the one before), around the end.
+--- Go to the next of some lines (with -1, to the previous one), wrapping around.
 ---@param lines integer[] ascending, 1-based
 ---@param direction 1|-1
 function M.jump(lines, direction)

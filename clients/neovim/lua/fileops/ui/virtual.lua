@@ -1,7 +1,7 @@
 -- Virtual lines: text that is shown in a buffer and is not in it.
 local M = {}
 
---- A line of text as it would look in a buffer: tabs as wide as there, its background to the edge of the window.
+--- A line of text as it would look in a buffer: with its tab widths, and its background to the edge of the window.
 ---@param text string
 ---@param from integer 0-based byte from which it differs from the line it replaces; its length if it does not
 ---@param to integer
@@ -51,7 +51,7 @@ local function n_above_first_line(buf)
   return has_ours and n or 0
 end
 
---- Vim scrolls virtual lines above line 1 out of sight; bring ours in where line 1 is the top line.
+--- Vim scrolls virtual lines above line 1 out of sight; scroll ours into view if line 1 is the top line.
 ---@param buf integer
 function M.reveal_above_first_line(buf)
   local function reveal()
@@ -60,11 +60,11 @@ function M.reveal_above_first_line(buf)
     local n_lines = math.min(n_above_first_line(buf), vim.api.nvim_win_get_height(0) - 2)
     if n_lines > 0 then vim.fn.winrestview({ topfill = n_lines }) end
   end
-  vim.schedule(function() -- now, before the marks are drawn, Vim would take the filling away again
+  vim.schedule(function() -- now, before the marks are drawn, Vim would remove the filling again
     if not vim.api.nvim_buf_is_valid(buf) then return end
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       if win == vim.api.nvim_get_current_win() then
-        reveal() -- nvim_win_call would put this window's view back
+        reveal() -- nvim_win_call would restore this window's view
       else
         vim.api.nvim_win_call(win, reveal)
       end
@@ -75,7 +75,7 @@ end
 local group = vim.api.nvim_create_augroup('fileops.virtual', {})
 vim.api.nvim_create_autocmd(
   'WinScrolled',
-  { -- such as `gg`; not where the person scrolls these lines out of sight
+  { -- such as `gg`; not if the person scrolls these lines out of sight
     group = group,
     callback = function()
       for id, change in pairs(vim.v.event) do

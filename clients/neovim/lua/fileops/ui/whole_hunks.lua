@@ -1,11 +1,11 @@
--- Diff mode with whole hunks: 'diffopt' has "linematch" by default from Nvim 0.11 on, by which |do| and |dp| would take
--- a part of a change. It is left out while a window of ours is in diff mode.
+-- Diff mode with whole hunks: from Nvim 0.11 on, 'diffopt' has "linematch" by default, with which |do| and |dp| would
+-- take part of a change. It is removed while a window of ours is in diff mode.
 local M = {}
 
 local n_users = 0
 local saved, ours = nil, nil ---@type string?, string?
 
---- A window of ours goes into diff mode. The returned function, to be called once, ends that.
+--- A window of ours enters diff mode. Call the returned function once to end that.
 ---@return fun()
 function M.begin()
   n_users = n_users + 1

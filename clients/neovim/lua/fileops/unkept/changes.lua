@@ -1,5 +1,5 @@
--- Changes of agents that are in the files and that no person has kept yet. The daemon's record has them; this asks for
--- those of each open buffer, has them marked there, and hands in what the person keeps or undoes.
+-- Agents' changes that are in the files and that no person has kept yet. The daemon's record has them; this asks for
+-- those of each open buffer, has them marked there, and sends what the person keeps or undoes.
 local buffers = require('fileops.buffers')
 local decision = require('fileops.unkept.decision')
 local events = require('fileops.client.events')
@@ -14,22 +14,22 @@ local M = {}
 
 M.LEVELS = { 'change', 'file', 'turn', 'agent', 'all' }
 
-local PAUSE_MS = 200 -- between two questions about one buffer; who types gets marks that move, and the answer after it
-local MANY_FILES = 10 -- more than these are named before they are kept or undone
+local PAUSE_MS = 200 -- between two questions about one buffer; marks move while the person types
+local MANY_FILES = 10 -- if there are more, they are named before they are kept or undone
 
-local is_served = false -- whether the daemon that is attached knows what is not kept
+local is_served = false -- whether the attached daemon knows what is not kept
 local timers = {} ---@type table<integer, uv.uv_timer_t> buffers about which a question is due
--- Buffers about which a question is on its way; "again" if something has been reported since it was asked.
+-- Buffers with an unanswered question; "again" if something has been reported since it was asked.
 local asking = {} ---@type table<integer, 'once'|'again'>
 local listed = {} ---@type table<integer, fileops.wire.UnkeptFile> what is not kept, by buffer
 local had_changes = {} ---@type table<integer, boolean> buffers that have, or had, a change that is not kept
 local undos, keeps = {}, {} ---@type string[], string[] ids of what was decided here, the newest last
 
---- Whether the daemon reports what is not kept. One of this Neovim alone does not.
+--- Whether the daemon reports what is not kept. A daemon of this Neovim alone does not.
 ---@return boolean
 function M.is_served() return is_served end
 
---- By a key, what is hidden by a fold is shown, and not decided.
+--- If a fold hides what a key would decide, show it, and decide nothing.
 ---@param act fun(level: string)
 local function on_seen(act)
   return function()
@@ -70,7 +70,7 @@ end
 ---@return boolean
 local function is_of_this_text(buf, file)
   if file.document_version then return file.document_version == vim.lsp.util.buf_versions[buf] end
-  return not vim.bo[buf].modified -- one that is too large to be sent, or not reported yet
+  return not vim.bo[buf].modified -- a buffer that is too large to be sent, or not reported yet
 end
 
 ---@param buf integer
@@ -131,10 +131,10 @@ function M.attached(notifications)
   if is_served then ask_all() end
 end
 
---- The daemon is out of reach: what is shown stays, as the changes do.
+--- The daemon cannot be reached: what is shown stays, as the changes do.
 function M.lost() is_served = false end
 
---- Ask for all that is not kept, of this project.
+--- Ask for everything in this project that is not kept.
 ---@param act fun(result: fileops.wire.UnkeptResult)
 function M.fetch(act)
   if not is_served then return messages.info('this daemon keeps no record of changes (:Fileops info)') end
@@ -174,7 +174,7 @@ local function target_of(files, is_meant)
   return target
 end
 
---- The change under the cursor, else the first one of the buffer.
+--- The change under the cursor, else the first one in the buffer.
 ---@return fileops.wire.UnkeptChange?
 function M.here()
   local buf, line = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1]
@@ -207,7 +207,7 @@ local function with_target(level, range, act)
   end)
 end
 
---- Have many files, or all changes of several agents, confirmed first.
+--- Ask for confirmation first if many files, or all changes of several agents, are decided.
 ---@param verb 'Keep'|'Undo'
 ---@param level string
 ---@param target fileops.UnkeptTarget
@@ -249,7 +249,7 @@ function M.keep_ids(ids, done)
   end)
 end
 
---- Undo these changes. Other text stays; what others wrote into a change leaves it as it is, and is named.
+--- Undo these changes. Other text stays; a change into which others wrote is left, and named.
 ---@param ids string[]
 ---@param reason? string for the agents whose changes they are
 function M.undo_ids(ids, reason)
@@ -266,7 +266,7 @@ function M.undo_ids(ids, reason)
   end)
 end
 
---- Something was undone: `redo` is about that.
+--- Something was undone: `redo` refers to that.
 ---@param rewind_id? string
 function M.undone(rewind_id)
   undos[#undos + 1] = rewind_id

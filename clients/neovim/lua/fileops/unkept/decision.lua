@@ -1,5 +1,5 @@
--- What a person decides about changes that are written already, handed in to the daemon: it plans and writes, or says
--- why not. A daemon that ends or hangs in between is named; what it has done by then, the next list of changes shows.
+-- Sends the person's decisions about written changes to the daemon, which plans and writes, or says why not. If a
+-- daemon ends or hangs meanwhile, a message says so; the next list shows what it has done.
 local buffers = require('fileops.buffers')
 local handlers = require('fileops.client.handlers')
 local messages = require('fileops.ui.messages')
@@ -27,7 +27,7 @@ function M.keep(ids, act)
   end)
 end
 
---- Take a keep back: what is still as it was then is listed again.
+--- Take a keep back: what has not changed since is listed again.
 ---@param keep_id string
 ---@param act fun(n_changes: integer?) nil: it failed, which was said
 function M.undo_keep(keep_id, act)
@@ -40,7 +40,7 @@ function M.undo_keep(keep_id, act)
   end)
 end
 
---- Whether a file was changed in unsaved text of another editor, and so not on disk nor here.
+--- Whether a file was changed in unsaved text of another editor, and so neither on disk nor here.
 ---@param details fileops.wire.RewindDetails
 ---@return boolean
 function M.is_elsewhere(details)

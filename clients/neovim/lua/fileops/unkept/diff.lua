@@ -1,6 +1,6 @@
 -- The text without the agents' changes, beside the file in diff mode. Diff mode's own commands decide: what the file
--- obtains is undone, in its unsaved text; what this text obtains is kept. The window follows the file beside it to
--- another file, as `:cnfile` goes there.
+-- obtains is undone, in its unsaved text; what this text obtains is kept. When its neighbour shows another file, as
+-- after `:cnfile`, this window follows.
 local buffers = require('fileops.buffers')
 local changes = require('fileops.unkept.changes')
 local marks = require('fileops.unkept.marks')
@@ -28,7 +28,7 @@ local M = {}
 ---@field change_id? string nil for what is below the last change
 
 local views = {} ---@type table<integer, fileops.DiffView> by window of the file
--- Buffers that were left in diff mode: a window remembers its options of a buffer, and brings diff mode back with it.
+-- Buffers that left diff mode: a window remembers a buffer's options, and would bring diff mode back with it.
 local left = {} ---@type table<integer, boolean>
 local n_opened = 0
 
@@ -55,7 +55,7 @@ local function parts_of(buf, scope)
   local parts, next_line = {}, 1 ---@type fileops.DiffPart[], integer
   for _, mark in ipairs(marks.of_buffer(buf)) do
     local first, last = marks.place_of(buf, mark)
-    if mark.change.end_line < mark.change.start_line then -- nothing of it is there
+    if mark.change.end_line < mark.change.start_line then -- the text has nothing of it
       first = (mark.is_at_end or #lines == 0) and #lines + 1 or first
       last = first - 1
     end
@@ -95,8 +95,8 @@ local function has_at(lines, part, at)
   return true
 end
 
---- The changes that a text has and the text before does not. A text is only understood if each change is in it as a
---- whole, or not at all, and all else is unchanged.
+--- The changes that are in a text, but not in the text before. A text is understood only if it has each change
+--- completely or not at all, and everything else is unchanged.
 ---@param parts fileops.DiffPart[]
 ---@param lines string[]
 ---@return string[]? change ids; nil if it is any other text
@@ -131,7 +131,7 @@ local function is_open(view)
     and vim.api.nvim_buf_is_valid(view.before)
 end
 
---- Give the text its present content, which the person cannot take back.
+--- Set the text to its present content; the person cannot undo that.
 ---@param view fileops.DiffView
 local function fill(view)
   view.filled = text_before(parts_of(view.buf, view.scope))
@@ -148,8 +148,8 @@ end
 
 local look ---@type fun(view: fileops.DiffView)
 
---- The person changed the text: what it now has of the agents' changes is kept; what was kept before and is gone again
---- is not.
+--- The person changed the text: agents' changes that are now in it are kept; those kept before and no longer in it are
+--- not.
 ---@param view fileops.DiffView
 function look(view)
   if not is_open(view) then return end
@@ -161,7 +161,7 @@ function look(view)
   local ids = kept_in(parts_of(view.buf, view.scope), now)
   local last = view.keeps[#view.keeps]
   local is_taken_back = last ~= nil and vim.deep_equal(now, last.lines)
-  if is_taken_back and view.n_pending > 0 then return end -- looked at again when the answer is there
+  if is_taken_back and view.n_pending > 0 then return end -- checked again when the answer is there
   local function decided()
     view.n_pending = view.n_pending - 1
     look(view)
@@ -179,12 +179,12 @@ function look(view)
     view.filled, view.n_pending = now, view.n_pending + 1
     changes.undo_keep(last.keep_id, decided)
   else
-    return -- typed, or a part of a change: `:write` says so
+    return -- typed, or part of a change: `:write` says so
   end
   vim.bo[view.before].modified = false
 end
 
---- What cannot be kept is put back.
+--- Put back what cannot be kept.
 ---@param view fileops.DiffView
 local function write(view)
   look(view)
@@ -265,7 +265,7 @@ function M.toggle(scope)
   M.open(scope)
 end
 
---- Open it. Where it is open, it shows what the scope says.
+--- Open it. If it is open, show what the scope says.
 ---@param scope fileops.DiffScope
 function M.open(scope)
   local win = vim.api.nvim_get_current_win()
@@ -295,7 +295,7 @@ function M.open(scope)
   bind(view)
 end
 
---- What is not kept of a buffer is another text.
+--- The changes of a buffer that are not kept are different now.
 ---@param buf integer
 function M.refresh(buf)
   for _, view in pairs(views) do
@@ -314,7 +314,7 @@ vim.api.nvim_create_autocmd('BufWinEnter', {
       return vim.cmd('diffoff')
     end
     if not views[win] then return end
-    vim.schedule(function() -- when the command that opened the buffer is done with it
+    vim.schedule(function() -- when the command that opened the buffer has finished with it
       local view = views[win]
       if not view or not is_open(view) or vim.api.nvim_win_get_buf(win) == view.buf then return end
       if not buffers.is_file(vim.api.nvim_win_get_buf(win)) then return close(view) end

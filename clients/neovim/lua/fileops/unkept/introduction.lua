@@ -1,5 +1,5 @@
--- Once on this machine, when an agent of another program has edited a file without a question: how to keep or undo
--- that, and where the help says how to be asked before.
+-- Once on this machine, when an agent of another program has edited a file without a question: explains how to keep or
+-- undo that, and where the help says how to be asked first.
 local config = require('fileops.config')
 
 local M = {}
@@ -13,7 +13,7 @@ local function marker() return vim.fs.normalize(vim.fn.stdpath('state') .. '/fil
 ---@param session string its id
 function M.edited(session) session_id = session end
 
---- A change that is not kept has been marked. What another editor accepted is kept, and needs no words.
+--- A change that is not kept was marked. If another editor accepted it, it is kept, and needs no explanation.
 function M.marked()
   if not session_id or vim.uv.fs_stat(marker()) then return end
   local keys = config.get().keys

@@ -1,6 +1,5 @@
--- What agents changed and no person has kept yet, marked in a buffer: a sign at each line, and the line highlighted.
--- What a person has undone has a muted sign. The daemon says where; marks move with what is typed until it says so
--- again.
+-- Marks what agents changed and no person has kept yet: a sign at each line, and the line highlighted. What a person
+-- has undone has a muted sign. The daemon says where; until it does so again, marks move with what is typed.
 local config = require('fileops.config')
 require('fileops.ui.highlights')
 
@@ -69,8 +68,8 @@ function M.draw(buf, changes, undone)
   if #marks > 0 then drawn[buf] = marks end
 end
 
---- Lines of the buffer that a mark is at, where they are now. Lines that were only removed are marked at the line
---- below them, or at the last one.
+--- The present lines of the buffer that a mark covers. Lines that were only removed are marked at the line below them,
+--- or at the last one.
 ---@param buf integer
 ---@param mark fileops.UnkeptMark
 ---@return integer first, integer last 1-based
