@@ -1,7 +1,7 @@
 """Finds which change wrote each word of a file, and which places some of the changes still account for. Pure.
 
-The content is cut into pieces, each with an owner: the change that wrote it, or none. Each change replaces pieces, in
-the order of the changes. A piece without text marks a place where its owner deleted something.
+Both are read off the pieces of the content (pieces.py). A piece without text marks a place where its owner deleted
+something.
 """
 
 from bisect import bisect_left, bisect_right
@@ -10,12 +10,11 @@ from itertools import accumulate, pairwise
 
 from msgspec import Struct
 
-from fileops.core import splices as splicing
-from fileops.core.diff.contents import is_blank, line_spans, splices_between
+from fileops.core.diff.contents import is_blank, line_spans
 from fileops.core.diff.lines import changed_ranges
+from fileops.core.merge.pieces import Piece, between, pieces_of
 from fileops.core.merge.texts import ContentOf, StepTexts
 from fileops.core.text import detect_format, newline_of, split_lines
-from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
 
@@ -43,13 +42,6 @@ class ChangedPlace(Struct, frozen=True):
     entry_ids: tuple[str, ...]
 
 
-class _Piece(Struct, gc=False):
-    """n_bytes of the content, of the change with this number (-1: older than all of them)."""
-
-    n_bytes: int
-    owner: int
-
-
 def owners_of_lines(
     steps: Sequence[FileStep],
     present: bytes,
@@ -61,7 +53,7 @@ def owners_of_lines(
     steps: oldest first. content_of: see rewind_file. undoes: for steps that are undos, the steps that they undid: text
     that an undo restores belongs to its earlier owner.
     """
-    pieces = _pieces(steps, present, StepTexts(content_of), undoes or {})
+    pieces = pieces_of(steps, present, StepTexts(content_of), undoes or {})
     result: list[OwnedLines] = []
     for number, owner in enumerate(_newest_by_line(pieces, present), 1):
         entry_id = None if owner < 0 else steps[owner].step_id
@@ -93,13 +85,13 @@ def own_places(
     by_place = _splices_of_lines(rewound or b"", present, is_created=rewound is None)
     mine = [number for number, step in enumerate(steps) if step.step_id in chosen]
     # A single chosen step owns all places.
-    pieces = _pieces(steps, present, StepTexts(content_of), undoes or {}) if len(mine) > 1 else []
+    pieces = pieces_of(steps, present, StepTexts(content_of), undoes or {}) if len(mine) > 1 else []
     starts = [0, *accumulate(piece.n_bytes for piece in pieces)]
     places: list[ChangedPlace] = []
     for first_line, n_lines, start, end, removed in by_place:
         # From the piece that begins before the place to the last one that begins in it, or at its end.
         first, stop = max(bisect_left(starts, start) - 1, 0), bisect_right(starts, end)
-        near = _between(pieces[first:stop], start, end, at=starts[first])
+        near = between(pieces[first:stop], start, end, at=starts[first])
         owners = {piece.owner for piece in near} & set(mine)
         ids = tuple(steps[number].step_id for number in sorted(owners or mine))
         places.append(ChangedPlace(first_line, n_lines, start, end, removed, ids))
@@ -125,7 +117,7 @@ def shared_places(
         return []
     # What was undone belongs to nobody in these pieces, so text with an owner is what the rewind had to leave.
     mine = {number for number, step in enumerate(steps) if step.step_id in chosen}
-    owners = [owners & mine for owners in _owners_by_line(_pieces(steps, rewound, texts, undoes or {}), rewound)]
+    owners = [owners & mine for owners in _owners_by_line(pieces_of(steps, rewound, texts, undoes or {}), rewound)]
     fmt = detect_format(present)
     new = _lines(present, fmt)
     line_after = _unchanged_lines(_lines(rewound, detect_format(rewound)), new)
@@ -236,103 +228,10 @@ def _lines(data: bytes, fmt: TextFormat) -> list[bytes]:
     return split_lines(data[len(fmt.bom) :], TextFormat(encoding=fmt.encoding))
 
 
-# --- pieces -----------------------------------------------------------------------------------------------------------
+# --- lines ------------------------------------------------------------------------------------------------------------
 
 
-def _pieces(
-    steps: Sequence[FileStep], present: bytes, texts: StepTexts, undoes: Mapping[str, Collection[str]]
-) -> list[_Piece]:
-    content = (texts.before(steps[0]) or b"") if steps else present
-    at = steps[0].before if steps else None
-    pieces = [_Piece(len(content), -1)]
-    removed: dict[tuple[str, bytes], list[_Piece]] = {}
-    for number, step in enumerate(steps):
-        if step.after is None and number < len(steps) - 1:
-            continue  # this content comes back later, so what is equal then is not new
-        splices = texts.forward(step)
-        if splices is None:  # its content is gone, so what it wrote belongs to nobody
-            continue
-        if step.before is None and at is not None:
-            splices = _splices(content, texts.after(step) or b"")
-        elif step.before != at:  # an unrecorded change came before
-            before = texts.before(step) or b""
-            pieces, content = _replaced(pieces, _splices(content, before), -1), before
-        restored = {
-            text: owners for step_id in undoes.get(step.step_id, ()) for text, owners in _texts(removed, step_id)
-        }
-        for splice in splices if undoes else ():
-            if splice.start < splice.end:
-                removed[step.step_id, content[splice.start : splice.end]] = [
-                    _Piece(piece.n_bytes, piece.owner) for piece in _between(pieces, splice.start, splice.end)
-                ]
-        pieces = _replaced(pieces, splices, number, restored)
-        content, at = splicing.apply(content, splices), step.after
-    return _replaced(pieces, _splices(content, present), -1)
-
-
-def _texts(removed: Mapping[tuple[str, bytes], list[_Piece]], step_id: str) -> Iterator[tuple[bytes, list[_Piece]]]:
-    return ((text, owners) for (owner, text), owners in removed.items() if owner == step_id)
-
-
-def _splices(before: bytes, after: bytes) -> tuple[Splice, ...]:
-    return splices_between(before, after, detect_format(before or after))
-
-
-def _replaced(
-    pieces: Sequence[_Piece],
-    splices: Sequence[Splice],
-    owner: int,
-    restored: Mapping[bytes, list[_Piece]] | None = None,
-) -> list[_Piece]:
-    """Return the pieces of the content after the splices, whose new text belongs to `owner`."""
-    result: list[_Piece] = []
-    at = 0
-    left = [_Piece(piece.n_bytes, piece.owner) for piece in reversed(pieces)]
-
-    def move(stop: int, *, keeps: bool) -> None:
-        nonlocal at
-        while left and (at < stop or left[-1].n_bytes == 0):
-            n_bytes = min(left[-1].n_bytes, stop - at)
-            if keeps:
-                result.append(_Piece(n_bytes, left[-1].owner))
-            at += n_bytes
-            left[-1].n_bytes -= n_bytes
-            if left[-1].n_bytes == 0:
-                left.pop()
-            elif n_bytes == 0:
-                break
-
-    for splice in splices:
-        move(splice.start, keeps=True)
-        move(splice.end, keeps=False)
-        owned = (restored or {}).get(splice.new)
-        if owned is not None and sum(piece.n_bytes for piece in owned) == len(splice.new):
-            result += (_Piece(piece.n_bytes, piece.owner) for piece in owned)
-        else:
-            result.append(_Piece(len(splice.new), owner))
-    while left:
-        result.append(left.pop())
-    return result
-
-
-def _between(pieces: Sequence[_Piece], start: int, end: int, *, at: int = 0) -> list[_Piece]:
-    """Return the parts of the pieces in a range, and the marks of deletions in it and at its ends.
-
-    Args: at: of the first.
-    """
-    found: list[_Piece] = []
-    for piece in pieces:
-        stop = at + piece.n_bytes
-        if piece.n_bytes == 0:
-            if start <= at <= end:
-                found.append(piece)
-        elif at < end and stop > start:
-            found.append(_Piece(min(stop, end) - max(at, start), piece.owner))
-        at = stop
-    return found
-
-
-def _newest_by_line(pieces: Sequence[_Piece], present: bytes) -> list[int]:
+def _newest_by_line(pieces: Sequence[Piece], present: bytes) -> list[int]:
     """Return the newest owner of a word of each line. A deletion counts for the line that contains it."""
     fmt = detect_format(present)
     spans = _lines_with_text(present, fmt)
@@ -355,7 +254,7 @@ def _newest_by_line(pieces: Sequence[_Piece], present: bytes) -> list[int]:
     return owners
 
 
-def _owners_by_line(pieces: Sequence[_Piece], present: bytes) -> list[set[int]]:
+def _owners_by_line(pieces: Sequence[Piece], present: bytes) -> list[set[int]]:
     """Return the owners of the text of each line; whitespace and newlines do not count."""
     fmt = detect_format(present)
     lines = _lines(present, fmt)

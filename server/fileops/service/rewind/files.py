@@ -214,12 +214,8 @@ def cancelled_of(history: Sequence[Entry], chosen: Set[str]) -> set[str]:
 
 
 def undone_of(entries: Sequence[Entry]) -> dict[str, Collection[str]]:
-    """Return the entries that each undo may have undone: all before it, if it names none because it is partial."""
-    undone: dict[str, Collection[str]] = {}
-    for number, entry in enumerate(entries):
-        if entry.is_undo:
-            undone[entry.entry_id] = entry.undoes or [earlier.entry_id for earlier in entries[:number]]
-    return undone
+    """Return the entries that each undo undid; none if it is partial."""
+    return {entry.entry_id: entry.undoes for entry in entries if entry.is_undo}
 
 
 def _later_authors(history: Sequence[Entry], left: Collection[str], chosen: Collection[str]) -> tuple[By, ...]:

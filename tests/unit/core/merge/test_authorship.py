@@ -1,5 +1,7 @@
 """Who changed which line of a file, and what some changes still make of it."""
 
+import random
+from collections.abc import Mapping
 from itertools import pairwise
 
 import pytest
@@ -25,9 +27,9 @@ def _places(steps: list[FileStep], chosen: set[str], present: bytes | None) -> l
     return own_places(steps, chosen, present, rewind_file(steps, chosen, present, KNOWN.get).content, KNOWN.get)
 
 
-def _owners(*contents: bytes) -> list[str | None]:
+def _owners(*contents: bytes | None, undoes: Mapping[str, tuple[str, ...]] | None = None) -> list[str | None]:
     owners: list[str | None] = []
-    for lines in owners_of_lines(_steps(*contents), contents[-1], KNOWN.get):
+    for lines in owners_of_lines(_steps(*contents), contents[-1] or b"", KNOWN.get, undoes):
         owners += [lines.entry_id] * lines.n_lines
     return owners
 
@@ -65,6 +67,103 @@ def test_line_that_an_undo_restores_belongs_to_its_author() -> None:
     steps = _steps(OLD, written, OLD, written)  # e1 wrote it, e2 deleted it, e3 undid that
     lines = owners_of_lines(steps, written, KNOWN.get, {"e3": ("e2",)})
     assert [(part.first_line, part.entry_id) for part in lines] == [(1, None), (3, "e1"), (4, None)]
+
+
+@pytest.mark.parametrize(
+    ("contents", "undone", "owners"),
+    [
+        pytest.param(
+            # e5 brought back two words, of which e2 had written one, beside the one that e4 wrote meanwhile.
+            (None, b"a\n", b"a\nb\n", b"x\ny\n", b"x\nz\ny\n", b"z\na\nb\n"),
+            ("e3",),
+            ["e4", "e1", "e2"],
+            id="around what another wrote",
+        ),
+        pytest.param(
+            (b"mine\n", b"x\n", b"x\ny\n", b"x\nv\nw\ny\n", b"mine\n"),
+            ("e3", "e2", "e1"),
+            [None],
+            id="all but the end of a line",
+        ),
+        pytest.param(
+            (b"a b\nc\n", None, b"x\ny\n", b"x\nz\ny\n", b"a b\nc\n"),
+            ("e3", "e2", "e1"),
+            [None, None],
+            id="a deletion and what was made then",
+        ),
+        pytest.param(
+            (b"a\nb\n", None, b"x\ny\n", None, b"p\nq\n", b"p\nr\nq\n", None, b"a\nb\n"),
+            ("e3", "e2", "e1"),
+            [None, None],
+            id="a deletion before the one of another",
+        ),
+        pytest.param((b"a b c\n", b"a x b c\n", b"a b c\n"), ("e1",), [None], id="a word of a line"),
+        pytest.param(
+            (b"a b c\n", b"a B c\n", b"a B x c\n", b"a b x c\n"), ("e1",), ["e2"], id="a word beside another's"
+        ),
+        pytest.param((b"a\nb\n", b"a\nmine\nb\n", b"a\nb\n", b"a\nmine\nb\n"), (), [None, "e1", None], id="in parts"),
+    ],
+)
+def test_line_belongs_to_whom_it_would_without_the_undone_changes(
+    contents: tuple[bytes | None, ...], undone: tuple[str, ...], owners: list[str | None]
+) -> None:
+    """The last step undoes the others that are named."""
+    assert _owners(*contents, undoes={f"e{len(contents) - 1}": undone}) == owners
+
+
+def test_line_that_a_redo_brings_back_belongs_to_its_author() -> None:
+    written = OLD.replace(b"two\n", b"2\nmine\n")
+    undoes = {"e2": ("e1",), "e4": ("e2",)}
+    changed = written.replace(b"five", b"5")
+    owners = _owners(OLD, written, OLD, OLD.replace(b"five", b"5"), changed, undoes=undoes)
+    assert owners == [None, "e1", "e1", None, None, "e3"]
+
+
+def test_line_that_a_redo_of_a_part_brings_back_belongs_to_its_author() -> None:
+    written = OLD.replace(b"two", b"2").replace(b"five", b"5")
+    redone = OLD.replace(b"two", b"zwei").replace(b"five", b"5")
+    owners = _owners(OLD, written, OLD, OLD.replace(b"two", b"zwei"), redone, undoes={"e2": ("e1",), "e4": ()})
+    assert owners == [None, "e3", None, None, "e1"]
+    undoes = {"e2": ("e1",), "e4": (), "e5": ("e3", "e1")}
+    assert _owners(OLD, written, OLD, OLD.replace(b"two", b"zwei"), redone, OLD, undoes=undoes) == [None] * 5
+
+
+def test_line_belongs_to_its_author_after_undos_and_redos_at_random() -> None:
+    """Each line is a word that was never used before, so who wrote it is known."""
+    n_compared = 0
+    for seed in range(150):
+        dice = random.Random(f"undos {seed}")
+        writer: dict[bytes, str | None] = {b"%d\n" % n: None for n in range(4)}
+        contents: list[bytes | None] = [b"".join(writer)]
+        undoes: dict[str, tuple[str, ...]] = {}
+        in_force: list[str] = []
+        while len(contents) < 12:
+            step_id = f"e{len(contents)}"
+            lines = (contents[-1] or b"").splitlines(keepends=True)
+            if in_force and dice.random() < 0.3:
+                chosen = set(dice.sample(in_force, dice.randint(1, len(in_force))))
+                if chosen & undoes.keys():  # a redo is of one undo
+                    chosen = {next(each for each in in_force if each in chosen & undoes.keys())}
+                rewound = rewind_file(_steps(*contents), chosen, contents[-1], KNOWN.get)
+                if rewound.left or rewound.content == contents[-1] or rewound.content is None:
+                    continue
+                contents.append(rewound.content)
+                undoes[step_id] = rewound.undone
+                in_force = [step_id, *(each for each in in_force if each not in chosen)]
+                continue
+            for _ in range(dice.randint(1, 3)):
+                at = dice.randint(0, len(lines))
+                del lines[at : at + dice.choice((0, 0, 1, 1, 3))]
+                word = b"%d\n" % len(writer)
+                lines.insert(min(at, len(lines)), word)
+                writer[word] = step_id
+            contents.append(b"".join(lines))
+            in_force.append(step_id)
+        present = (contents[-1] or b"").splitlines(keepends=True)
+        owners = _owners(*contents, undoes=undoes)
+        assert owners == [writer[line] for line in present], (seed, contents, undoes)
+        n_compared += len(owners)
+    assert n_compared > 1000
 
 
 def test_places_are_the_smallest_runs_of_lines() -> None:
