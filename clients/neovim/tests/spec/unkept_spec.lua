@@ -37,10 +37,21 @@ if is_private then
   t.it('a daemon of this Neovim alone keeps no record, and says so', function()
     world.new(TEXT)
     t.eq(unkept.is_served(), false)
-    t.eq(#t.said(function() vim.cmd('Fileops keep') end), 1)
+    t.eq(
+      t.said(function() vim.cmd('Fileops keep') end),
+      { 'fileops: this daemon keeps no record of changes (:Fileops info)' }
+    )
   end)
   return
 end
+
+t.it('without a daemon it is said that there is none, and not that it keeps no record', function()
+  changed()
+  world.stop()
+  for _, line in ipairs({ 'Fileops undo all', 'Fileops keep', 'Fileops diff' }) do
+    t.eq(t.said(function() vim.cmd(line) end), { 'fileops: the daemon is out of reach (:Fileops info)' })
+  end
+end)
 
 t.it('what an agent changed is marked, and kept or undone where it is', function()
   local path, _, buf = changed()

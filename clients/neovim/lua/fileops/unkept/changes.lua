@@ -137,7 +137,11 @@ function M.lost() is_served = false end
 --- Ask for everything in this project that is not kept.
 ---@param act fun(result: fileops.wire.UnkeptResult)
 function M.fetch(act)
-  if not is_served then return messages.info('this daemon keeps no record of changes (:Fileops info)') end
+  if not is_served then
+    local is_running = require('fileops.client.process').state.status == 'running'
+    local problem = is_running and 'this daemon keeps no record of changes' or 'the daemon is out of reach'
+    return messages.info(problem .. ' (:Fileops info)')
+  end
   require('fileops').request(protocol.methods.unkept, vim.empty_dict(), function(err, result)
     if err then return messages.failure(err) end
     act(result)
