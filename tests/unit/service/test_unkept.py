@@ -9,7 +9,7 @@ import pytest
 
 from fileops.core.merge.undo import MAX_COMPARED_BYTES
 from fileops.model.errors import TooManyFiles, UndoConflict, UnknownTarget
-from fileops.model.record import OUTSIDE, Turn, unsure
+from fileops.model.record import OUTSIDE, By, Turn, unsure
 from fileops.model.rewind import KeepRequest, RewindRequest, RewindTarget, TargetKind, UnkeptFile, UnkeptResult
 from fileops.model.sessions import SessionName
 from fileops.service.rewind.unkept import MAX_FILES
@@ -171,6 +171,17 @@ async def test_executable_bit_alone_is_a_change_that_is_undone(recording: Record
     assert stamp is not None
     assert (result.error, result.n_undone, stamp.mode & 0o777) == (None, 1, 0o644)
     assert (await _listed(recording)).n_changes == 0
+
+
+@pytest.mark.parametrize("by", [PERSON, OUTSIDE, AGENT])
+async def test_executable_bit_that_was_set_back_is_not_listed_any_more(recording: Recording, by: By) -> None:
+    """R-KEEP-5: by the person, by a checkout, by the agent itself."""
+    recording.chmod(A, 0o755, AGENT)
+    assert (await _listed(recording)).n_changes == 1
+    recording.chmod(A, 0o644, by)
+    assert (await _listed(recording)).n_changes == 0
+    recording.chmod(A, 0o755, AGENT)
+    assert (await _listed(recording)).n_changes == 1
 
 
 @pytest.mark.parametrize("by", [PERSON, OUTSIDE])

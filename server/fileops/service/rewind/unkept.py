@@ -26,6 +26,7 @@ from fileops.core.merge.authorship import (
 )
 from fileops.core.merge.rewind import rewind_file
 from fileops.core.roots import is_inside
+from fileops.model.changes import is_executable
 from fileops.model.edits import LineRange
 from fileops.model.errors import FileOpsError, IsDirectory, UnknownTarget
 from fileops.model.files import Snapshot
@@ -55,6 +56,7 @@ from fileops.service.rewind.files import (
     TOO_LONG,
     FileRewind,
     cancelled_of,
+    executable_bit_without,
     has_text,
     is_of_mode,
     is_too_long,
@@ -210,12 +212,16 @@ class UnkeptPlaces(Struct, frozen=True):
         if snapshot is None:
             change = _change_of_file(unkept, is_undoable=False)
             return [] if change.change_id in kept else [UnkeptPlace(change, None)]
-        made_of = (snapshot.digest if snapshot.exists else None, tuple(lineage), frozenset(kept))
+        bit = None if snapshot.stamp is None else is_executable(snapshot.stamp.mode)
+        made_of = (snapshot.digest if snapshot.exists else None, bit, tuple(lineage), frozenset(kept))
         if (cached := self.cache.get(snapshot.path)) is not None and cached[0] == made_of:
             return cached[1]
         is_long = is_too_long(snapshot.data)
         opaque = [entry for entry in unkept if is_long or not has_text(entry)]
         is_undoable = all(map(is_of_mode, opaque))
+        if is_undoable and bit is not None:
+            without = executable_bit_without(lineage, {entry.entry_id for entry in opaque})
+            opaque = [] if without == bit else opaque  # it was set back
         found = [UnkeptPlace(_change_of_file(opaque, is_undoable=is_undoable), None)] if opaque else []
         chosen = {} if is_long else {entry.entry_id: entry for entry in unkept if has_text(entry)}
         n_same: dict[str, int] = {}
