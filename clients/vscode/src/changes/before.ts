@@ -95,8 +95,9 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
     if (!file) {
       if (this.#marks.delete(uri.toString())) this.#tell(uri);
     } else if (file.document_version === version) {
-      this.#marks.set(uri.toString(), marksIn(file.changes));
-      this.#tell(uri);
+      const [old, marks] = [this.#marks.get(uri.toString()), marksIn(file.changes)];
+      this.#marks.set(uri.toString(), marks);
+      if (!old || !areSame(old, marks)) this.#tell(uri); // else they had followed what was typed
     } else {
       this.list.refreshLater(document);
     }
@@ -141,6 +142,10 @@ export async function isThere(uri: vscode.Uri): Promise<boolean> {
 /** Its lines here are 1-based and inclusive, as on the wire. A change of a whole file has none. */
 const marksIn = (changes: readonly UnkeptChange[]): Mark[] =>
   changes.filter(({ kind }) => kind !== 'file').map(change => ({ change, start: change.start_line - 1, end: change.end_line }));
+
+/** Whether the same changes are at the same lines. An id names the lines and what was there before. */
+const areSame = (some: readonly Mark[], others: readonly Mark[]): boolean => some.length === others.length
+  && some.every(({ change: { change_id }, start, end }, n) => change_id === others[n]!.change.change_id && start === others[n]!.start && end === others[n]!.end);
 
 /** A text with the lines that were there before some changes of it, which are in order. Pure. */
 export function without(now: string, marks: readonly (Span & { change: Pick<UnkeptChange, 'removed_text'> })[]): string {

@@ -12,8 +12,6 @@ const TYPING_PAUSE_MS = 500; // without a key, until a file is asked about
 const RELOAD_PAUSE_MS = 50; // the same of a document that has no unsaved text: it is read again, and not typed in
 const LONGEST_MS = 2_000; // after which it is asked about although the user continues
 
-type Lines = Pick<UnkeptChange, 'start_line' | 'end_line'>;
-
 const NOTHING: UnkeptResult = { n_files: 0, n_changes: 0, added: 0, removed: 0, files: [], sessions: [] };
 
 /** The changes of one turn of an agent. */
@@ -139,9 +137,7 @@ export class UnkeptList implements vscode.Disposable {
     else this.#files.delete(filePath);
     this.#loaded.fire(filePath);
     if (file && before && isDeepStrictEqual(changesIn(file), changesIn(before))) {
-      if (isDeepStrictEqual(placesIn(file), placesIn(before))) return;
       this.#all = { ...this.#all, files: this.#all.files.map(each => (each.file_path === filePath ? file : each)) };
-      this.#changed.fire(undefined);
     } else {
       this.#changed.fire(filePath);
       this.#refreshAll(PAUSE_MS);
@@ -166,11 +162,6 @@ export class UnkeptList implements vscode.Disposable {
     for (const disposable of this.#disposables) disposable.dispose();
   }
 }
-
-const linesOf = ({ start_line, end_line }: Lines): Lines => ({ start_line, end_line });
-
-/** Where the changes of a file are, and what was undone of it. */
-const placesIn = ({ changes, undone }: UnkeptFile): unknown => [changes.map(linesOf), undone.map(linesOf)];
 
 /** All of a file but its text, and where its changes are in that: typing beside them changes nothing of this. */
 function changesIn({ changes, undone, ...file }: UnkeptFile): unknown {
