@@ -100,7 +100,7 @@ def test_daemon_that_does_not_start_is_reported(capsys: pytest.CaptureFixture[st
     dying = [sys.executable, "-c", "raise SystemExit('broken installation')"]
     assert run_demo(command=dying) == 1
     told = capsys.readouterr().out
-    assert "not be started: the daemon has ended (exit code 1); its last words:\nbroken installation" in told
+    assert "not be started: the daemon has ended (exit code 1); it last wrote:\nbroken installation" in told
     assert "Each step did what it says" not in told
 
 

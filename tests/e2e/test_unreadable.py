@@ -292,8 +292,8 @@ async def test_all_rule_files_above_a_file_count(agent: Call, project: Path) -> 
 
 BAD_RULES: dict[str, tuple[Callable[[Path], object], str]] = {
     "unclosed bracket": (lambda rules: rules.write_text("*.log\nkey[\n"), "Line 2 matches nothing."),
-    "nothing escaped": (lambda rules: rules.write_text("key\\\n"), "Line 1 is no pattern."),
-    "backward range": (lambda rules: rules.write_text("[z-a]\n"), "Line 1 is no pattern."),
+    "nothing escaped": (lambda rules: rules.write_text("key\\\n"), "Line 1 is not a pattern."),
+    "backward range": (lambda rules: rules.write_text("[z-a]\n"), "Line 1 is not a pattern."),
     "binary": (lambda rules: rules.write_bytes(b"key\0\n"), "It is not text."),
     "huge": (lambda rules: rules.write_bytes(b"#" * 1_000_001), "It has more than 1,000,000 bytes."),
     "folder": (lambda rules: rules.mkdir(), "The path is a directory."),

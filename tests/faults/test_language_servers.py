@@ -117,8 +117,8 @@ def test_edits_are_compared_whichever_way_a_server_says_its_problems(
     ("after", "reason"),
     [
         ("CRASH", "scripted: it ended with status 3"),
-        ("GARBAGE", "scripted: it sent what is no message"),
-        ("FLOOD", "scripted: it sent what is no message (of 999999999999 bytes)"),
+        ("GARBAGE", "scripted: it sent something that is not a message"),
+        ("FLOOD", "scripted: it sent something that is not a message (of 999999999999 bytes)"),
     ],
 )
 def test_server_that_breaks_is_unavailable_and_starts_anew(project: Project, after: str, reason: str) -> None:

@@ -239,7 +239,7 @@ def _check_plan(before: Text, applied: list[Edit], after: Text) -> None:
 
 
 def windows(data: bytes) -> None:
-    """For any chunks, a window is that of the ten-line model; bytes that are no text do no harm."""
+    """For any chunks, a window is that of the ten-line model; bytes that are not text do no harm."""
     wish = Wish(data)
     fmt: TextFormat = FORMATS[wish.number(len(FORMATS))]
     offset, limit, size = wish.number(9) or None, wish.number(7) or None, 1 + wish.number(9)

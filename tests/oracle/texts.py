@@ -20,7 +20,7 @@ _GAPS = (" ", " ", ", ", "(", " = ")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a new file is written. junk: bytes that are no text in this encoding."""
+    """How a new file is written. junk: bytes that are not text in this encoding."""
 
     codec: str
     bom: bytes = b""

@@ -22,7 +22,7 @@ def arguments_of(definition: ToolDefinition, arguments: Arguments | str) -> dict
         try:
             given_arguments = json.loads(arguments or "{}")
         except ValueError as fault:
-            raise BadArguments(f"the arguments are no JSON: {fault}") from None
+            raise BadArguments(f"the arguments are not JSON: {fault}") from None
     if not isinstance(given_arguments, Mapping):
         raise BadArguments("the arguments must be an object")
     known = cast("Mapping[str, Any]", definition.input_schema.get("properties", {}))

@@ -130,7 +130,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, li
     except (asyncio.IncompleteReadError, OSError):  # OSError also if its queue of clients was full: ENOTCONN
         raise _Gone from None
     except (asyncio.LimitOverrunError, msgspec.MsgspecError):
-        raise AttachRefused("bad", "what listens at the socket is no fileops daemon") from None
+        raise AttachRefused("bad", "what listens at the socket is not a fileops daemon") from None
     if fields.get("ok") is not True:
         reason, message = str(fields.get("reason")), str(fields.get("message"))
         raise AttachRefused(reason, message, ends_soon=fields.get("ends_soon") is True)

@@ -21,7 +21,7 @@ class ConnectionLost(ConnectionError):
     """
 
     def __init__(self, reason: str, *, exit_code: int | None = None, stderr_tail: str = "") -> None:
-        super().__init__(reason if not stderr_tail else f"{reason}; its last words:\n{stderr_tail}")
+        super().__init__(reason if not stderr_tail else f"{reason}; it last wrote:\n{stderr_tail}")
         self.reason = reason
         self.exit_code = exit_code
         self.stderr_tail = stderr_tail

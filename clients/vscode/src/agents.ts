@@ -1,6 +1,6 @@
 /**
- * The agents of the shared daemon: their names for people, and the pick *Agents…* with what each may do, what it has done
- * and whether it has to read again; one of them can be followed.
+ * The agents of the shared daemon: their names for people, and the pick *Agents…* with what each may do, what it has
+ * done, and which files it must read again. One of them can be followed.
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -16,7 +16,7 @@ const MODES: Record<ApprovalMode, { label: string; detail: string }> = {
   yolo: { label: 'Never ask', detail: 'Every edit of this agent is written at once.' },
 };
 
-const PAUSE_AFTER_TYPING_MS = 3_000; // nothing is shown in the place of what a person types
+const PAUSE_AFTER_TYPING_MS = 3_000; // nothing is shown where a person is typing
 
 export class Agents implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
@@ -24,14 +24,14 @@ export class Agents implements vscode.Disposable {
   readonly #followed = vscode.window.createStatusBarItem('fileops.follow', vscode.StatusBarAlignment.Left, 0);
   readonly #disposables: vscode.Disposable[];
   #sessions: readonly Session[] = [];
-  /** Labels of all sessions that were ever listed: history names them when they have left. */
+  /** Labels of all sessions that were ever listed: the history names sessions that have left. */
   readonly #labels = new Map<string, string>();
   #followedId: string | undefined;
-  /** Changes until then are known. Seconds since the epoch. */
+  /** Earlier changes are known. Seconds since the epoch. */
   #since = 0;
   #typedAt = 0;
 
-  /** isOwn: whether a session sends its requests through this window; such a one is called as it calls itself. */
+  /** isOwn: whether the session sends its requests through this window; it is then called what it calls itself. */
   constructor(readonly daemon: Daemon, readonly list: UnkeptList, readonly isOwn: (sessionId: string) => boolean) {
     this.#followed.name = 'Fileops: the agent that is followed';
     this.#followed.command = 'fileops.showAgents';
@@ -46,12 +46,12 @@ export class Agents implements vscode.Disposable {
     ];
   }
 
-  /** Those that are attached, and then those that did something last, come first. */
+  /** Attached ones come first, then those that were active last. */
   get all(): readonly Session[] {
     return this.#sessions;
   }
 
-  /** For people: its label, or what an agent of this window calls itself. Of one that was never listed: its host. */
+  /** For people: its label, or what an agent of this window calls itself; its host if it was never listed. */
   nameOf(sessionId: string): string {
     if (this.isOwn(sessionId) || this.daemon.sharing.kind === 'private') return ownName(sessionId);
     return inOneLine(this.#labels.get(sessionId) ?? hostOf(sessionId));
@@ -70,7 +70,7 @@ export class Agents implements vscode.Disposable {
     for (const session of sessions) this.#labels.set(session.session_id, session.label);
     this.#sessions = [...sessions].sort((a, b) => Number(b.connected) - Number(a.connected) || b.last_seen - a.last_seen);
     this.#changed.fire();
-    this.#look(undefined); // a change may come before the name of its session
+    this.#look(undefined); // a change may arrive before the name of its session
   }
 
   /** history: shows what one of them did. */
@@ -92,7 +92,7 @@ export class Agents implements vscode.Disposable {
     return { label: `$(${connected ? 'plug' : 'debug-disconnect'}) ${name}`, description: facts.join(' · ') };
   }
 
-  /** Files that it has to read again before it can edit them: of one that has left, that matters to nobody. */
+  /** Files that it must read again before it can edit them; empty for an agent that has left. */
   async #staleOf({ session_id, connected }: Session): Promise<string> {
     if (!connected) return '';
     const { files } = await this.daemon.request('fileops/sessionFiles', { session_id });
@@ -115,7 +115,7 @@ export class Agents implements vscode.Disposable {
     await chosen?.act();
   }
 
-  /** The files that it changes are shown as they change, until undefined is given. */
+  /** Shows the files that it changes as they change; undefined ends that. */
   follow(sessionId: string | undefined): void {
     this.#followedId = sessionId;
     this.#since = Date.now() / 1000;
@@ -135,7 +135,7 @@ export class Agents implements vscode.Disposable {
     if (!newest || Date.now() - this.#typedAt < PAUSE_AFTER_TYPING_MS) return;
     this.#since = newest.time;
     const line = Math.max(newest.start_line - 1, 0);
-    // The keyboard stays where it is; the file takes the place of the last one that was followed.
+    // The keyboard stays where it is; the file replaces the last one that was followed.
     vscode.window.showTextDocument(vscode.Uri.file(newest.file_path), { preserveFocus: true, preview: true, selection: new vscode.Range(line, 0, line, 0) })
       .then(undefined, (error: unknown) => this.daemon.log.warn(`Following: ${String(error)}`));
   }

@@ -10,28 +10,29 @@ import type {
 
 export type * from './protocol';
 
-/** Asks its own model to quote again. Undefined: it has nothing to propose. The token: no caller waits any more. */
+/** Asks its own model to quote again. Undefined: it proposes nothing. The token: no caller waits any more. */
 export type Corrector = (question: CorrectEditParams, token: CancellationToken) => Correction | undefined | Promise<Correction | undefined>;
 
 /**
- * The tools, for one agent. A method rejects where there is no daemon, or with a JSON-RPC error (code −32602: the
- * params are wrong); what a tool itself found is in the result. A daemon that ends while a tool is called answers
- * `connection_lost`, in a result like any other: it is started again, and what was read before must be read again.
+ * The tools, for one agent. A method rejects if there is no daemon, or with a JSON-RPC error (code −32602: the params
+ * are wrong); a tool's own failure is in the result. If the daemon ends during a call, the result is `connection_lost`;
+ * the daemon is started again, and what was read before must be read again.
  */
 export interface FileopsSession {
   /** Undefined: the session of callers that name none. */
   readonly id: string | undefined;
   read(params: Omit<ReadParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<ReadDetails>>;
-  /** Waits for the person's review where the approval mode asks for one; cancel the token to take the edit back. */
+  /** Waits for the person's review if the approval mode asks for one; cancel the token to withdraw the edit. */
   edit(params: Omit<EditParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
   multiEdit(params: Omit<MultiEditParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
-  /** The whole text, as of an agent that knows no edits. The file must have been read; waits for the review as `edit` does. */
+  /** The whole text, for an agent that knows no edits. The file must have been read; waits for the review like `edit`. */
   write(params: Omit<WriteParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<EditDetails>>;
-  /** With the setting `fileops.bash` only; waits for the person's consent as `edit` does. Cancelling ends the command. */
+  /** Only with the setting `fileops.bash`; waits for the person's consent like `edit`. Cancelling ends the command. */
   bash(params: Omit<BashParams, 'session_id'>, token?: CancellationToken): Promise<ToolResult<BashDetails>>;
   /**
-   * Who is asked for the words of an edit that are not in the file: of the session, or (on the API itself) of all that
-   * have none. The file must contain a proposal exactly. The first one restarts this window's daemon: register early.
+   * Sets who is asked for the words of an edit that are not in the file: for the session, or (on the API itself) for
+   * all sessions without one. The file must contain a proposal exactly. The first call restarts this window's daemon,
+   * so call it early.
    */
   correctWith(corrector: Corrector): Disposable;
   tracked(): Promise<TrackedFile[]>;
@@ -62,18 +63,18 @@ export interface FileopsApi extends FileopsSession {
   readonly version: 1;
   readonly state: 'stopped' | 'starting' | 'running' | 'failed';
   readonly onDidChangeState: Event<'stopped' | 'starting' | 'running' | 'failed'>;
-  /** A session has its own memory of what was read; nothing of it is shared. */
+  /** A session remembers what it has read, and shares none of that. */
   session(id: string): FileopsSession;
-  /** Names, descriptions and schemas of the tools, to hand to a model. */
+  /** Names, descriptions and schemas of the tools, for a model. */
   tools(params?: ToolsParams): Promise<ToolDefinition[]>;
   history(params?: HistoryParams): Promise<HistoryEntry[]>;
   /** Any request of the wire, with its own types. */
   request<M extends keyof Requests>(method: M, params: Requests[M]['params'], token?: CancellationToken): Promise<Requests[M]['result']>;
-  /** Reviewed like an edit, unless the person asked for it: then say `approved`. */
+  /** Reviewed like an edit; if the person asked for it, pass `approved`. */
   undo(params: UndoParams): Promise<ToolResult<UndoDetails>>;
   /**
-   * What an agent that the editor starts has to be given so that it gets the tools over MCP. It attaches to the daemon
-   * of this window where that is shared. Waits for a start that is under way; rejects where there is no daemon.
+   * What to give an agent that the editor starts, so that it gets the tools over MCP. It attaches to the daemon of this
+   * window if that is shared. Waits for a start in progress; rejects if there is no daemon.
    */
   mcpServer(options?: McpServerOptions): Promise<McpServer>;
   /** The sessions of a shared daemon; fires at most twice a second. */

@@ -1,4 +1,4 @@
-/** The exported API over a daemon. Every call is one request; it has no state. */
+/** The exported API over a daemon. Every call is one request; there is no state. */
 import type { FileopsApi, FileopsSession } from './api';
 import type { Corrections } from './corrections';
 import type { Daemon } from './daemon/daemon';

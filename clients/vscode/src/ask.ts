@@ -1,6 +1,6 @@
 /**
- * The one switch, *Ask Before Each Edit*: for all agents of the project, now and later, in every editor and terminal. The
- * daemon keeps it; the setting `fileops.ask` is the person's own choice, which this window hands in when they change it.
+ * The switch *Ask Before Each Edit*: for all agents of the project, now and later, in every editor and terminal. The
+ * daemon keeps it; the setting `fileops.ask` is the person's own choice, which this window submits when they change it.
  */
 import * as vscode from 'vscode';
 import type { Daemon } from './daemon/daemon';
@@ -37,7 +37,7 @@ export class AskSwitch implements vscode.Disposable {
     return this.#ask;
   }
 
-  /** "Ask before each edit", while the daemon says what holds. */
+  /** "Ask before each edit", while the daemon reports the switch. */
   get label(): string | undefined {
     return this.#ask && CHOICES[this.#ask].label;
   }

@@ -1,4 +1,4 @@
-/** The commands of *Agent Changes*: what each means by its arguments, the pane or page in front, or the cursor. */
+/** The commands of *Agent Changes*: what each means by its arguments, by the pane or page in front, or by the cursor. */
 import * as vscode from 'vscode';
 import type { Agents } from './agents';
 import type { AskSwitch } from './ask';
@@ -69,7 +69,7 @@ export class Commands implements vscode.Disposable {
       vscode.commands.registerCommand(`fileops.${name}`, (...given: unknown[]) => this.#run(name, run, given))));
   }
 
-  /** A request that fails is said; VS Code would show its code alone. */
+  /** Shows why a request failed; VS Code would show only its code. */
   async #run(name: string, run: Run, given: unknown[]): Promise<void> {
     try {
       await run(...given);
@@ -84,7 +84,7 @@ export class Commands implements vscode.Disposable {
     else vscode.window.setStatusBarMessage('Nothing to keep or undo here', 5000);
   }
 
-  /** Rows or a group, a change of the peek, or that at the cursor. */
+  /** Rows or a group, a change of the peek, or the change at the cursor. */
   #targetOf(given: unknown[]): Target | undefined {
     const rows = rowsOf(given);
     if (rows.length > 0) {
@@ -98,7 +98,7 @@ export class Commands implements vscode.Disposable {
       ?? (mark && targetOfChanges([{ ...mark.change, start_line: mark.start + 1 }], ''));
   }
 
-  /** Of a turn's diff, the turn's changes; else all in the file. */
+  /** In a turn's diff, the turn's changes; else all in the file. */
   #targetOfFile(): Target | undefined {
     const { input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
     const before = input instanceof vscode.TabInputTextDiff ? input.original : input instanceof vscode.TabInputText ? input.uri : undefined;
@@ -107,7 +107,7 @@ export class Commands implements vscode.Disposable {
     return file === undefined ? undefined : targetOfChanges(this.parts.list.decidedWith(file, own?.query ?? ''), file);
   }
 
-  /** All of the page in front; else all there is to keep or undo. */
+  /** Everything on the page in front; else everything to keep or undo. */
   #targetOfAll(): Target | undefined {
     const { list, diffs } = this.parts;
     const page = diffs.pageInFront;
@@ -117,7 +117,7 @@ export class Commands implements vscode.Disposable {
     return { ...all, what: `${counted(all.change_ids.length)} in ${counted(all.nFiles, 'file')}` };
   }
 
-  /** Of rows or the group; else of the pane in front. */
+  /** For rows or the group; else for the pane in front. */
   #reviewsOf(given: unknown[]): Waiting[] {
     const rows = rowsOf(given);
     const { reviews } = this.parts;

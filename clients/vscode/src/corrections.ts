@@ -1,4 +1,4 @@
-/** Agents asked, for their own model, for the words of an edit that are not in the file: `fileops/correctEdit`. */
+/** Asks agents to let their own model correct the words of an edit that are not in the file: `fileops/correctEdit`. */
 import * as vscode from 'vscode';
 import type { Corrector } from './api';
 import type { Correction, CorrectEditParams } from './protocol';
@@ -9,14 +9,14 @@ export class Corrections {
 
   #isUsed = false;
 
-  /** begins: called with the first corrector; the daemon has to be told before it asks. */
+  /** begins: called with the first corrector; the daemon must be told before it asks. */
   constructor(readonly log: vscode.LogOutputChannel, readonly begins: () => void) {}
 
   get isUsed(): boolean {
     return this.#isUsed;
   }
 
-  /** A later one takes the place of the one before. */
+  /** A later one replaces the earlier one. */
   register(corrector: Corrector, session?: string): vscode.Disposable {
     if (!this.#isUsed) {
       this.#isUsed = true;
@@ -34,7 +34,7 @@ export class Corrections {
     this.#ofSession.delete(session);
   }
 
-  /** Never rejects: a corrector that fails has nothing to propose. */
+  /** Never rejects: a corrector that fails proposes nothing. */
   async ask(question: CorrectEditParams, token: vscode.CancellationToken): Promise<Correction | null> {
     const corrector = this.#ofSession.get(question.session_id) ?? this.#ofAll;
     try {

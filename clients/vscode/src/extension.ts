@@ -1,4 +1,4 @@
-/** Puts the parts together; the only file that knows all of them. */
+/** Connects the parts; the only file that knows all of them. */
 import * as vscode from 'vscode';
 import { Agents } from './agents';
 import type { FileopsApi } from './api';
@@ -114,7 +114,7 @@ export function activate(context: vscode.ExtensionContext): FileopsApi {
   });
 }
 
-/** The editor closes: that decides nothing. A private daemon ends; a shared one keeps what waits for the next view. */
+/** The editor closes, which decides nothing. A private daemon ends; a shared one keeps what waits for the next view. */
 export async function deactivate(): Promise<void> {
   await leave?.();
 }

@@ -1,4 +1,4 @@
-/** The pick *History…*: what agents did, with the diff of each edit and its undo. Asks the daemon each time. */
+/** The pick *History…*: what agents did, with each edit's diff and its undo. Asks the daemon each time. */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Agents } from './agents';
@@ -11,9 +11,9 @@ import { columnBeside, type DiffPanes, VIEW_SCHEME } from './ui/diff';
 import { clock } from './ui/labels';
 import { saysIfLate } from './ui/late';
 
-/** Of what the person did: undos that they asked for. */
+/** The author of the person's own undos. */
 const OWN_SESSION = '';
-const SHOWN_EDITS = 200; // more is no list that a person reads
+const SHOWN_EDITS = 200; // a person reads no longer list
 const NAMED_FILES = 8; // of a set; one line has no room for more
 
 interface Item extends vscode.QuickPickItem {
@@ -25,7 +25,7 @@ const UNDO: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon('discard'
 export class History {
   constructor(readonly daemon: Daemon, readonly panes: DiffPanes, readonly agents: Agents) {}
 
-  /** sessionId: of one agent. A choice shows the diff of an edit; its button undoes it. */
+  /** sessionId: of one agent. Choosing an edit shows its diff; its button undoes it. */
   async pick(sessionId?: string): Promise<void> {
     const edits = await this.edits(sessionId);
     if (edits.length === 0) return void vscode.window.showInformationMessage('Fileops: no agent has edited a file here.');
@@ -74,7 +74,7 @@ export class History {
     await this.panes.show(pane, { viewColumn: columnBeside() });
   }
 
-  /** Of a change set the person chooses: files that were changed together belong together. */
+  /** In a change set, the person chooses a file: files that were changed together belong together. */
   async undoEntry({ edit_id, set_id, file_path }: HistoryEntry): Promise<void> {
     const ofSet = set_id ? (await this.edits()).filter(other => other.set_id === set_id && other.undoable) : [];
     if (!set_id || ofSet.length <= 1) return this.#undo({ edit_id });

@@ -1,6 +1,6 @@
 /**
  * Which problems this editor shows in a document, for agents whose edits are compared: `fileops/diagnostics`. It reads
- * VS Code's own store; what is not known to be of the text that the daemon asks about is not answered.
+ * VS Code's own store. Problems that may belong to a text other than the one asked about are not sent.
  */
 import { createHash } from 'node:crypto';
 import * as vscode from 'vscode';
@@ -8,8 +8,8 @@ import type { DiagnosticsAnswer, DiagnosticsParams, EditorDiagnosticItem } from 
 
 const QUIET_MS = 300; // language servers publish in parts
 const LOOK_MS = 50;
-const MAX = 10_000; // of an answer
-/** VS Code reports updates of its store once none has come for so long: an event before that is of an older text. */
+const MAX = 10_000; // in one answer
+/** VS Code reports updates of its store after a pause of this length: an earlier event is about an older text. */
 const DEBOUNCE_MS = 50;
 
 interface Times {
@@ -17,7 +17,7 @@ interface Times {
   changed: number;
   /** When its problems were last updated for this text. */
   updated: number | undefined;
-  /** Whether any extension has ever reported problems of it, be it none. */
+  /** Whether any extension has ever reported on it, even that it has no problems. */
   isChecked: boolean;
 }
 

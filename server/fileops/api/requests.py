@@ -109,7 +109,7 @@ async def ask(service: "FileOps", params: wire.Params) -> wire.AskResult:
 async def set_ask(service: "FileOps", params: wire.SetAskParams) -> wire.AskResult:
     switch = _switch(service)
     if not switch.folders():
-        raise InvalidParams("there is no folder that it could hold for")
+        raise InvalidParams("there is no folder to which it could apply")
     await switch.set(params.ask)
     return ask_result(service)
 
@@ -121,7 +121,7 @@ def ask_result(service: "FileOps") -> wire.AskResult:
 
 def _switch(service: "FileOps") -> "ProjectAsk":
     if service.ask is None:
-        raise RuntimeError("this client is no editor of a shared daemon")
+        raise RuntimeError("this client is not an editor of a shared daemon")
     return service.ask
 
 

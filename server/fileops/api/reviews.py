@@ -148,7 +148,7 @@ def _decision(params: wire.DecideReviewParams, review: WaitingReview, reviews: P
         return always or Once()
     for index, change_id in enumerate(change_ids):
         if change_id not in known:
-            raise InvalidParams("is no change of this review", f".change_ids[{index}]")
+            raise InvalidParams("is not a change of this review", f".change_ids[{index}]")
     accepted = tuple(change_id for change_id in known if change_id in change_ids)
     return SomeChanges(accepted, always, cleaned_reason(params.reason))
 
@@ -166,7 +166,7 @@ def _decision_about_set(params: wire.DecideReviewParams, review: WaitingReview, 
     for index, file in enumerate(params.files or ()):
         place = f".files[{index}]"
         if file.file_path not in asked or file.file_path in decided:
-            raise InvalidParams("is no file of this review, or named twice", f"{place}.file_path")
+            raise InvalidParams("is not a file of this review, or is named twice", f"{place}.file_path")
         decided[file.file_path] = _file_decision(file, asked[file.file_path], params.outcome, place)
     left = [file for file in review.asked.files if not file.is_approvable and file.file_path not in decided]
     if left:
@@ -190,7 +190,7 @@ def _file_decision(file: FileDecision, asked: ApprovalRequest, outcome: wire.Out
     known = [change.id for change in asked.changes]
     for index, change_id in enumerate(file.change_ids):
         if change_id not in known:
-            raise InvalidParams("is no change of this file", f"{place}.change_ids[{index}]")
+            raise InvalidParams("is not a change of this file", f"{place}.change_ids[{index}]")
     return replace(file, change_ids=tuple(change_id for change_id in known if change_id in file.change_ids))
 
 

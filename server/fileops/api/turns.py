@@ -51,5 +51,5 @@ async def begin_command(service: "FileOps", params: wire.BeginCommandParams) -> 
 async def end_command(service: "FileOps", params: wire.EndCommandParams) -> wire.EndCommandResult:
     ended = await service.work.end_command(params.command_id)
     if ended is None:
-        raise InvalidParams("is no command of this client that has begun", ".command_id")
+        raise InvalidParams("is not a command that this client has begun", ".command_id")
     return wire.EndCommandResult(command_id=ended.command_id, entries=list(ended.entries), unsettled=ended.n_unsettled)

@@ -199,7 +199,7 @@ def _greeted(connection: socket.socket, line: bytes, wait_readable: Callable[[so
             answer = parse_answer(_received_line(connection, wait_readable))
             connection.settimeout(None)
         except BadRequest as error:
-            raise NotAttached(f"What listens at the shared daemon's socket is none: {error}.") from None
+            raise NotAttached(f"What listens at the shared daemon's socket is not one: {error}.") from None
         except TimeoutError:
             raise NotAttached(_silent(ANSWER_S)) from None
         except OSError as error:

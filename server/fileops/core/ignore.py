@@ -27,7 +27,7 @@ MAX_BYTES = 1_000_000  # per file; the longest that people write have a few thou
 
 
 class BadPatternsError(ValueError):
-    """The patterns cannot be used. The message is a clause with the reason, such as "line 3 is no pattern"."""
+    """The patterns cannot be used. The message is a clause with the reason, such as "line 3 is not a pattern"."""
 
 
 class IgnorePatterns:
@@ -130,7 +130,7 @@ def _patterns_of(lines: "Sequence[str]") -> "Patterns":
             if regex is not None and is_ignored is not None:
                 patterns.append((re.compile(_linear(regex) + ("/" if is_below else "")), is_ignored))
         except (ValueError, re.error) as error:
-            raise BadPatternsError(f"line {number} is no pattern") from error
+            raise BadPatternsError(f"line {number} is not a pattern") from error
         if regex is None and line.strip() and not line.startswith("#"):
             raise BadPatternsError(f"line {number} matches nothing")
     return patterns

@@ -41,9 +41,9 @@ def fault_of_encoding(name: str) -> str | None:
         "".encode(name)  # refuses codecs such as zip and rot13
         codecs.getincrementaldecoder(name)
     except LookupError:
-        return "is no text encoding that Python knows"
+        return "is not a text encoding that Python knows"
     except (ValueError, UnicodeError):
-        return "is no usable text encoding"
+        return "is not a usable text encoding"
     return None
 
 

@@ -141,7 +141,7 @@ class ServerConnection:
         try:
             await run_async(threading.Event(), _Frames(stdout), self.client.protocol)
         except (_NoMessage, asyncio.IncompleteReadError, ValueError) as fault:  # ValueError: a line without an end
-            self._end(f"it sent what is no message ({fault})")
+            self._end(f"it sent something that is not a message ({fault})")
         status = await process.wait() if self.end_reason is not None else await self._status(process)
         self._end("it closed its output" if status is None else f"it ended with status {status}")
 

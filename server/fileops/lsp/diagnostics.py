@@ -97,7 +97,7 @@ class LspEditorProblems:
             log.warning("%s refused a question about problems: %s %s", self.name, refusal.code, refusal)
             return None
         except msgspec.ValidationError as fault:
-            log.warning("%s answered a question about problems with what is none: %s", self.name, fault)
+            log.warning("%s gave an invalid answer to a question about problems: %s", self.name, fault)
             return None
         return EditorAnswer(
             state=answer.state,

@@ -32,7 +32,7 @@ NO_NOTEBOOK_TOOL = (
 def outside_roots(roots: Sequence[str]) -> str:
     """Return how a person can let the agent in. roots: the folders that are open now."""
     if not roots:
-        now = "No folder is open for edits: `/` and the home folder are no roots."
+        now = "No folder is open for edits: `/` and the home folder cannot be roots."
     else:
         now = f"Open for edits: {', '.join(roots)}."
     return f"{now} To open another folder, the user starts the server with `--root DIR`."

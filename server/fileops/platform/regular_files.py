@@ -26,7 +26,7 @@ def read_start(path: str, n_bytes: int, *, follows_links: bool = True) -> bytes:
     fd = os.open(path, flags)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise NotReadable("it is no regular file")
+            raise NotReadable("it is not a regular file")
         pieces: list[bytes] = []
         n_left = n_bytes
         while n_left and (piece := os.read(fd, min(n_left, 1 << 20))):

@@ -242,7 +242,7 @@ def committed_blobs(repository: Repository, paths: Iterable[str]) -> dict[str, C
     if not wanted:
         return found
     if _has_strange_files(repository.root):  # by now
-        raise GitFailed("what git would read is no file")
+        raise GitFailed("what git would read is not a file")
     with answering(repository.root, "cat-file", "--batch-check", stdin=questions, deadline_s=_SETTINGS_S) as answer:
         for path in wanted:
             head, index = (_blob_in(answer.read_line(_MAX_ANSWER_LINE)) for _ in range(2))
@@ -256,7 +256,7 @@ def staged_blobs(repository: Repository) -> dict[str, bytes | None]:
     Without a commit there is no HEAD, and nothing is known.
     """
     if _has_strange_files(repository.root):  # by now
-        raise GitFailed("what git would read is no file")
+        raise GitFailed("what git would read is not a file")
     asked = ("diff-index", "--cached", "--raw", "--no-renames", "--no-abbrev", "-z", "HEAD")
     fields = ask(repository.root, *asked, deadline_s=_SETTINGS_S).split(b"\0")
     head = os.fsencode(repository.root.rstrip("/")) + b"/"

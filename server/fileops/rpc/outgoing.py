@@ -106,7 +106,7 @@ class OutgoingRequests:
 
 def _refused(error: object) -> ClientRefused:
     if not isinstance(error, dict):
-        return ClientRefused("the reply's error is no object")
+        return ClientRefused("the reply's error is not an object")
     fields = cast("dict[str, object]", error)
     message, code = fields.get("message"), fields.get("code")
     return ClientRefused(

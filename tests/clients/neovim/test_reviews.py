@@ -101,7 +101,7 @@ async def test_review_decided_in_second_neovim_leaves_the_first(nvim: Neovim, tm
                 assert "was rejected: use `any`" in result.output
                 await look(lambda: shop.terminal.shows("rejected in another Neovim; this text is not used"))
                 shop.terminal.command("w")
-                await look(lambda: shop.terminal.shows("the review is gone; this text is not used"))
+                await look(lambda: shop.terminal.shows("the review has ended; this text is not used"))
         assert shop.cart.read_text() == EDITED
 
 

@@ -121,7 +121,7 @@ async def test_programs_detector_decides_what_is_an_image(tmp_path: Path) -> Non
         assert (await client.read(files["shot.png"])).output == "Read image file [image/png]"
         assert (await client.read(files["shot.bin"])).code == "binary"
         unknown = await client.read(files["shot.heic"])
-        assert (unknown.code, "image/heic is no type" in unknown.output) == ("image_unreadable", True)
+        assert (unknown.code, "image/heic is not a supported type" in unknown.output) == ("image_unreadable", True)
         assert (await client.read(files["a.txt"])).output.startswith("     1→one")
     asked = [str(files[name]) for name in ("shot.png", "shot.bin", "shot.heic")]
     assert detector.asked == [(path, b"\x89PNG") for path in asked]

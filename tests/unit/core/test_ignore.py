@@ -65,7 +65,7 @@ def test_bytes_that_are_not_utf8_match_themselves() -> None:
 
 @pytest.mark.parametrize("line", ["a[", "!", "/", "a\\", "[z-a]", "!a["])
 def test_line_that_can_match_nothing_is_an_error(line: str) -> None:
-    with pytest.raises(BadPatternsError, match=r"line 2 (is no pattern|matches nothing)"):
+    with pytest.raises(BadPatternsError, match=r"line 2 (is not a pattern|matches nothing)"):
         IgnorePatterns(f"ok\n{line}\n".encode())
 
 

@@ -213,7 +213,7 @@ t.it(
       t.wait(function() return #review.waiting() == 0 and answer.err end, 'the review to go')
       vim.cmd.write()
     end)
-    t.eq(said[#said], 'fileops: the review is gone; this text is not used')
+    t.eq(said[#said], 'fileops: the review has ended; this text is not used')
     t.eq(t.contents(path), TEXT)
     vim.cmd('tabclose!')
   end

@@ -1,4 +1,4 @@
-/** Keeping and undoing what agents changed, and taking either back. */
+/** Keeps and undoes what agents changed, and takes either back. */
 import * as vscode from 'vscode';
 import type { RewindDetails, ToolResult } from '../protocol';
 import { saysIfLate } from '../ui/late';
@@ -6,13 +6,13 @@ import { askReason } from '../ui/reason';
 import type { UnkeptList } from './list';
 import { counted, type Target } from './targets';
 
-/** What was decided, and the undo by which it can be redone. */
+/** What was decided, and the undo with which it can be redone. */
 export interface Decided {
   change_ids: readonly string[];
   rewindId?: string | undefined;
 }
 
-/** More files than this are named with their number before. */
+/** If more files than this are affected, their number is shown first. */
 const MANY_FILES = 10;
 
 export class UnkeptActions implements vscode.Disposable {
@@ -40,14 +40,14 @@ export class UnkeptActions implements vscode.Disposable {
     this.list.refresh();
     if (n_changes === 0 || (n_changes ?? change_ids.length) < change_ids.length) {
       const kept = n_changes === 0 ? 'nothing was kept: this' : `kept ${n_changes} of ${counted(change_ids.length)}: the rest`;
-      return void vscode.window.showWarningMessage(`Fileops: ${kept} was undone, kept or written over before, perhaps in another window.`);
+      return void vscode.window.showWarningMessage(`Fileops: ${kept} was already undone, kept or overwritten, perhaps in another window.`);
     }
     if (change_ids.length === 1 || !keep_id) return void vscode.window.setStatusBarMessage(`$(check) Kept: ${what}`, 5000);
     const undo = 'Undo Keep';
     void vscode.window.showInformationMessage(`Fileops: kept: ${what}.`, undo).then(chosen => (chosen === undo ? this.undoKeep(keep_id) : undefined));
   }
 
-  /** keepId: as the daemon answered it; by default the last one. What was kept is to keep or undo again. */
+  /** keepId: as the daemon answered it; by default the last one. What was kept is listed again. */
   async undoKeep(keepId = this.#lastKeep?.keepId): Promise<void> {
     if (keepId === undefined) return;
     if (this.#lastKeep?.keepId === keepId) this.#lastKeep = undefined;
@@ -94,7 +94,7 @@ export class UnkeptActions implements vscode.Disposable {
     return result;
   }
 
-  /** What is more than one looks at is asked about, with numbers and names. */
+  /** Asks before deciding on more than one screen shows, with numbers and names. */
   async #isMeant(verb: 'Keep' | 'Undo', { change_ids, nFiles, agents }: Target): Promise<boolean> {
     if (nFiles <= MANY_FILES && agents.length <= 1) return true;
     const yes = `${verb} ${counted(change_ids.length)}`;

@@ -1,5 +1,5 @@
 /**
- * Files as they would be without what agents changed and nobody has kept yet: what the editor compares with for its bars,
+ * Files as they would be without agents' changes that nobody has kept yet: what the editor compares with for its bars,
  * its peek and its diffs. The places follow typing at once; the daemon's list corrects them a little later.
  */
 import * as vscode from 'vscode';
@@ -8,10 +8,10 @@ import { linesOf } from '../review/hunks';
 import { followTyping, type Span } from '../ui/spans';
 import type { UnkeptList } from './list';
 
-/** The path is the file's, the query the turn whose changes are left out; without one, those of all are. */
+/** The path is the file's. The query is the turn whose changes are left out; without one, all changes are. */
 export const BEFORE = 'fileops-before';
 
-/** After a key, until the text before is told to have changed: shorter than VS Code's own pause before it compares. */
+/** How long after a key the text before is reported as changed: shorter than VS Code's own pause before it compares. */
 const PAUSE_MS = 30;
 
 /** Where a change is in a document now. */
@@ -25,10 +25,10 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.#changed.event;
   readonly #placed = new vscode.EventEmitter<vscode.Uri>();
-  /** The marks of a document are others, or the daemon has corrected their places. */
+  /** The marks of a document have changed, or the daemon has corrected their places. */
   readonly onDidPlace = this.#placed.event;
   readonly #typed = new vscode.EventEmitter<vscode.TextDocumentChangeEvent>();
-  /** In a document with marks, before these move for it. */
+  /** In a document with marks, before they move for it. */
   readonly onDidType = this.#typed.event;
   readonly #pauses = new Map<string, NodeJS.Timeout>();
   readonly #disposables: vscode.Disposable[];
@@ -59,7 +59,7 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
     return this.#marks.get(uri.toString()) ?? [];
   }
 
-  /** Those that overlap lines, [start, end); one that only removed lines is at the lines around it. */
+  /** Those that overlap lines [start, end). One that only removed lines is at the lines around it. */
   within(uri: vscode.Uri, start: number, end: number): readonly Mark[] {
     return this.at(uri).filter(mark => (mark.start === mark.end || start === end
       ? mark.start <= end && start <= mark.end : mark.start < end && start < mark.end));
@@ -81,13 +81,13 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
     for (const document of vscode.workspace.textDocuments) {
       if (filePath === undefined || document.uri.fsPath === filePath) this.#place(document);
     }
-    // Of a file that is not there, no document says that its text before has changed.
+    // If the file does not exist, no document reports that its text before has changed.
     for (const { uri } of vscode.workspace.textDocuments) {
       if (uri.scheme === BEFORE && this.list.of(uri.fsPath)?.operation === 'delete') this.#changed.fire(uri);
     }
   }
 
-  /** The places are of one version of the document. Of another one they are not taken: the daemon is asked again. */
+  /** The places belong to one version of the document. For another version, the daemon is asked again. */
   #place(document: vscode.TextDocument): void {
     const { uri, version } = document;
     if (uri.scheme !== 'file') return;
@@ -132,7 +132,7 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
   }
 }
 
-/** The file of which it is the text before. */
+/** The file whose text before this is. */
 export const fileOf = (own: vscode.Uri): vscode.Uri => own.with({ scheme: 'file', query: '' });
 
 export async function isThere(uri: vscode.Uri): Promise<boolean> {
@@ -147,7 +147,7 @@ const marksIn = (changes: readonly UnkeptChange[]): Mark[] =>
 const areSame = (some: readonly Mark[], others: readonly Mark[]): boolean => some.length === others.length
   && some.every(({ change: { change_id }, start, end }, n) => change_id === others[n]!.change.change_id && start === others[n]!.start && end === others[n]!.end);
 
-/** A text with the lines that were there before some changes of it, which are in order. Pure. */
+/** A text with the lines from before some of its changes, which are in order. Pure. */
 export function without(now: string, marks: readonly (Span & { change: Pick<UnkeptChange, 'removed_text'> })[]): string {
   const lines = linesOf(now);
   const out: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Agents' changes in VS Code's own diff editors: of one file, and of all files on one page. After a decision the next file
- * is shown in the place of one with which nothing is left to do; a page is closed, or opened again where files were added.
+ * Agents' changes in VS Code's own diff editors: of one file, and of all files on one page. After a decision, the next
+ * file replaces one that has nothing left to decide; a page is closed, or opened again if files were added.
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -10,10 +10,10 @@ import { clock, inOneLine } from '../ui/labels';
 import { activeFile } from './here';
 import type { UnkeptActions } from './actions';
 
-/** A page of several diffs. The tab says nothing of what it shows but its label. */
+/** A page of several diffs. The tab tells only its label. */
 interface Page {
   title: string;
-  /** A turn, or `waiting`; empty: all that is to keep or undo. */
+  /** A turn, or `waiting`; empty: everything to keep or undo. */
   groupId: string;
   /** What is on it. */
   shown: ReadonlySet<string>;
@@ -22,7 +22,7 @@ interface Page {
 type Diff = [label: vscode.Uri, before: vscode.Uri | undefined, after: vscode.Uri | undefined];
 
 export const WAITING = 'waiting';
-const TYPING_PAUSE_MS = 3_000; // a page is not replaced under what a person types
+const TYPING_PAUSE_MS = 3_000; // a page is not replaced while a person types in it
 
 export class ChangeDiffs implements vscode.Disposable {
   readonly #pages = new Map<string, Page>();
@@ -48,7 +48,7 @@ export class ChangeDiffs implements vscode.Disposable {
     ];
   }
 
-  /** The file beside its text without the changes of a turn, or of all; what is deleted, or has no text, alone. */
+  /** The file beside its text without the changes of a turn, or of all; a deleted file, or one without text, alone. */
   async open(filePath: string, groupId: string, preserveFocus = false): Promise<void> {
     const uri = vscode.Uri.file(filePath);
     const [name, before] = [path.basename(filePath), this.before.of(uri, groupId)];
@@ -59,7 +59,7 @@ export class ChangeDiffs implements vscode.Disposable {
     else await vscode.commands.executeCommand('vscode.diff', before, uri, `${name} (Agent Changes)`, options);
   }
 
-  /** groupId: a turn, `waiting`, or empty: all that is to keep or undo; by default what waits, if anything does. */
+  /** groupId: a turn, `waiting`, or empty: everything to keep or undo; by default what waits, if anything does. */
   async openAll(groupId = this.reviews.edits.length > 0 ? WAITING : ''): Promise<void> {
     const group = this.before.list.groups.find(({ id }) => id === groupId);
     const title = groupId === WAITING ? 'Waiting for You' : group ? labelOfGroup(group) : 'Agent Changes';
@@ -71,7 +71,7 @@ export class ChangeDiffs implements vscode.Disposable {
     await this.#close(old);
   }
 
-  /** What waits comes first, then what is to keep or undo; around the end. */
+  /** What waits comes first, then what is to keep or undo; wraps around. */
   async nextFile(): Promise<void> {
     const files = this.before.list.filesOf('').map(filePath => ({ key: filePath, show: () => this.open(filePath, '') }));
     const waiting = this.reviews.waiting.map(review => ({ key: review.pane.after.toString(), show: () => this.reviews.show(review, true) }));
@@ -96,7 +96,7 @@ export class ChangeDiffs implements vscode.Disposable {
     return this.#turn;
   }
 
-  /** The list has changed: tabs of which nothing is left are closed; where the person looked at one, the next file is shown. */
+  /** The list has changed: closes tabs with nothing left to decide, and shows the next file if the person saw one. */
   async #follow(): Promise<void> {
     const hasDecided = this.#hasDecided;
     this.#hasDecided = false;
@@ -112,7 +112,7 @@ export class ChangeDiffs implements vscode.Disposable {
     await this.#close(files.filter(({ isGone }) => isGone).map(({ tab }) => tab));
   }
 
-  /** Whether it is a diff of ours with which nothing is left to do. */
+  /** Whether it is a diff of ours with nothing left to decide. */
   #isDone({ input }: vscode.Tab): boolean {
     const own = input instanceof vscode.TabInputTextDiff ? input.original : input instanceof vscode.TabInputText ? input.uri : undefined;
     return own?.scheme === BEFORE && this.before.list.changesOf(own.fsPath, own.query).length === 0;
@@ -145,7 +145,7 @@ export class ChangeDiffs implements vscode.Disposable {
     void vscode.commands.executeCommand('setContext', 'fileops.page', page && (page.groupId === WAITING ? WAITING : 'unkept'));
   }
 
-  /** The turn whose page is in front; empty: all, undefined: no page is. */
+  /** The turn whose page is in front; empty: all; undefined: no page is. */
   get pageInFront(): string | undefined {
     const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
     return tab && [...this.#pages.values()].find(({ title }) => isPage(tab, title))?.groupId;
@@ -155,7 +155,7 @@ export class ChangeDiffs implements vscode.Disposable {
     return allTabs().filter(tab => isPage(tab, title));
   }
 
-  /** Not of what is unsaved: VS Code would ask whether to save it. */
+  /** Not for unsaved text: VS Code would ask whether to save it. */
   async #close(tabs: readonly vscode.Tab[]): Promise<void> {
     const open = new Set(allTabs());
     for (const tab of tabs) if (open.has(tab) && !tab.isDirty) await vscode.window.tabGroups.close(tab, true);

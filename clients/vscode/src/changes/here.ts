@@ -1,6 +1,7 @@
 /**
- * Agents' changes in the ordinary editor, beside VS Code's own bars: their lines have a background and a mark in the ruler,
- * the line with the cursor names the agent, and a hover shows what was there. Nothing of it is in the document.
+ * Agents' changes in the ordinary editor, beside VS Code's own bars: their lines have a background and a mark in the
+ * ruler, the line with the cursor names the agent, and a hover shows what was there before. None of it is in the
+ * document.
  */
 import { isDeepStrictEqual } from 'node:util';
 import * as vscode from 'vscode';
@@ -17,7 +18,7 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
     after: { color: new vscode.ThemeColor('editorCodeLens.foreground'), margin: '0 0 0 3em' },
   });
   readonly #disposables: vscode.Disposable[];
-  /** Of each editor, the lines that were drawn, where the editor has moved them to. */
+  /** For each editor, the drawn lines, where the editor has moved them. */
   readonly #drawn = new WeakMap<vscode.TextEditor, Span[]>();
   readonly #named = new WeakMap<vscode.TextEditor, string>();
   #isHere = false;
@@ -43,7 +44,7 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
     return editor ? this.#at(editor.document.uri, editor.selection.active.line).slice(0, 1) : [];
   }
 
-  /** A change that only removed lines is at the line before it and at the line after it. */
+  /** A change that only removed lines is at the lines before and after it. */
   #at(uri: vscode.Uri, line: number): readonly Mark[] {
     return this.before.at(uri).filter(({ start, end }) => (start === end ? line === start || line === start - 1 : start <= line && line < end));
   }
@@ -52,7 +53,7 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
     const isDue = needsDrawing(this.before.at(document.uri), contentChanges, document);
     for (const editor of vscode.window.visibleTextEditors) {
       if (editor.document !== document) continue;
-      if (isDue) { // what was drawn on lines that were replaced is gone, as where a file is loaded again
+      if (isDue) { // what was drawn on replaced lines is gone, as when a file is loaded again
         this.#drawn.delete(editor);
         this.#named.delete(editor);
       } else followTyping(this.#drawn.get(editor) ?? [], contentChanges);
@@ -119,13 +120,13 @@ export class ChangesHere implements vscode.Disposable, vscode.HoverProvider, vsc
   }
 }
 
-/** In the editor of several diffs an editor has no column; in that of one diff its column shows that diff. */
+/** In the editor of several diffs, an editor has no column; in that of one diff, its column shows that diff. */
 function isInDiff({ viewColumn, document }: vscode.TextEditor): boolean {
   const input = vscode.window.tabGroups.all.find(group => group.viewColumn === viewColumn)?.activeTab?.input;
   return viewColumn === undefined || (input instanceof vscode.TabInputTextDiff && input.modified.toString() === document.uri.toString());
 }
 
-/** The file that the person looks at, also as the right side of a diff. */
+/** The file that the person is looking at, even as the right side of a diff. */
 export function activeFile(): vscode.Uri | undefined {
   const { input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
   const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri

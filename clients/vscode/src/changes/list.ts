@@ -1,6 +1,6 @@
 /**
- * What agents changed and the user has not kept yet, as the daemon lists it: by file, for the text, and by turn, for the
- * list. Asks again when the daemon says so, and after typing; grouping and places are the daemon's.
+ * What agents changed and the user has not kept yet, as the daemon lists it: by file, for the text, and by turn, for
+ * the list. Asks again when the daemon says so, and after typing. Grouping and places are the daemon's.
  */
 import { isDeepStrictEqual } from 'node:util';
 import * as vscode from 'vscode';
@@ -8,9 +8,9 @@ import type { Daemon } from '../daemon/daemon';
 import type { UnkeptChange, UnkeptFile, UnkeptResult, UnkeptSession, UnkeptTurn } from '../protocol';
 
 const PAUSE_MS = 150; // between two questions for all: the view need not follow each edit
-const TYPING_PAUSE_MS = 500; // without a key, until a file is asked about
-const RELOAD_PAUSE_MS = 50; // the same of a document that has no unsaved text: it is read again, and not typed in
-const LONGEST_MS = 2_000; // after which it is asked about although the user continues
+const TYPING_PAUSE_MS = 500; // without a key, before a file is asked about
+const RELOAD_PAUSE_MS = 50; // the same for a document without unsaved text: it was reloaded, not typed in
+const LONGEST_MS = 2_000; // after which it is asked about although the user is still typing
 
 const NOTHING: UnkeptResult = { n_files: 0, n_changes: 0, added: 0, removed: 0, files: [], sessions: [] };
 
@@ -24,17 +24,17 @@ export interface Group {
 export class UnkeptList implements vscode.Disposable {
   readonly #files = new Map<string, UnkeptFile>();
   readonly #changed = new vscode.EventEmitter<string | undefined>();
-  /** Of one file, by its path; undefined: of all. */
+  /** The path of the changed file; undefined: all files. */
   readonly onDidChange = this.#changed.event;
   readonly #loaded = new vscode.EventEmitter<string | undefined>();
-  /** As onDidChange, and also if the same is listed of another version of a document. */
+  /** Like onDidChange, and also when the same is listed for another version of a document. */
   readonly onDidLoad = this.#loaded.event;
   readonly #disposables: vscode.Disposable[];
   #all: UnkeptResult = NOTHING;
   #pause: NodeJS.Timeout | undefined;
-  /** By path, the files that are asked about when typing pauses. since: the first key, on the clock of `performance`. */
+  /** By path, the files to ask about when typing pauses. since: the first key, on the clock of `performance`. */
   readonly #typed = new Map<string, { since: number; pause: NodeJS.Timeout }>();
-  /** Questions are asked one after another: an older answer must not replace a newer one. */
+  /** Questions are asked one after another, because an older answer must not replace a newer one. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(readonly daemon: Daemon) {
@@ -67,7 +67,7 @@ export class UnkeptList implements vscode.Disposable {
     return this.#all.sessions.flatMap(session => session.turns.map(turn => ({ id: `turn-${session.session_id}-${turn.turn_id}`, session, turn })));
   }
 
-  /** The changes of one turn in a file, or with an empty id those of all. */
+  /** The changes of one turn in a file; with an empty id, of all turns. */
   changesOf(filePath: string, groupId: string): readonly UnkeptChange[] {
     const changes = this.of(filePath)?.changes ?? [];
     if (groupId === '') return changes;
@@ -89,7 +89,7 @@ export class UnkeptList implements vscode.Disposable {
     return files.filter(({ file_path, operation }) => operation !== 'delete' || !old.has(file_path)).map(({ file_path }) => file_path);
   }
 
-  /** filePath: this file at once, and all a little later if it has other changes then. */
+  /** filePath: this file at once, and all a little later if its changes differ then. */
   refresh(filePath?: string): void {
     if (filePath === undefined) return this.#refreshAll(0);
     this.#forgetTyping(filePath);
@@ -117,7 +117,7 @@ export class UnkeptList implements vscode.Disposable {
     }, pauseMs);
   }
 
-  /** Once everything that was asked for is here. */
+  /** Once everything that was asked for has arrived. */
   get settled(): Promise<void> {
     return this.#turn;
   }
@@ -163,7 +163,7 @@ export class UnkeptList implements vscode.Disposable {
   }
 }
 
-/** All of a file but its text, and where its changes are in that: typing beside them changes nothing of this. */
+/** Everything about a file except its text, and the places of its changes: typing beside them changes none of this. */
 function changesIn({ changes, undone, ...file }: UnkeptFile): unknown {
   const moved = { start_line: 0, end_line: 0 };
   return [

@@ -1,6 +1,6 @@
 /**
  * What waits for the person and what they have not kept yet, as a source control of its own: VS Code's list, its count,
- * and the bars, peek and diffs that come with it.
+ * and its bars, peek and diffs.
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -15,7 +15,7 @@ import { labelOfGroup, WAITING } from './diffs';
 import type { Group } from './list';
 import { counted, type Row } from './targets';
 
-/** A row that was decided is shown for so long: a second click must not meet the next one in its place. */
+/** How long a decided row stays: a second click must not hit the next row in its place. */
 const LINGER_MS = 2_000;
 
 interface Shown {
@@ -26,11 +26,11 @@ interface Shown {
 
 export class AgentChanges implements vscode.Disposable {
   /**
-   * Only while there is something to show. It is then younger than git's, so that the editor's peek begins with it: of
-   * providers with a root, VS Code asks the youngest first.
+   * Exists only while there is something to show. It is then younger than git's, so the editor's peek begins with it:
+   * of providers with a root, VS Code asks the youngest first.
    */
   #shown: Shown | undefined;
-  /** By their keys, rows that were decided a moment ago. */
+  /** By key, rows that were just decided. */
   readonly #lingering = new Map<string, Row>();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #disposables: vscode.Disposable[];
@@ -44,7 +44,7 @@ export class AgentChanges implements vscode.Disposable {
     ];
   }
 
-  /** The groups as VS Code has them; none while nothing is to be decided. */
+  /** The groups in VS Code; none while there is nothing to decide. */
   get groups(): readonly vscode.SourceControlResourceGroup[] {
     return this.#shown ? [this.#shown.waiting, ...this.#shown.turns.values()] : [];
   }
@@ -55,7 +55,7 @@ export class AgentChanges implements vscode.Disposable {
 
   #open(): Shown {
     const source = vscode.scm.createSourceControl('fileops', 'Agent Changes', vscode.Uri.file('/'));
-    source.quickDiffProvider = this.before; // once: assigned again, the peek does not open any more
+    source.quickDiffProvider = this.before; // only once: after another assignment the peek no longer opens
     source.inputBox.visible = false; // it looks like a commit message
     const waiting = source.createResourceGroup(WAITING, 'Waiting for You');
     waiting.hideWhenEmpty = true;
@@ -81,7 +81,7 @@ export class AgentChanges implements vscode.Disposable {
     this.#drawSoon();
   }
 
-  /** Once for all that is said in this turn of the loop. */
+  /** Once for everything that happens in this turn of the loop. */
   #drawSoon(): void {
     this.#drawing ??= setImmediate(() => {
       this.#drawing = undefined;
@@ -115,7 +115,7 @@ export class AgentChanges implements vscode.Disposable {
     source.count = new Set([...waiting.map(({ place }) => place), ...this.before.list.filesOf('')]).size;
   }
 
-  /** Those that were there keep their places, also for a moment after they were decided; others follow. */
+  /** Existing rows keep their places, even for a moment after they were decided; new ones follow. */
   #rowsOf(id: string, group: Group | undefined, old: readonly Row[]): Row[] {
     const shown = new Set(this.before.list.filesOf(id));
     const files = (group?.turn.files ?? []).filter(({ file_path }) => shown.has(file_path));
@@ -173,7 +173,7 @@ export class AgentChanges implements vscode.Disposable {
   }
 }
 
-/** VS Code labels a row by its address alone: the command is the last part of one in its folder. */
+/** VS Code labels a row by its address alone. For a command, that is its last part, in a folder of its own. */
 const rowOfCommand = (folder: string, command: string): vscode.Uri => vscode.Uri.file(path.join(folder, command.replaceAll('/', '\u2215')));
 
 const keyOf = ({ groupId, resourceUri }: Row): string => `${groupId}\0${resourceUri.fsPath}`;

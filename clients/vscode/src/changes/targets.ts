@@ -6,7 +6,7 @@ import type { Waiting } from '../review/queue';
 import { inOneLine } from '../ui/labels';
 import type { Before } from './before';
 
-/** These changes and no others. what: for people. agents: whose they are. */
+/** Exactly these changes. what: for people. agents: whose they are. */
 export interface Target {
   change_ids: readonly string[];
   what: string;
@@ -19,11 +19,11 @@ export interface Row extends vscode.SourceControlResourceState {
   groupId: string;
   review?: Waiting;
   target?: Target;
-  /** That it was undone by this, and is shown for a moment longer. */
+  /** The undo that undid it; the row is shown a moment longer. */
   rewindId?: string;
 }
 
-/** The lines of one of the changes that the editor found itself. 1-based, inclusive; no lines: the end is 0. */
+/** The lines of one of the changes that the editor itself found. 1-based, inclusive; without lines, the end is 0. */
 interface LineChange {
   modifiedStartLineNumber: number;
   modifiedEndLineNumber: number;
@@ -31,10 +31,10 @@ interface LineChange {
 
 const isObject = (given: unknown): given is object => typeof given === 'object' && given !== null;
 
-/** A button of an editor's title is given an object with a `groupId`, too: that of the editor's group. */
+/** A button in an editor's title also gets an object with a `groupId`: that of the editor's group. */
 export const isRow = (given: unknown): given is Row => isObject(given) && 'resourceUri' in given && 'groupId' in given;
 
-/** Of the rows or the group that a command was given. */
+/** From the rows or the group that a command was given. */
 export function rowsOf(given: readonly unknown[]): Row[] {
   return given.flat().filter(isObject).flatMap(one => {
     if ('resourceStates' in one) return one.resourceStates as Row[];
@@ -42,7 +42,7 @@ export function rowsOf(given: readonly unknown[]): Row[] {
   });
 }
 
-/** As VS Code passes it to a button of its peek: the file, all its changes and which of them is meant. */
+/** As VS Code passes it to a button of its peek: the file, all its changes, and which one is meant. */
 export function targetInPeek(before: Before, [uri, changes, index]: readonly unknown[]): Target | undefined {
   if (!(uri instanceof vscode.Uri) || !Array.isArray(changes) || typeof index !== 'number') return undefined;
   const { modifiedStartLineNumber: from, modifiedEndLineNumber: to } = changes[index] as LineChange;

@@ -1,4 +1,4 @@
-/** The turns of agents with their titles, and restoring the files to before one of them, after a preview of that. */
+/** Agents' turns with their titles, and restoring the files to before one of them, after a preview. */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Daemon } from '../daemon/daemon';
@@ -10,7 +10,7 @@ import { saysIfLate } from '../ui/late';
 import type { UnkeptList } from './list';
 import { counted } from './targets';
 
-const SHOWN_TURNS = 200; // more is no list that a person reads
+const SHOWN_TURNS = 200; // a person reads no longer list
 
 export class Turns {
   constructor(readonly daemon: Daemon, readonly list: UnkeptList, readonly panes: DiffPanes) {}
@@ -32,7 +32,7 @@ export class Turns {
     if (isOfAll !== undefined) await this.restore(turn, isOfAll);
   }
 
-  /** Whether what the others did since is meant, too; undefined if the person has not chosen. */
+  /** Whether to include what other agents did since; undefined if the person has not chosen. */
   async #whose({ label }: Turn, others: readonly Turn[]): Promise<boolean | undefined> {
     const names = [...new Set(others.map(turn => inOneLine(turn.label)))];
     const choices = [
@@ -42,7 +42,7 @@ export class Turns {
     return (await vscode.window.showQuickPick(choices, { title: 'Whose Turns Since Then' }))?.isOfAll;
   }
 
-  /** Shows what would be undone; only a further yes does it, and only if it would still do the same. */
+  /** Shows what would be undone. Only a second yes does it, and only if the result would still be the same. */
   async restore(turn: Turn, isOfAll = false): Promise<void> {
     const target = isOfAll ? { all_since_turn: turn.turn_id } : { since_turn: turn.turn_id };
     const preview = await this.#rewind({ ...target, dry_run: true }, 'the preview');

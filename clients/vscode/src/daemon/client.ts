@@ -1,4 +1,4 @@
-/** The language client: what it announces to the daemon, which questions it answers and which notifications it knows. */
+/** The language client: what it announces to the daemon, which requests it answers and which notifications it knows. */
 import type { ChildProcess } from 'node:child_process';
 import * as vscode from 'vscode';
 import {
@@ -17,7 +17,7 @@ export interface Answers {
   confirmCommand: Answer<ConfirmCommandParams, ConfirmCommandResult>;
   correctEdit: Answer<CorrectEditParams, Correction | null>;
   diagnostics: Answer<DiagnosticsParams, DiagnosticsAnswer>;
-  /** Whether anybody corrects. */
+  /** Whether any corrector is registered. */
   readonly isCorrecting: boolean;
 }
 
@@ -26,15 +26,15 @@ export const NOTIFICATIONS: readonly (keyof Notifications)[] = [
   'fileops/approvalMode', 'fileops/didChangeSessions', 'fileops/didChangeReviews', 'fileops/didChangeUnkept', 'fileops/didChangeAsk',
 ];
 
-/** What the owner of a client does about it. */
+/** The reactions of a client's owner. */
 export interface ClientHooks {
   spawn(): ChildProcess;
-  /** The daemon ended though it was not asked to. */
+  /** The daemon ended without being asked to. */
   closed(client: LanguageClient): CloseHandlerResult;
   notified<M extends keyof Notifications>(method: M, params: Notifications[M]): void;
 }
 
-/** Says nothing to the user by itself: what the end of a daemon means is shown once, by its owner (`notices.ts`). */
+/** Tells the user nothing by itself: the end of a daemon is reported once, by the client's owner (`notices.ts`). */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
@@ -47,7 +47,7 @@ export function makeClient(log: vscode.LogOutputChannel, answers: Answers, hooks
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     initializationOptions: { ...initializationOptions(), correction: answers.isCorrecting },
-    initializationFailedHandler: () => false, // `start` rejects, and says why in one place
+    initializationFailedHandler: () => false, // `start` rejects, and reports why in one place
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue }),
       closed: () => hooks.closed(client),
@@ -72,7 +72,7 @@ const announcesAnswers: StaticFeature = {
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), fileops };
   },
   preInitialize(capabilities) {
-    // This extension has code actions of its own: they follow typing at once, and say how they can be taken back.
+    // This extension has code actions of its own, which follow typing at once and say how to take them back.
     delete capabilities.codeActionProvider;
     delete capabilities.executeCommandProvider;
   },

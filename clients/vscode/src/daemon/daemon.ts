@@ -1,6 +1,6 @@
 /**
- * One running daemon: started, supervised, restarted, asked. Owns the language client; everything else talks to
- * the daemon through `request` and the events here.
+ * One running daemon: started, supervised, restarted, asked. Owns the language client; everything else talks to the
+ * daemon through `request` and the events here.
  */
 import * as vscode from 'vscode';
 import { CloseAction, type CloseHandlerResult, type LanguageClient, ResponseError, State } from 'vscode-languageclient/node';
@@ -18,13 +18,13 @@ const STOP_TIMEOUT_MS = 3_000; // the editor gives `deactivate` five seconds
 
 export type DaemonState = 'stopped' | 'starting' | 'running' | 'failed';
 
-/** A request on its way; the identity of the object distinguishes two of the same kind. */
+/** A request in flight; the identity of the object distinguishes two of the same kind. */
 export interface Call {
   method: string;
   params: unknown;
 }
 
-/** A request of any sender and its outcome: its result, or why there is none. */
+/** Any request and its outcome: its result, or why there is none. */
 export interface Answered {
   call: Call;
   result?: unknown;
@@ -49,12 +49,12 @@ export class Daemon implements vscode.Disposable {
   readonly onDidChangeState = this.#stateChanged.event;
   readonly onDidSend = this.#sent.event;
   readonly onDidAnswer = this.#answered.event;
-  /** It ended without a request, and is started again: once each time, before the state changes. */
+  /** It ended by itself and is started again. Fires once each time, before the state changes. */
   readonly onDidCrash = this.#crashed.event;
 
   #client: LanguageClient | undefined;
   #process: ServerProcess | undefined;
-  /** As it was found, and as it was started. */
+  /** As it was found and started. */
   #program: Launch | undefined;
   #launch: Launch | undefined;
   #state: DaemonState = 'stopped';
@@ -95,7 +95,7 @@ export class Daemon implements vscode.Disposable {
     return this.#sharing;
   }
 
-  /** That the shared daemon was started by another installation, of another version; undefined if it was not. */
+  /** Says that the shared daemon was started by another installation, of another version; undefined if it was not. */
   get versionNote(): string | undefined {
     const own = this.#program?.version;
     const shared = this.#sharing.kind === 'shared' ? this.#sharing.connection.version : undefined;
@@ -104,7 +104,7 @@ export class Daemon implements vscode.Disposable {
       + 'An older one ends when its last editor and agent have left; `fileops-server status --stop` ends it earlier.';
   }
 
-  /** The program and the arguments before its options; waits for a start that is under way. Raises: Error. */
+  /** The program and the arguments before its options; waits for a start in progress. Raises: Error. */
   async program(): Promise<Launch> {
     await this.#turn;
     if (!this.#program || this.#state !== 'running') throw this.#notRunning();
@@ -120,8 +120,8 @@ export class Daemon implements vscode.Disposable {
   }
 
   /**
-   * Waits for a start that is under way. A tool's call that the daemon did not live to answer is `connection_lost`.
-   * Raises: Error, with why there is no daemon; ResponseError.
+   * Waits for a start in progress. A tool's call that the daemon ended without answering is `connection_lost`. Raises:
+   * Error, with why there is no daemon; ResponseError.
    */
   async request<M extends keyof Requests>(
     method: M, params: Requests[M]['params'], token?: vscode.CancellationToken,
@@ -242,15 +242,15 @@ export class Daemon implements vscode.Disposable {
     }
     this.#crashed.fire();
     void this.#inTurn(async () => { // requests wait from now on
-      await new Promise(resolve => setImmediate(resolve)); // the client has its own end to note first
-      await this.#stop(); // 'stopped', whether it noted it or not: what is shown of the old daemon ends
+      await new Promise(resolve => setImmediate(resolve)); // the client must first note its own end
+      await this.#stop(); // 'stopped', whether the client noted it or not: nothing of the old daemon is shown any more
       await this.#start();
     });
     return giveUp;
   }
 
   #checkProtocol(): void {
-    if (!this.#client?.initializeResult) throw new Error('it ended before it answered'); // `start` may say nothing of it
+    if (!this.#client?.initializeResult) throw new Error('it ended before it answered'); // `start` may not report it
     const version = this.server?.capabilities?.protocol_version;
     if (version === PROTOCOL_VERSION) return;
     const age = version === undefined || version < PROTOCOL_VERSION ? 'too old' : 'too new';
@@ -268,7 +268,7 @@ export class Daemon implements vscode.Disposable {
     await this.#stopClient();
   }
 
-  /** The answer to `initialize`, else what the process itself said last, else what the client noticed. */
+  /** The answer to `initialize`, else the process's own last words, else what the client noticed. */
   #reasonOf(error: unknown): string {
     if (error instanceof ResponseError && !isLost(error)) return error.message;
     return this.#process?.lastLines.at(-1) ?? (error instanceof Error ? error.message : String(error));
@@ -286,7 +286,7 @@ export class Daemon implements vscode.Disposable {
     try {
       await client?.dispose(STOP_TIMEOUT_MS);
     } catch (error) {
-      this.log.debug(`Stopping: ${String(error)}`); // it was dead already, or is killed by the client now
+      this.log.debug(`Stopping: ${String(error)}`); // it had already ended, or the client kills it now
     }
     this.#process?.child.kill();
     this.#process = undefined;

@@ -1,7 +1,7 @@
 /**
- * The daemon in its own virtual environment, for a Python that has no fileops-server: made once per version
- * from the wheels in this extension, under the extension's global storage. A wheel that this build does not hold
- * for the machine (some of what it needs is compiled) comes from the index that pip is configured for.
+ * The daemon in a virtual environment of its own, for a Python without fileops-server: created once per version from
+ * the wheels in this extension, under the extension's global storage. A compiled wheel that this build lacks for the
+ * machine comes from the index that pip is configured for.
  */
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs/promises';
@@ -9,7 +9,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { environment, find, hasServer, INSTALL_BY_HAND, type Interpreter, type Launch, launchOf, probe, ServerMissing } from './locate';
 
-/** The daemon's program: the one that is there, else the one of this extension. Raises: ServerMissing. */
+/** The daemon's program: an existing one, else this extension's. Raises: ServerMissing. */
 export async function findLaunch(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<Launch> {
   const bundled = await bundledVersion(context.extensionPath);
   const { version } = context.extension.packageJSON as { version: string };
@@ -56,7 +56,7 @@ async function install(
   progress: vscode.Progress<{ message?: string }>, token: vscode.CancellationToken,
 ): Promise<void> {
   await fs.mkdir(path.dirname(folder), { recursive: true });
-  const draft = await fs.mkdtemp(`${folder}.`); // two windows may set up at once; the first to finish wins
+  const draft = await fs.mkdtemp(`${folder}.`); // two windows may install at once; the first to finish wins
   try {
     progress.report({ message: 'making a virtual environment' });
     await tool(base.command, ['-m', 'venv', draft], extensionPath, log, token,

@@ -5,10 +5,10 @@
  *   3. the interpreter chosen in the Python extension  (ms-python.python), if it has a fileops-server
  *   4. fileops-server on the PATH, in ~/.local/bin     where pipx puts it: the one that agents' hosts start, too
  *   5. the interpreter of 3, python3, python on the PATH
- * Of 3 to 5 nothing inside a workspace folder is run, or looked for: opening a folder runs none of its programs, also
- * where the Python extension has chosen its virtual environment. A person can name one there by 1 and 2.
- * A fileops-server that is older than this extension is passed over, and the log says so. For a Python of 3.11 or newer
- * without one, the bundled wheel is set up in its own virtual environment (install.ts).
+ * Of 3 to 5, nothing inside a workspace folder is searched for or run: opening a folder runs none of its programs, even
+ * if the Python extension has chosen a virtual environment there. A person can name one with 1 and 2.
+ * A fileops-server older than this extension is skipped, and the log says so. For a Python of 3.11 or newer without
+ * one, the bundled wheel is installed in a virtual environment of its own (install.ts).
  */
 import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -19,7 +19,7 @@ import * as vscode from 'vscode';
 
 const run = promisify(execFile);
 
-/** What a person can do where none was found: the README's way, as no package index has fileops-server. */
+/** What a person can do if none was found: as in the README, because no package index has fileops-server. */
 export const INSTALL_BY_HAND =
   'Install fileops-server from a copy of its sources: run “python3 -m venv .venv && .venv/bin/pip install -q .” in it, '
   + 'and set fileops.path to the .venv/bin/fileops-server there.';
@@ -27,12 +27,12 @@ export const INSTALL_BY_HAND =
 export const MIN_PYTHON: readonly [number, number] = [3, 11];
 const PROBE_TIMEOUT_MS = 15_000; // a cold interpreter on a busy machine; longer means it hangs
 
-/** How to start the daemon. origin: one phrase for people, of where it was found. */
+/** How to start the daemon. origin: one phrase for people that says where it was found. */
 export interface Launch {
   command: string;
   args: string[];
   origin: string;
-  /** Of this installation, where it is known. A shared daemon may be of another one. */
+  /** Of this installation, if known. A shared daemon may belong to another one. */
   version?: string;
 }
 
@@ -44,14 +44,14 @@ export interface Interpreter {
   server: string | null;
 }
 
-/** No daemon can be started. The message is for the user; `setting` is where they can mend it. */
+/** No daemon can be started. The message is for the user; `setting` is where they can fix it. */
 export class ServerMissing extends Error {
   constructor(message: string, readonly setting: string = 'fileops.interpreter') {
     super(message);
   }
 }
 
-/** -P: a workspace that holds a folder `fileops` must not be run in place of the daemon. */
+/** -P: a folder `fileops` in the workspace must not run in place of the daemon. */
 export function launchOf(interpreter: Interpreter): Launch {
   return {
     command: interpreter.command,
@@ -79,7 +79,7 @@ const PROBE = [
   'print(json.dumps({"python": list(sys.version_info[:3]), "server": server, "executable": sys.executable}))',
 ].join('\n');
 
-/** What an interpreter is and has; undefined where it cannot be run. cwd: a folder that holds no Python file. */
+/** What an interpreter is and has; undefined if it cannot be run. cwd: a folder without Python files. */
 export async function probe(command: string, origin: string, cwd: string): Promise<Interpreter | undefined> {
   try {
     const { stdout } = await run(command, ['-c', PROBE], { cwd, env: environment(), timeout: PROBE_TIMEOUT_MS, windowsHide: true });
@@ -119,8 +119,8 @@ function programOf(setting: string): Launch {
 }
 
 /**
- * The interpreter or program to use. minVersion: of a fileops-server that was not chosen by the user. cwd: as of `probe`.
- * Raises: ServerMissing, also where the Python that the person chose himself is too old.
+ * The interpreter or program to use. minVersion: for a fileops-server that the user did not choose. cwd: as for
+ * `probe`. Raises: ServerMissing, even if the Python that the person chose is too old.
  */
 export async function find(cwd: string, minVersion: string, log: vscode.LogOutputChannel): Promise<Launch | Interpreter> {
   if (process.platform === 'win32') {
@@ -162,7 +162,7 @@ export async function find(cwd: string, minVersion: string, log: vscode.LogOutpu
   throw old ? tooOld(old) : new ServerMissing(`No Python was found. Fileops needs Python ${MIN_PYTHON.join('.')} or newer.`);
 }
 
-/** The first `fileops-server` that is installed where programs are, and is not too old. */
+/** The first `fileops-server` in the folders for programs that is not too old. */
 async function installedProgram(minVersion: string, cwd: string, log: vscode.LogOutputChannel): Promise<Launch | undefined> {
   const folders = searched().map(folder => [folder, 'fileops-server on the PATH']);
   folders.push([path.join(os.homedir(), '.local', 'bin'), 'fileops-server in ~/.local/bin']);
@@ -179,12 +179,12 @@ async function installedProgram(minVersion: string, cwd: string, log: vscode.Log
   return undefined;
 }
 
-/** The entries of a search path that are absolute and outside of the workspace folders. */
+/** The entries of a search path that are absolute and outside the workspace folders. */
 export function searched(searchPath = process.env.PATH ?? ''): string[] {
   return searchPath.split(path.delimiter).filter(folder => path.isAbsolute(folder) && outside(folder));
 }
 
-/** The path, unless it or what it leads to is inside a workspace folder. A folder that contains the home is none. */
+/** The path, unless it or its target is inside a workspace folder. A folder that contains the home folder does not count. */
 function outside(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => real(uri.fsPath));
@@ -203,7 +203,7 @@ function real(file: string): string {
   }
 }
 
-/** The environment in which it runs: Python finds its modules outside of the workspace, too. */
+/** The environment in which it runs: there, too, Python finds its modules outside the workspace. */
 export function environment(): NodeJS.ProcessEnv {
   const { PYTHONPATH, ...rest } = process.env;
   return PYTHONPATH === undefined ? rest : { ...rest, PYTHONPATH: searched(PYTHONPATH).join(path.delimiter) };

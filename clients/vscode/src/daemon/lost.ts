@@ -1,9 +1,9 @@
-/** Requests that the daemon did not live to answer, and what agents get in place of an answer. */
+/** Requests that the daemon ended without answering, and what agents get instead of an answer. */
 import type * as vscode from 'vscode';
 import { ConnectionError, ErrorCodes, type LanguageClient, ResponseError } from 'vscode-languageclient/node';
 import type { Requests, ToolResult } from '../protocol';
 
-/** Raises: Error where what is no tool was lost; ResponseError. */
+/** Raises: Error, if the lost request was not a tool's call; ResponseError. */
 export async function sendOrLose<M extends keyof Requests>(
   client: LanguageClient, log: vscode.LogOutputChannel, method: M, params: Requests[M]['params'], token?: vscode.CancellationToken,
 ): Promise<Requests[M]['result']> {
@@ -17,14 +17,14 @@ export async function sendOrLose<M extends keyof Requests>(
   }
 }
 
-// No answer will come: the pipe broke, or the client noticed that it had.
+// No answer will come: the pipe broke, or the client noticed that.
 const LOST_CODES: readonly number[] = [
   ErrorCodes.MessageWriteError, ErrorCodes.MessageReadError, ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive,
 ];
 
 export function isLost(error: unknown): boolean {
   if (error instanceof ResponseError) return LOST_CODES.includes(error.code);
-  // EPIPE, ERR_STREAM_DESTROYED and their like have names for codes
+  // EPIPE, ERR_STREAM_DESTROYED and the like have names as codes
   return error instanceof ConnectionError || (error instanceof Error && 'code' in error && typeof error.code === 'string');
 }
 
@@ -32,7 +32,7 @@ const CHANGING_TOOLS: readonly string[] = ['fileops/edit', 'fileops/multiEdit', 
 
 const isTool = (method: string): boolean => method === 'fileops/read' || CHANGING_TOOLS.includes(method);
 
-/** What an agent and its model read; what the session had read is forgotten with the daemon. */
+/** What an agent and its model read; what the session had read is lost with the daemon. */
 function lostResult(method: string): ToolResult {
   const unsure = method === 'fileops/bash' ? ' Whether the command ran is not known.'
     : CHANGING_TOOLS.includes(method) ? ' Whether the edit was made is not known.' : '';

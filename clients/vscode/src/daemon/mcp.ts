@@ -1,4 +1,4 @@
-/** How an agent is given the tools over MCP: the daemon's own program, as a front end to the daemon of this window. */
+/** How an agent gets the tools over MCP: the daemon's own program, as a front end to the daemon of this window. */
 import * as vscode from 'vscode';
 import type { McpServer, McpServerOptions } from '../api';
 import type { Daemon } from './daemon';
@@ -8,7 +8,7 @@ export async function mcpServerOf(daemon: Daemon, { session, roots = rootsOfWind
   const { command, args } = await daemon.program();
   const options = roots.flatMap(root => ['--root', root]);
   if (session !== undefined) options.push('--session', session);
-  // Agents strip the environment that they pass on, so the socket is named even where it is the usual one.
+  // Agents strip the environment that they pass on, so the socket is named even if it is the usual one.
   const env = daemon.sharing.kind === 'shared' ? [{ name: 'FILEOPS_SOCKET', value: daemon.sharing.connection.socket }] : [];
   return { name: 'fileops', command, args: [...args, 'mcp', '--freshness', 'relevant', '--notices', 'on', ...options], env };
 }

@@ -11,17 +11,17 @@ export async function showFailure(problem: string, setting: string | undefined, 
   if (chosen === restart) await vscode.commands.executeCommand('fileops.restart');
 }
 
-/** Once for each crash: what it means for the user and for agents. names: of the reviews that waited. */
+/** Once for each crash: what it means for the user and for agents. names: of the reviews that were waiting. */
 export async function showCrash(names: readonly string[], log: vscode.LogOutputChannel): Promise<void> {
   const reviews = names.length === 1 ? ` The review of ${names[0]!} ended with it; nothing of it was written.`
     : names.length > 1 ? ` ${names.length} reviews ended with it; nothing of them was written.` : '';
   const showLog = 'Show Log';
   const chosen = await vscode.window.showWarningMessage(
-    `Fileops: the daemon ended unexpectedly and is started again.${reviews} Agents have to read their files again.`, showLog);
+    `Fileops: the daemon ended unexpectedly and is being restarted.${reviews} Agents have to read their files again.`, showLog);
   if (chosen === showLog) log.show();
 }
 
-/** Says once that the daemon is private though a shared one was asked for; again only if it was shared in between. */
+/** Says once that the daemon is private although a shared one was wanted; again only if it was shared meanwhile. */
 export class SharingNotice {
   #isSaid = false;
 

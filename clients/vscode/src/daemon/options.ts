@@ -4,7 +4,7 @@ import type { ApprovalMode, Ask, EncodingOptions, InitializationOptions } from '
 
 const MODES: Record<Ask, ApprovalMode> = { each_edit: 'default', protected: 'auto_edit', never: 'yolo' };
 
-/** For so long a review waits for a window that is reloaded, closed or has crashed. */
+/** How long a review waits for a window that was reloaded, closed or has crashed. */
 const REVIEW_GRACE_S = 120;
 
 export function initializationOptions(): InitializationOptions {
@@ -12,7 +12,7 @@ export function initializationOptions(): InitializationOptions {
   const ask = config.get<Ask>('ask', 'protected');
   return {
     ask,
-    approval_mode: MODES[ask], // of the agents of this window itself
+    approval_mode: MODES[ask], // for the agents of this window itself
     confine: config.get('confine', 'edits'),
     roots: config.get<string[]>('roots', []),
     review_grace_s: REVIEW_GRACE_S,

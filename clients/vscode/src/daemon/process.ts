@@ -1,4 +1,4 @@
-/** The daemon's process, and the last lines that it wrote to stderr: the reason where it does not start. */
+/** The daemon's process, and the last lines that it wrote to stderr: the reason if it does not start. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as vscode from 'vscode';
 import { environment, type Launch } from './locate';

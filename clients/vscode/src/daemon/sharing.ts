@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { SharedCapability } from '../protocol';
 import type { Launch } from './locate';
 
-/** The same program as an editor's connection to the user's shared daemon, which it starts if need be. */
+/** The same program as an editor's connection to the user's shared daemon, which it starts if necessary. */
 export function sharedLaunch(launch: Launch): Launch {
   return { ...launch, args: [...launch.args, '--shared', '--host', vscode.env.uriScheme] }; // `vscode`, `cursor`, …
 }

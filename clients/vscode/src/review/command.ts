@@ -1,12 +1,12 @@
 /**
- * A shell command before a person: a pane that shows all of it, where it would run and what the agent says that it is
- * for, and the answer that follows from a decision. Knows nothing of the queue.
+ * A shell command for a person to decide: a pane that shows all of it, where it would run and the purpose that the
+ * agent gives, and the answer to send. Knows nothing of the queue.
  */
 import type { ConfirmCommandParams, ConfirmCommandResult } from '../protocol';
 import { type DiffPanes, type Pane, REVIEW_SCHEME } from '../ui/diff';
 import { inOneLine, ownName } from '../ui/labels';
 
-/** Its name brings the language `fileops-command`: coloured as shell, wrapped, nothing invisible. */
+/** Its name selects the language `fileops-command`: coloured as shell, wrapped, with nothing invisible. */
 const FILE_NAME = 'command.fileops-command';
 
 export class CommandReview {
@@ -36,13 +36,13 @@ export class CommandReview {
     return this.params.cwd;
   }
 
-  /** What the agent gets. always: and it is not asked again for this very command, in this folder and session. */
+  /** The agent's answer. always: do not ask again about this very command in this folder and session. */
   result(outcome: 'accept' | 'always' | 'reject'): ConfirmCommandResult {
     return { outcome: ({ accept: 'proceed_once', always: 'proceed_always', reject: 'cancel' } as const)[outcome] };
   }
 }
 
-/** Comments and the command as it is; nothing of the comments can end one. */
+/** Comments, then the command unchanged; nothing in the comments can end a comment. */
 function textOf({ command, cwd, session_id, description }: ConfirmCommandParams): string {
   const comment = (label: string, text: string): string =>
     text.trim().split(/\r\n|[\r\n\u2028\u2029]/).map((line, i) => `# ${i === 0 ? label : ' '.repeat(label.length)}${line}\n`).join('');

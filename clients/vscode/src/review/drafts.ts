@@ -1,20 +1,20 @@
 /**
- * What a person has typed into proposals without having decided: kept until the review ends, so that a window that is
- * reloaded or an extension host that crashes loses nothing.
+ * What a person has typed into proposals without deciding: kept until the review ends, so that reloading the window or
+ * a crash of the extension host loses nothing.
  */
 import * as vscode from 'vscode';
 import { REVIEW_SCHEME } from '../ui/diff';
 import type { Draft, Review } from './edit';
 
 const KEY = 'fileops.drafts';
-const PAUSE_MS = 200; // what is typed is not written with each key
+const PAUSE_MS = 200; // typed text is not written with each key
 
 export class Drafts implements vscode.Disposable {
   readonly #drafts: Map<string, Draft>;
   readonly #typing: vscode.Disposable;
   #pause: NodeJS.Timeout | undefined;
 
-  /** waiting: the reviews that wait, at any time. */
+  /** waiting: returns the reviews that wait now. */
   constructor(readonly store: vscode.Memento, readonly waiting: () => readonly Review[]) {
     this.#drafts = new Map(Object.entries(store.get<Record<string, Draft>>(KEY, {})));
     this.#typing = vscode.workspace.onDidChangeTextDocument(({ document }) => {
@@ -27,7 +27,7 @@ export class Drafts implements vscode.Disposable {
     return this.#drafts.get(reviewId);
   }
 
-  /** Those of reviews that do not wait any more; they are not kept further. */
+  /** Those of reviews that no longer wait are dropped. */
   takeOthers(): Draft[] {
     const ids = new Set(this.waiting().map(review => review.id));
     const others = [...this.#drafts].filter(([id]) => !ids.has(id));

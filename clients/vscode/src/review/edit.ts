@@ -1,6 +1,6 @@
 /**
- * One proposed edit before a person: the pane that shows it, what was typed into it, and the decision that follows from
- * its text: the changes that are left, or the text itself where that does not say it. Knows nothing of the queue.
+ * One proposed edit for a person to decide: the pane that shows it, what was typed into it, and the decision that its
+ * text means: the changes that are left, or else the text itself. Knows nothing of the queue.
  */
 import * as path from 'node:path';
 import type { DecideReviewParams, DecideReviewResult, RebasedDetails, Review as Question, ReviewChange } from '../protocol';
@@ -27,19 +27,19 @@ const NAMES = { create: 'new file', modify: 'edit', rename: 'rename', delete: 'd
 
 export class Review {
   readonly kind = 'edit';
-  /** A decision is on its way: its outcome is known when the edit was written or not. */
+  /** A decision was sent: its outcome is known when the edit was written or not. */
   isDeciding = false;
-  /** What the person had typed before the file changed, where it is not in the proposal. */
+  /** What the person had typed before the file changed, if it is not in the proposal. */
   earlier: string | undefined;
   /** What the proposed side showed when its pane was closed. */
   lastText: string | undefined;
   readonly pane: DiffPane;
-  /** Whether the texts are at hand, and the changes make the one out of the other. */
+  /** Whether the texts are available, and the changes turn one into the other. */
   readonly #isWhole: boolean;
-  /** The proposed side as it is without typing. */
+  /** The proposed side without anything typed. */
   readonly expected: string;
 
-  /** isOwn: whether the agent is one of this window. set: the change set that it is part of. */
+  /** isOwn: whether the agent belongs to this window. set: the change set that it is part of. */
   constructor(readonly question: Question, readonly send: Decide, readonly panes: DiffPanes, readonly isOwn: boolean, readonly set?: ChangeSet) {
     const { original_text, proposed_text, previous, changes, operation, file_path } = question;
     const isComplete = original_text !== null && proposed_text !== null;
@@ -93,7 +93,7 @@ export class Review {
     return normalised(this.proposed) !== normalised(this.expected);
   }
 
-  /** Undefined if the person has done nothing to the proposal. */
+  /** Undefined if the person has not touched the proposal. */
   get draft(): Draft | undefined {
     const text = this.wasTyped ? this.proposed : this.earlier;
     return text === undefined ? undefined : { filePath: this.question.file_path, revision: this.question.revision, text };
@@ -111,8 +111,8 @@ export class Review {
   }
 
   /**
-   * Takes over what the person had done to it before: to the same proposal, or to that of an earlier content. A change
-   * that they left out is left out again; a text of an earlier content is offered, because it would undo what others did.
+   * Takes over what the person did before, to the same proposal or to that of an earlier content. A change that they
+   * left out is left out again. A text for an earlier content is only offered, because it would undo what others did.
    */
   async takeOver({ revision, text }: Draft, isLeftOut: (change: ReviewChange) => boolean): Promise<void> {
     const { original_text, proposed_text, changes } = this.question;
@@ -123,12 +123,12 @@ export class Review {
     if (!isThere && kept.length === changes.length) this.earlier = text;
   }
 
-  /** Puts a text in the place of the proposal. False if the person typed in the meantime. */
+  /** Replaces the proposal with a text. False if the person typed in the meantime. */
   use(text: string): Promise<boolean> {
     return this.panes.setProposed(this.pane, text);
   }
 
-  /** What an outcome means, from the text on the proposed side; undefined if there is nothing to accept. */
+  /** The meaning of an outcome, given the text on the proposed side; undefined if there is nothing to accept. */
   decision(outcome: Outcome, reason?: string): Decision | undefined {
     if (outcome === 'reject') return { outcome: 'reject', ...(reason ? { reason } : {}) };
     const { original_text, changes, operation } = this.question;

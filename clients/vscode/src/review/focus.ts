@@ -1,9 +1,9 @@
 /**
- * Which waiting review has the keyboard. Owns the context key `fileops.inReview`, by which keybindings and title buttons
- * are enabled.
+ * Which waiting review has the keyboard. Owns the context key `fileops.inReview`, which enables keybindings and title
+ * buttons.
  *
- * The editor's own `resourceScheme` cannot do that: in a `when` clause VS Code takes the `file` of our scheme's name
- * for a remote's. Keys that decide are bound to nothing else, because this may be late.
+ * The editor's own `resourceScheme` cannot do that: in a `when` clause, VS Code takes the `file` in our scheme's name
+ * for a remote's. Keys that decide do nothing else, because this may be late.
  */
 import * as vscode from 'vscode';
 import type { Waiting } from './queue';
@@ -12,7 +12,7 @@ export class ReviewFocus implements vscode.Disposable {
   readonly #disposables: vscode.Disposable[];
   /** Whether the context key says that a review has the keyboard. */
   #isIn = false;
-  /** Is about to get the keyboard: what the tabs say in the meantime does not count. */
+  /** About to get the keyboard: until then, the tabs do not count. */
   #next: Waiting | undefined;
 
   constructor(readonly waiting: readonly Waiting[]) {
@@ -22,7 +22,7 @@ export class ReviewFocus implements vscode.Disposable {
     ];
   }
 
-  /** Whose pane is in front in the group that has the keyboard; not one that is still being opened. */
+  /** The review whose pane is in front in the group with the keyboard; not one that is still being opened. */
   get current(): Waiting | undefined {
     const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
     const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri : undefined;

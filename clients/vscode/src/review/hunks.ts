@@ -7,14 +7,14 @@ import type { Hunk, HunkLine, ReviewChange } from '../protocol';
 /** Which lines of the old text become which of the new one. 1-based; a side of no lines starts at the line before it. */
 type Change = Pick<ReviewChange, 'id' | 'old_start' | 'old_lines' | 'new_start' | 'new_lines'>;
 
-/** Lines with their `\n`; a text that ends in one has no further, empty line. */
+/** Lines with their `\n`; a text that ends with one has no further, empty line. */
 export function linesOf(text: string): string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }
 
 export const withoutBom = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);
 
-/** For comparing what an editor shows, which has one kind of line end, with what the wire says. */
+/** For comparing an editor's text, which has one kind of line end, with the wire's. */
 export const normalised = (text: string): string => withoutBom(text).replace(/\r\n?/g, '\n');
 
 /** Both sides of a change, and the lines between it and the change before it. */
@@ -25,7 +25,7 @@ interface Part {
   now: string;
 }
 
-/** A text as its changes and what is between them; the last part is what is behind them, and changes nothing. */
+/** A text as its changes and what is between them; the last part follows the last change, and changes nothing. */
 function partsOf(original: string, proposed: string, changes: readonly Change[]): Part[] {
   const [old, now] = [linesOf(original), linesOf(proposed)];
   const cut = (lines: string[], start: number, n: number): string => lines.slice(start, start + n).join('');
@@ -44,12 +44,12 @@ export function compose(original: string, proposed: string, changes: readonly Ch
   return partsOf(original, proposed, changes).map(({ id, same, old, now }) => same + (kept(id) ? now : old)).join('');
 }
 
-/** Which changes a text has whole, where the others are as they were before; undefined if it has anything else. */
+/** Which changes a text has completely, if it has the others not at all; undefined if it has anything else. */
 export function keptIn(text: string, original: string, proposed: string, changes: readonly Change[]): string[] | undefined {
   const parts = partsOf(normalised(original), normalised(proposed), changes);
   const wanted = normalised(text);
   const vain = new Set<string>();
-  /** Of the parts from one on, in the text from a place on. Where both sides fit, the rest of the text decides. */
+  /** The parts from one on, in the text from a place on. If both sides fit, the rest of the text decides. */
   const kept = (index: number, at: number): string[] | undefined => {
     const { id, same, old, now } = parts[index]!;
     if (!wanted.startsWith(same, at) || vain.has(`${index} ${at}`)) return undefined;
@@ -63,7 +63,7 @@ export function keptIn(text: string, original: string, proposed: string, changes
   return kept(0, 0);
 }
 
-/** Both sides of the hunks alone, for when the rest of the file is not at hand. */
+/** Both sides of the hunks alone, if the rest of the file is not available. */
 export function fragments(hunks: readonly Pick<Hunk, 'new_start' | 'lines'>[]): { before: string; after: string } {
   const side = (other: HunkLine['kind']): string => hunks.map(({ new_start, lines }) =>
     `⋯ line ${Math.max(new_start, 1)} ⋯\n${lines.filter(({ kind }) => kind !== other).map(({ text }) => `${text}\n`).join('')}`).join('');

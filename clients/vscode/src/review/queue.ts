@@ -1,6 +1,6 @@
 /**
- * A view of the reviews that wait: the daemon keeps the queue and reports its changes; a command is a question that waits
- * for its answer. Each is listed here until the user decides, here or elsewhere, or the agent withdraws it.
+ * A view of the reviews that wait: the daemon keeps the queue and reports its changes; a command is a question that
+ * waits for its answer. Each is listed here until the user decides, here or elsewhere, or the agent withdraws it.
  *
  * It is one state: each decision, end, replacement and pane changes which review is next, has the keyboard or is kept as
  * a draft, in one order (`#turn`). What needs none of that is beside it: the proposal (`edit.ts`), drafts, sets, focus
@@ -23,7 +23,7 @@ import { endSentence, offerEarlier, offerTyped, tellInPassing, tellResult } from
 
 export type Waiting = Review | CommandReview;
 
-/** Where decisions go, and what is known of the sessions that ask. */
+/** Where decisions are sent, and what is known of the sessions that ask. */
 export interface Desk {
   decide(params: DecideReviewParams): Promise<DecideReviewResult>;
   isOwn(sessionId: string): boolean;
@@ -38,18 +38,18 @@ export class Reviews implements vscode.Disposable {
   readonly #focus = new ReviewFocus(this.#waiting);
   readonly #drafts: Drafts;
   readonly #disposables: vscode.Disposable[];
-  /** Answers the questions of this window with no, by the id of their review. */
+  /** Answers this window's questions with no, by the id of their review. */
   readonly #asked = new Map<Waiting['id'], () => void>();
   #count = 0;
   #isListing = false;
   #clock: NodeJS.Timeout | undefined;
   /**
-   * Panes are opened and closed one after another. A decision, an agent's next edit and a press of a key may come while
-   * the last pane is still being closed; in another order the keyboard could end in a pane that goes away under it.
+   * Panes are opened and closed one after another. A decision, an agent's next edit and a key press may come while the
+   * last pane is still closing; in another order, the keyboard could end up in a pane that is about to close.
    */
   #turn: Promise<void> = Promise.resolve();
 
-  /** Of the queue, or of what one in it says. */
+  /** The queue, or what one of its entries says, has changed. */
   readonly onDidChange = this.#changed.event;
 
   /** store: of this window; keeps what was typed and not decided. */
@@ -71,7 +71,7 @@ export class Reviews implements vscode.Disposable {
     return this.#focus.current;
   }
 
-  /** What the daemon says of its queue: `fileops/didChangeReviews`. */
+  /** Handles `fileops/didChangeReviews`. */
   update({ opened, closed }: DidChangeReviewsParams): void {
     let wasEmpty = false;
     this.#atOnce(() => {
@@ -84,7 +84,7 @@ export class Reviews implements vscode.Disposable {
     if (wasEmpty && first) void this.#offer(first);
   }
 
-  /** What shows the queue is drawn once, not for each of hundreds. */
+  /** Redraws what shows the queue once, not for each of hundreds. */
   #atOnce(change: () => void): void {
     this.#isListing = true;
     try {
@@ -95,7 +95,7 @@ export class Reviews implements vscode.Disposable {
     this.#update();
   }
 
-  /** All that the daemon has for this window, after it attached. */
+  /** Everything that the daemon has for this window, after it attached. */
   listed(questions: readonly AnyReview[]): void {
     this.update({ opened: [...questions], closed: [] });
     for (const { filePath, text } of this.#drafts.takeOthers()) {
@@ -108,7 +108,7 @@ export class Reviews implements vscode.Disposable {
     return this.edits.find(review => daemonId(review) === reviewId)?.question.revision;
   }
 
-  /** Never rejects: a command that cannot be shown is still listed and can be decided there. */
+  /** Never rejects: a command that cannot be shown is still listed, and can be decided there. */
   askCommand(params: ConfirmCommandParams, token: vscode.CancellationToken): Promise<ConfirmCommandResult> {
     return new Promise(resolve => {
       const review = new CommandReview(++this.#count, params, result => {
@@ -165,7 +165,7 @@ export class Reviews implements vscode.Disposable {
     this.#add(review);
   }
 
-  /** The file changed, and the decision did not fit any more: the review is open again on the new content. */
+  /** The file changed, and the decision no longer fits: the review is open again, on the new content. */
   async #replace(old: Review, review: Review): Promise<void> {
     this.#waiting[this.#waiting.indexOf(old)] = review;
     this.log.info(`Review ${review.id}: revision ${review.question.revision}`);
@@ -189,7 +189,8 @@ export class Reviews implements vscode.Disposable {
     const isDeciding = reviews.some(({ set, isDeciding }) => isDeciding && !set?.isOpen);
     reviews[0]?.set?.abandon({ ...end, reason: 'already_decided', error: null });
     await Promise.all(reviews.map(review => this.#end(review)));
-    // Where a decision is on its way, its answer says the outcome. Of a change set it is said once, but for typed texts.
+    // If a decision was sent, its answer reports the outcome. For a change set it is reported once, except for typed
+    // texts.
     if (!isDeciding) reviews.filter((review, index) => index === 0 || review.wasTyped).forEach(review => this.#tellEnd(review, endSentence(end)));
   }
 
@@ -203,7 +204,7 @@ export class Reviews implements vscode.Disposable {
     }
   }
 
-  /** The oldest first: an edit of a file may need the one before it. A command that was never on the screen is shown instead. */
+  /** Oldest first: an edit may need an earlier one of its file. A command never shown is shown instead of decided. */
   async accept(reviews: readonly Waiting[]): Promise<void> {
     for (const review of inSets(reviews)) {
       if (review.kind === 'command' && !this.panes.isVisible(review.pane)) await this.show(review, true);
@@ -211,7 +212,7 @@ export class Reviews implements vscode.Disposable {
     }
   }
 
-  /** After the user was asked why; what comes while they write a reason is not meant. */
+  /** After the user was asked why; reviews that arrive meanwhile are not included. */
   async reject(reviews: readonly Waiting[]): Promise<void> {
     const edits = reviews.filter(one => one.kind === 'edit');
     const [first] = edits;
@@ -230,7 +231,7 @@ export class Reviews implements vscode.Disposable {
     await Promise.all(parts.map(part => this.decide(part, outcome, reason)));
   }
 
-  /** always, of a command: it is not asked about again. */
+  /** always, for a command: it is not asked about again. */
   async decide(review: Waiting, outcome: Outcome | 'always', reason?: string): Promise<void> {
     if (review.kind === 'command') {
       const result = review.result(outcome);
@@ -243,7 +244,7 @@ export class Reviews implements vscode.Disposable {
     const decision = review.decision(outcome === 'reject' ? 'reject' : 'accept', reason);
     if (!decision) return tellInPassing(review.name, 'Nothing of this edit can be made any more: type what you want, or reject it.');
     this.log.info(`Review ${review.id}: ${decision.outcome}${decision.change_ids ? `, ${decision.change_ids.length} of ${review.question.changes.length} changes` : ''}`);
-    if (review.isDeciding) { // of a change set of which other files are not decided yet
+    if (review.isDeciding) { // of a change set whose other files are not decided yet
       review.set?.decideAnew(review.question.file_path, decision);
       return this.#changed.fire();
     }
@@ -256,7 +257,7 @@ export class Reviews implements vscode.Disposable {
       if (review.set?.isOpen) await this.#goOn(review);
       result = await sent;
     } catch (error) {
-      review.isDeciding = false; // it waits on, with all that was done to it
+      review.isDeciding = false; // it waits again, with everything that was done to it
       this.log.error(`Review ${review.id}: ${String(error)}`);
       void vscode.window.showWarningMessage(`Fileops: your decision about ${review.name} did not arrive. ${error instanceof Error ? error.message : ''}`);
       return;
@@ -267,7 +268,7 @@ export class Reviews implements vscode.Disposable {
     else await this.#end(review);
   }
 
-  /** A file of a change set is decided: the next one that is not is shown in its place. */
+  /** A file of a change set is decided: the next undecided file replaces it. */
   async #goOn(review: Review): Promise<void> {
     this.#changed.fire();
     const next = this.edits.find(({ set, isDeciding }) => set === review.set && !isDeciding);
@@ -275,7 +276,7 @@ export class Reviews implements vscode.Disposable {
     if (next && column !== undefined) await this.#inTurn(() => this.#show(next, this.#hasFocus(review), column));
   }
 
-  /** The daemon is gone: nothing can be decided here until it is there again. What was typed is kept for then. */
+  /** The daemon has ended: nothing can be decided here until it is back. What was typed is kept until then. */
   async detach(why: string): Promise<void> {
     this.#drafts.keep();
     const [first, ...others] = this.#waiting;
@@ -288,7 +289,7 @@ export class Reviews implements vscode.Disposable {
     await Promise.all(ended);
   }
 
-  /** The window closes. The queue waits on without it; a question to this window alone is answered with no. */
+  /** The window closes. The queue continues without it; a question to this window alone is answered with no. */
   leave(): void {
     this.#drafts.keep();
     for (const refuse of this.#asked.values()) refuse();
@@ -300,7 +301,7 @@ export class Reviews implements vscode.Disposable {
     this.#tellEnd(review, 'The agent took its command back.');
   }
 
-  /** The keyboard goes from its pane to the next review, else to the editor that is in front then. */
+  /** The keyboard moves from its pane to the next review, else to the editor that is then in front. */
   async #end(review: Waiting, keepsDraft = false): Promise<void> {
     const index = this.#waiting.indexOf(review);
     if (index < 0) return;
@@ -314,7 +315,7 @@ export class Reviews implements vscode.Disposable {
       const column = this.panes.column(review.pane);
       const next = this.#waiting[index] ?? this.#waiting[0];
       if (next && (hadFocus || !this.panes.isShown(next.pane))) {
-        // The next one first: were the column left empty in between, the editor would close it and move the focus.
+        // The next one first: if the column were empty in between, the editor would close it and move the focus.
         if (column !== undefined) await this.#show(next, hadFocus, column);
         else void this.#offer(next);
       }
@@ -347,7 +348,7 @@ export class Reviews implements vscode.Disposable {
   }
 
   async #show(review: Waiting, takesFocus: boolean, viewColumn: vscode.ViewColumn): Promise<void> {
-    if (!this.#waiting.includes(review)) return; // it has ended before its turn
+    if (!this.#waiting.includes(review)) return; // it ended before its turn
     const show = (): Promise<void> => this.panes.show(review.pane, { takesFocus, viewColumn });
     await (takesFocus ? this.#focus.during(review, show) : show());
     this.#focus.update();
@@ -390,5 +391,5 @@ export class Reviews implements vscode.Disposable {
 const inSets = (reviews: readonly Waiting[]): Waiting[] =>
   reviews.filter((review, index) => review.kind === 'command' || !review.set || reviews.findIndex(one => one.kind === 'edit' && one.set === review.set) === index);
 
-/** The id under which the daemon has it: the files of a change set share one. */
+/** The id by which the daemon knows it: the files of a change set share one. */
 const daemonId = (review: Review): string => review.set?.id ?? review.id;

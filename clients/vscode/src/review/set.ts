@@ -1,6 +1,6 @@
 /**
- * A change set before a person: each of its files is reviewed like an edit, in any order, and with the last of them one
- * decision about all is handed in. Until then each file can be decided again. Pure.
+ * A change set for a person to decide: each of its files is reviewed like an edit, in any order, and with the last one,
+ * a single decision about all is sent. Until then, each file can be decided again. Pure.
  */
 import type { AnyReview, DecidedFile, DecideReviewParams, DecideReviewResult, Review as Question } from '../protocol';
 import type { Decision } from './edit';
@@ -47,7 +47,7 @@ export class ChangeSet {
     return this.#decided.get(filePath)?.decision;
   }
 
-  /** Whether the outcome of the set is to be said after this file's decision, which is done once. */
+  /** Whether to report the set's outcome after this file's decision; that is done once. */
   isLast(filePath: string): boolean {
     return this.#last === filePath;
   }
@@ -60,13 +60,13 @@ export class ChangeSet {
     });
   }
 
-  /** Puts another decision in the place of that of a file, while the set is open. */
+  /** Replaces the decision about a file, while the set is open. */
   decideAnew(filePath: string, decision: Decision): void {
     const decided = this.#decided.get(filePath);
     if (decided) decided.decision = decision;
   }
 
-  /** The set is asked again, or is over: what was decided here was not handed in. */
+  /** The set is asked about again, or is over: what was decided here was not sent. */
   abandon(result: DecideReviewResult): void {
     if (this.#isSent) return;
     this.#isSent = true;

@@ -6,7 +6,7 @@ import { columnBeside, type DiffPanes, VIEW_SCHEME } from '../ui/diff';
 import { inOneLine, literally } from '../ui/labels';
 import type { Review } from './edit';
 
-/** A decision that was handed in, and the text that the person had before them. */
+/** A decision that was sent, and the text that the person had before them. */
 export interface Decided {
   question: Question;
   text: string;
@@ -45,14 +45,14 @@ export function tellInPassing(name: string, sentence: string): void {
   vscode.window.setStatusBarMessage(`$(info) ${literally(name)}: ${sentence}`, 5000);
 }
 
-/** A review is over in which the person had typed: their text is not lost. */
+/** A review has ended in which the person had typed: their text is not lost. */
 export async function offerTyped(panes: DiffPanes, filePath: string, text: string, original: string, sentence: string): Promise<void> {
   const show = 'Show What You Typed';
   const chosen = await vscode.window.showWarningMessage(`Fileops: the review of ${path.basename(filePath)} has ended: ${sentence}`, show);
   if (chosen === show) await showText(panes, filePath, original, text, 'what you typed');
 }
 
-/** What a decision of this window came to. */
+/** The outcome of a decision made in this window. */
 export async function tellResult(panes: DiffPanes, decided: Decided, result: DecideReviewResult): Promise<void> {
   const { question, text, isAccepted, wasTyped } = decided;
   const name = path.basename(question.file_path);
@@ -62,7 +62,7 @@ export async function tellResult(panes: DiffPanes, decided: Decided, result: Dec
     return;
   }
   if (result.reason === 'already_decided' || result.reason === 'unknown_review') {
-    const end = result.state ? endSentence({ ...result, state: result.state }) : 'It does not wait any more.';
+    const end = result.state ? endSentence({ ...result, state: result.state }) : 'It is no longer waiting.';
     if (wasTyped) await offerTyped(panes, question.file_path, text, question.original_text ?? '', end);
     else void vscode.window.showInformationMessage(`Fileops: your decision about ${name} came too late: ${end}`);
     return;
@@ -74,7 +74,7 @@ export async function tellResult(panes: DiffPanes, decided: Decided, result: Dec
   if (chosen === show) await showText(panes, question.file_path, question.original_text ?? '', text, 'accepted, not written');
 }
 
-/** The file changed after the person had typed into the proposal: their text is not in the new one, and not lost. */
+/** The file changed after the person had typed into the proposal: their text is not in the new one, but is not lost. */
 export async function offerEarlier(panes: DiffPanes, review: Review): Promise<void> {
   const { earlier, name, question } = review;
   if (earlier === undefined) return;

@@ -1,12 +1,12 @@
 /**
- * Diff panes whose two sides are virtual: the real file is never opened by them, and nothing of them is left when
- * they are closed. Owns the two schemes and what their documents hold; knows nothing of reviews or history.
+ * Diff panes whose two sides are virtual: they never open the real file, and nothing of them is left when they are
+ * closed. Owns the two schemes and the contents of their documents; knows nothing of reviews or history.
  */
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { normalised, withoutBom } from '../review/hunks';
 
-/** A pane that waits for a decision; the right side may be typed into. */
+/** A pane that waits for a decision; its right side can be edited. */
 export const REVIEW_SCHEME = 'fileops-review';
 /** A pane that only shows. */
 export const VIEW_SCHEME = 'fileops-view';
@@ -16,7 +16,7 @@ interface VirtualFile {
   text: string;
   mtime: number;
   isReadonly: boolean;
-  /** Whether the editor has asked for it: of a file that it does not know it need not hear. */
+  /** Whether the editor has asked for it: the editor need not be told of a file that it does not know. */
   isKnown: boolean;
 }
 
@@ -36,12 +36,12 @@ class VirtualFiles implements vscode.FileSystemProvider {
   readonly onDidChangeFile = this.#changed.event;
   #ticks = Date.now();
 
-  /** A file from before a restart of this extension: so old that its document can be saved over it. */
+  /** A file from before a restart of this extension: old enough that its document can be saved over it. */
   remember(uri: vscode.Uri): void {
     this.#files.set(uri.toString(), { text: '', mtime: 0, isReadonly: false, isKnown: true });
   }
 
-  /** Returns what puts back the file that was there, as if it had never changed. */
+  /** Returns a function that restores the file that was there, as if it had never changed. */
   put(uri: vscode.Uri, text: string, isReadonly: boolean): () => void {
     const before = this.#files.get(uri.toString());
     const isKnown = before?.isKnown ?? false;
@@ -133,7 +133,7 @@ export interface PaneContent {
 export class DiffPanes implements vscode.Disposable {
   readonly #files = new VirtualFiles();
   readonly #disposables: vscode.Disposable[];
-  /** In each address: a tab of a window before it was reloaded has a different one. */
+  /** In each address: a tab from before the window was reloaded has a different one. */
   readonly #run = Date.now().toString(36);
   #count = 0;
 
@@ -155,7 +155,7 @@ export class DiffPanes implements vscode.Disposable {
     return `${++this.#count}-${this.#run}`;
   }
 
-  /** Closes tabs that are left of before the window was reloaded: what they showed is gone, and is shown again. */
+  /** Closes tabs left from before the window was reloaded: what they showed is gone, and is shown again. */
   async closeOrphans(): Promise<void> {
     for (const tab of vscode.window.tabGroups.all.flatMap(group => group.tabs)) {
       const { input } = tab;
@@ -186,7 +186,7 @@ export class DiffPanes implements vscode.Disposable {
     return pane;
   }
 
-  /** A pane of one text that cannot be typed into. */
+  /** A pane with one text that cannot be edited. */
   createText(content: { scheme: PaneContent['scheme']; filePath: string; title: string; text: string }): Pane {
     const after = address(content.scheme, this.#nextId(), 'text', content.filePath);
     this.#files.put(after, content.text, true);
@@ -201,7 +201,7 @@ export class DiffPanes implements vscode.Disposable {
     await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
   }
 
-  /** Shows the pane; never takes the keyboard unless asked to. Returns as well if it is closed while it is being opened. */
+  /** Shows the pane; never takes the keyboard unless asked to. Also returns if the pane is closed while it opens. */
   async show(pane: Pane, options: { viewColumn?: vscode.ViewColumn; takesFocus?: boolean; line?: number } = {}): Promise<void> {
     const tab = this.#tab(pane);
     const show: vscode.TextDocumentShowOptions = {
@@ -215,14 +215,15 @@ export class DiffPanes implements vscode.Disposable {
         if (event.closed.some(({ input }) => isOf(pane, input))) resolve();
       });
     });
-    // VS Code may never answer if the tab is closed while it opens; all that waits for this pane would wait for ever.
+    // VS Code may never answer if the tab is closed while it opens; everything that waits for this pane would wait
+    // forever.
     const opened = pane.before
       ? vscode.commands.executeCommand('vscode.diff', pane.before, pane.after, pane.title, show)
       : vscode.commands.executeCommand('vscode.open', pane.after, show, pane.title);
     await Promise.race([opened, closed]).finally(() => listening?.dispose());
   }
 
-  /** Several panes on one page; their texts are forgotten when it is closed. after: a document in the place of the pane's own. */
+  /** Several panes on one page; their texts are dropped when it is closed. after: a document to use as the right side. */
   async showTogether(title: string, diffs: readonly { filePath: string; pane: DiffPane; after?: vscode.Uri }[]): Promise<void> {
     const closing = vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
       if (!closed.some(({ label }) => label.includes(title))) return;
@@ -247,14 +248,14 @@ export class DiffPanes implements vscode.Disposable {
   }
 
   /**
-   * Returns once all that has been typed so far is known here: VS Code reports it before it answers. A busy extension
-   * host could otherwise hear of what came after it first.
+   * Returns once everything typed so far is known here, because VS Code reports it before it answers. Otherwise a busy
+   * extension host could learn of a later event first.
    */
   async caughtUp(): Promise<void> {
     await vscode.commands.executeCommand('setContext', 'fileops.isCaughtUp', true);
   }
 
-  /** The text on the right side now: typed text included, saved or not. */
+  /** The text on the right side now, including typed text, saved or not. */
   proposed(pane: Pane): string {
     return this.#document(pane)?.getText() ?? this.#files.text(pane.after) ?? '';
   }
@@ -264,7 +265,7 @@ export class DiffPanes implements vscode.Disposable {
    * typed, and nothing else has changed.
    */
   async setProposed(pane: Pane, text: string): Promise<boolean> {
-    // A document that is still being loaded would have read the text before, and not hear of this one.
+    // A document that is still loading would have read the text before, and would not be told of this one.
     await untilChanged(() => this.#document(pane) !== undefined || !this.isVisible(pane));
     const document = this.#document(pane);
     if (document?.isDirty) return replace(document, text); // though it is the same, the editor would not load it again
@@ -285,7 +286,7 @@ export class DiffPanes implements vscode.Disposable {
    * passesFocus: the pane had the keyboard, and the editor that is in front then gets it; else nothing would have it.
    */
   async close(pane: Pane, passesFocus = false): Promise<string> {
-    await this.caughtUp(); // else a tab that has just been opened is not known here yet, and would stay
+    await this.caughtUp(); // else a tab that was just opened is not known here yet, and would stay
     for (let isClosed = false; !isClosed || this.#document(pane)?.isDirty;) {
       const document = this.#document(pane);
       if (document?.isDirty) await document.save(); // else closing would ask
@@ -354,7 +355,7 @@ function tabs(matches: (input: vscode.TabInputTextDiff) => boolean): vscode.Tab[
     .filter(tab => tab.input instanceof vscode.TabInputTextDiff && matches(tab.input));
 }
 
-/** The column a pane goes to: where one of our panes is already, else beside what the person looks at. */
+/** The column for a pane: where one of our panes already is, else beside what the person is looking at. */
 export function columnBeside(): vscode.ViewColumn {
   const { all, activeTabGroup } = vscode.window.tabGroups;
   const ours = all.find(group => group.tabs.some(({ input }) => input instanceof vscode.TabInputTextDiff ? isOurs(input.modified)

@@ -1,14 +1,14 @@
-/** Texts of others (commands, names) as labels: in one line, without what the editor would draw as an icon. */
+/** Texts by others (commands, names) as labels: in one line, without what the editor would draw as an icon. */
 
 const MAX_CHARS = 60;
 
-/** `$(` of a text is no icon. */
+/** Keeps `$(` in a text from becoming an icon. */
 export const literally = (text: string): string => text.replaceAll('$(', '\\$(');
 
 /** A session of this window's own agents: what it calls itself. */
 export const ownName = (sessionId: string): string => (sessionId === 'default' ? 'an agent' : inOneLine(sessionId));
 
-/** For a row or a title: the first line, shortened, what is invisible made visible. */
+/** For a row or a title: the first line, shortened, with invisible characters made visible. */
 export function inOneLine(text: string): string {
   const [first = '', ...rest] = text.trim().split(/\r\n|[\r\n\u2028\u2029]/);
   const visible = first.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');

@@ -2,8 +2,8 @@
 import * as vscode from 'vscode';
 
 /**
- * Asks for a reason, which may be left empty; undefined if the person decided nothing, by Escape. prompt: what Enter and
- * Escape do. The box goes away once there is nothing left to decide: `isThere` is looked at after each `changed`.
+ * Asks for a reason, which may be empty; undefined if the person cancelled with Escape. prompt: what Enter and Escape
+ * do. The box closes once there is nothing left to decide: `isThere` is checked after each `changed`.
  */
 export async function askReason(
   title: string, prompt: string, changed: vscode.Event<unknown>, isThere: () => boolean,

@@ -1,4 +1,4 @@
-/** Lines of a document that are followed while it is typed in. Pure. */
+/** Lines of a document that are followed while someone types in it. Pure. */
 
 /** Lines [start, end), 0-based; start = end is the place before a line. */
 export interface Span {
@@ -29,12 +29,12 @@ export function followTyping(spans: Iterable<Span>, changes: readonly Replaced[]
 }
 
 /**
- * Whether an editor, which moves what it has drawn, may then have it in other lines than the spans, or not at all. Spans:
- * before the changes; document: after them.
+ * Whether an editor, which moves what it has drawn, may afterwards have it on lines other than the spans, or not at
+ * all. spans: before the changes; document: after them.
  */
 export function needsDrawing(spans: readonly Span[], changes: readonly Replaced[], { lineCount }: { lineCount: number }): boolean {
   if (lineCount === 1) return true; // a letter may replace the whole text
   const ofLines = changes.filter(({ range, text }) => range.start.line !== range.end.line || /[\r\n]/.test(text));
-  // One line more on each side: a span behind the last line is drawn in that line.
+  // One more line on each side: a span after the last line is drawn in that line.
   return ofLines.some(({ range }) => spans.some(({ start, end }) => range.start.line <= Math.max(start, end) && range.end.line >= start - 1));
 }

@@ -1,4 +1,4 @@
-/** The status item: whether the daemon runs, what waits, what is to keep or undo; a click opens a menu of what can be done. */
+/** The status item: whether the daemon runs, what waits, what is to keep or undo. A click opens a menu of actions. */
 import * as vscode from 'vscode';
 import type { Agents } from '../agents';
 import type { AskSwitch } from '../ask';

@@ -210,7 +210,9 @@ class _Parser:
                 continue
             kind = _kind_of(line)
             if kind is None:
-                raise self._source.refusal(self._at, self._wrong_count(begin, left, f"{quoted(line)} is no line of it"))
+                raise self._source.refusal(
+                    self._at, self._wrong_count(begin, left, f"{quoted(line)} is not a line of it")
+                )
             for side in "-+":
                 if kind in {side, " "}:
                     left[side] -= 1

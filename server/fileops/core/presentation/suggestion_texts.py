@@ -27,7 +27,7 @@ _DIFFERENCES: dict[DiffersIn, str] = {
     "case": "upper and lower case",
     "escapes": "escaped characters",
     "words": "words",
-    "invalid_bytes": "bytes that are no text",
+    "invalid_bytes": "bytes that are not text",
     "line_ends": "line ends",
     "line_numbers": "line numbers that were copied with the text",
 }

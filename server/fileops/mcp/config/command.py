@@ -131,9 +131,7 @@ def _remove(plan: ConfigPlan) -> None:
 
 def _has_consent(question: str = "Write these changes?") -> bool:
     if not sys.stdin.isatty():
-        sys.stderr.write(
-            "fileops-server mcp config: stdin is no terminal to ask on. Add --yes to write these changes.\n"
-        )
+        sys.stderr.write("fileops-server mcp config: stdin is not a terminal. Add --yes to write these changes.\n")
         return False
     sys.stdout.write(f"{question} [y/N] ")
     sys.stdout.flush()

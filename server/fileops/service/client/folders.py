@@ -107,7 +107,9 @@ class WorkspaceFolders:
         except FileOpsError:
             return folder
         if not self._is_folder(canonical):
-            self._warn(f"the workspace folder {folder} does not exist or is no folder. Create it, or open another one.")
+            self._warn(
+                f"the workspace folder {folder} does not exist or is not a folder. Create it, or open another one."
+            )
         return canonical
 
     def _is_folder(self, canonical: str) -> bool:

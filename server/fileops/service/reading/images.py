@@ -61,7 +61,7 @@ def picture_of(data: bytes, file_type: str) -> ImageContent:
     ImageUnreadable.
     """
     if file_type not in _FORMATS:
-        raise ImageUnreadable(reason=f"{file_type} is no type that is read; there are {', '.join(_FORMATS)}")
+        raise ImageUnreadable(reason=f"{file_type} is not a supported type; there are {', '.join(_FORMATS)}")
     with _one_at_a_time:
         try:
             picture = _decoded(data, file_type)

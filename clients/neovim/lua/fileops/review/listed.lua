@@ -31,14 +31,14 @@ local states = {
   withdrawn = 'the agent took it back',
   timed_out = 'no decision in time',
   undecided = 'no decision',
-  waiting = 'it waits elsewhere now',
+  waiting = 'it waits for another editor',
 }
 
 --- What became of a review that was not decided here.
 ---@param closed { state?: string, outcome?: string, by?: fileops.wire.DecidedBy }
 ---@return string such as "accepted in VS Code"
 local function fate(closed)
-  if closed.state ~= 'decided' then return states[closed.state] or 'it is asked no more' end
+  if closed.state ~= 'decided' then return states[closed.state] or 'it no longer waits' end
   local client = closed.by and closed.by.client
   local place = client == 'Neovim' and 'another Neovim' or client or 'another editor'
   return ('%s in %s'):format(outcomes[closed.outcome] or 'decided', place)
@@ -46,7 +46,7 @@ end
 
 local reasons = {
   deleted = 'its file was deleted',
-  created = 'its file exists by now',
+  created = 'its file exists now',
   another_file = 'its path leads to another file',
 }
 
@@ -281,7 +281,7 @@ local function open_set(params)
     open(part, set)
   end
   for _, review in ipairs(before) do
-    if not present[review.review_id] then finish(review, 'withdrawn', 'it is asked no more') end
+    if not present[review.review_id] then finish(review, 'withdrawn', 'it no longer waits') end
   end
 end
 
@@ -324,7 +324,7 @@ end
 
 local function end_lost()
   for _, review in ipairs(vim.tbl_values(known)) do
-    if review.is_lost then finish(review, 'withdrawn', 'it is asked no more') end
+    if review.is_lost then finish(review, 'withdrawn', 'it no longer waits') end
   end
 end
 

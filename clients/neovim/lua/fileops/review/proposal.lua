@@ -126,7 +126,7 @@ end
 ---@param editor fileops.ProposalEditor
 ---@param review fileops.Review
 local function write(editor, review)
-  if not queue.is_waiting(review) then return messages.warn('the review is gone; this text is not used') end
+  if not queue.is_waiting(review) then return messages.warn('the review has ended; this text is not used') end
   local text, was_typed = text_of(editor.proposed), is_typed(editor)
   vim.bo[editor.proposed].modified = false
   vim.schedule(function() -- `:wq` closes the window first
@@ -278,7 +278,7 @@ function M.offer(review)
   end
   if #review.change_ids == 0 and not review.set and not editor then
     M.open(review)
-    messages.info('the proposed edit cannot be made any more: :w accepts what you write here')
+    messages.info('the proposed edit can no longer be made: :w accepts what you write here')
     return true
   end
   return false
@@ -294,7 +294,7 @@ vim.api.nvim_create_autocmd('BufReadCmd', {
     end
     if review then return show(event.buf, review) end
     vim.bo[event.buf].buftype, vim.bo[event.buf].bufhidden = 'nofile', 'wipe'
-    vim.api.nvim_buf_set_lines(event.buf, 0, -1, false, { 'This review is decided, or asked no more.' })
+    vim.api.nvim_buf_set_lines(event.buf, 0, -1, false, { 'This review was decided or withdrawn.' })
   end,
 })
 

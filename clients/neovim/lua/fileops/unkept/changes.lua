@@ -284,7 +284,7 @@ function M.redo()
   decision.rewind({ rewind_id = rewind_id }, 'restoring what was undone', function()
     if undos[#undos] == rewind_id then table.remove(undos) end
     follow_up()
-    messages.info('the changes are there again')
+    messages.info('the changes were redone')
   end)
 end
 

@@ -190,7 +190,7 @@ local function write(view)
   look(view)
   if not vim.bo[view.before].modified then return end
   fill(view)
-  messages.warn('only whole changes of agents can be kept; what else you wrote here is put back')
+  messages.warn('only whole changes of agents can be kept; other text that you wrote here is removed again')
 end
 
 ---@param view fileops.DiffView
@@ -273,7 +273,7 @@ function M.open(scope)
     return changes.fetch(function() end)
   end
   if not buffers.is_file(vim.api.nvim_win_get_buf(win)) then
-    return messages.info('this buffer is no file')
+    return messages.info('this buffer is not a file')
   end
   local view = view_of(win)
   if view then
