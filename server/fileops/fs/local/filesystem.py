@@ -83,9 +83,10 @@ class LocalFileSystem:
 
     def open(self, path: str) -> ContentStream:
         """Open a file. A small one is read at once, so that a write in place during the read is noticed."""
-        self._recovery.run_once(folder_of(path))
+        folder = folder_of(path)
+        self._recovery.run_once(folder)
         fd, status, taken_ns = self._open(path)
-        self._cached.note(folder_of(path), fd, status.st_dev)
+        self._cached.note(folder, fd, status.st_dev)
         if status.st_nlink > 1 or status.st_size > MAX_BYTES:
             return LocalStream(path, fd, nofollow.stamp_of(status), taken_ns)
         data, status, taken_ns = self._read_untorn(path, fd, status, taken_ns)

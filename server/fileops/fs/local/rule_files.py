@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Iterator
 
+from fileops.core.roots import folder_of
 from fileops.fs.local.nofollow import PATH_ONLY
 from fileops.model.files import Stamp
 from fileops.platform import descriptors, syscalls
@@ -56,17 +57,21 @@ class LocalRuleFiles:
     def _paths_above(self, folder: str) -> tuple[str, ...]:
         if len(self._paths) >= _MAX_FOLDERS:
             self._paths.clear()
-        names = [name for name in folder.split("/") if name]
-        folders = ["/".join(["", *names[:n]]) for n in range(len(names) + 1)]
-        paths = tuple(f"{above}/{self._name}" for above in folders)
-        self._paths[folder] = paths
+        folders = [folder]
+        while folders[-1] != "/" and folders[-1] not in self._paths:
+            folders.append(folder_of(folders[-1]))
+        paths = tuple[str, ...]()
+        for known in reversed(folders):
+            # The paths above are those of the folder above, and not copied: a daemon knows thousands of folders.
+            paths = self._paths.get(known) or (*paths, f"{known.rstrip('/')}/{self._name}")
+            self._paths[known] = paths
         return paths
 
     def _note(self, folder: str) -> None:
         """Record whether no lookup in the folder and above has to wait for another machine or program."""
         if len(self._prompt) >= _MAX_FOLDERS:
             self._prompt.clear()
-        if all(_is_prompt(path.rpartition("/")[0] or "/") for path in self._paths_above(folder)):
+        if all(_is_prompt(folder_of(path)) for path in self._paths_above(folder)):
             self._prompt.add(folder)
 
 
