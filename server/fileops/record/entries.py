@@ -188,7 +188,15 @@ class EntryWriter:
     def _relation(self, other: Entry, change: Observed) -> Relation | None:
         written = 0.0 if change.after is None else change.after.mtime_ns / 1e9
         after = _version(change.after, _content_kind(change.before, change.after))
-        return relation(other, after, began=change.began_at, read=change.time, written=written, now=time.time())
+        return relation(
+            other,
+            after,
+            began=change.began_at,
+            read=change.time,
+            written=written,
+            now=time.time(),
+            is_earlier=self._store.is_earlier(other),
+        )
 
     def _joined(self, entry: Entry, change: Observed, part: Part) -> Entry:
         """Return an entry whose author combines what this daemon and another daemon know."""

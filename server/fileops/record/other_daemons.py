@@ -12,6 +12,7 @@ the time when it was read. So an observed change is one of these:
 - The other daemon read the file earlier, with different content: this change follows that entry and starts there.
 
 An entry of another daemon counts only if it is as new as the change: that daemon may have ended since an older one.
+The clock may have been set back since, so no entry is taken for a later one that was there before this daemon.
 """
 
 from collections.abc import Sequence
@@ -41,14 +42,22 @@ Relation = Literal["same", "later", "before"]
 
 
 def relation(
-    other: Entry, after: FileVersion | None, *, began: float, read: float, written: float, now: float
+    other: Entry,
+    after: FileVersion | None,
+    *,
+    began: float,
+    read: float,
+    written: float,
+    now: float,
+    is_earlier: bool = False,
 ) -> Relation | None:
     """Return how a file's newest entry, if another daemon made it, relates to a change that this daemon observed.
 
     "same": it is that change. "later": it contains that change. "before": the change follows it. None: they are
     unrelated. Args: after: the state after the change; None if there is no file. began, read: see
     attribution.Observation. written: the time in the file's stamp, which may be arbitrary; 0 if there is none. now: a
-    later entry was made before the clock was set back.
+    later entry was made before the clock was set back. is_earlier: whether the entry was made before this daemon opened
+    the record, and so before it read anything.
     """
     has_read_since = 0 < written <= other.time + _CLOCK_S
     if other.time < began - SAME_CHANGE_S and not has_read_since:
@@ -59,7 +68,7 @@ def relation(
         return "same"
     if not _is_known(other.after) or not _is_known(after):
         return None
-    return "later" if read <= other.time <= now else "before"
+    return "later" if read <= other.time <= now and not is_earlier else "before"
 
 
 def joined(by: By, evidence: Evidence, other_by: By, other_evidence: Evidence) -> tuple[By, Evidence]:

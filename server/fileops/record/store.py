@@ -166,6 +166,7 @@ class RecordStore:
         self._db = _connected(self.path)
         try:
             self._set_up(waits=waits)
+            self._first_seq = self._next_seq()  # of what is written from now on
             if not is_usable:
                 self._note_changes()
         except BaseException:
@@ -345,6 +346,10 @@ class RecordStore:
         """The newest entry of a file, or None."""
         found, _ = self.entries(LogQuery(path=path, limit=1), is_file=True)
         return found[0] if found else None
+
+    def is_earlier(self, entry: Entry) -> bool:
+        """Whether an entry was there when this process opened the record. The clock may have been set back since."""
+        return self._seq_of(entry.entry_id) < self._first_seq
 
     def previous(self, entry: Entry) -> Entry | None:
         """The entry of the same file before this one, or None. Raises: UnknownId."""

@@ -1,6 +1,7 @@
 """How long two changes are one: the limits of time of entries (R-REC-2)."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -72,6 +73,23 @@ def test_changes_of_one_file_are_one_entry_within_the_limit_of_their_writer(
         observed("/p/a", "new", "newer", AT + pause, *commands),
     ]
     assert len(outline(changes)) == n_entries
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["a daemon that has ended", "a daemon that runs"])
+def test_change_is_a_part_of_what_another_daemon_read_later_only_if_that_daemon_runs(
+    tmp_path: Path, *, is_open: bool
+) -> None:
+    """R-REC-2. The clock was set back after the other daemon had written its entry."""
+    other = RecordStore(str(tmp_path))
+    store = RecordStore(str(tmp_path)) if is_open else None
+    windows, turns = CommandWindows(), TurnRegistry()
+    EntryWriter(other, windows, turns, lambda _entries: None).write(observed("/p/a", "old", "new", AT + 3))
+    other.close()
+    store = store or RecordStore(str(tmp_path))
+    EntryWriter(store, windows, turns, lambda _entries: None).write(observed("/p/a", "new", "newer", AT, MAKE))
+    found, _ = store.entries(LogQuery())
+    store.close()
+    assert [entry.by for entry in reversed(found)] == ([OUTSIDE] if is_open else [OUTSIDE, BY_MAKE])
 
 
 @pytest.mark.parametrize(("pause", "n_entries"), [(SAME_WRITER_S, 0), (SAME_WRITER_S + 0.1, 2)])
