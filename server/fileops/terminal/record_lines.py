@@ -314,8 +314,10 @@ def blame_lines(lines: Sequence[BlamedLines], texts: Sequence[str]) -> Iterator[
 
 def rewind_lines(rewind: Rewind, folder: str, done: str) -> Iterator[Line]:
     """What a rewind did or would do. done: "undone", or "redone" if the rewind is of an undo."""
+    is_partial = rewind.n_undone == 0 and len(rewind.files) > 0
+    changes = "Parts of changes" if is_partial else counted(rewind.n_undone, "change")
     verb = "would be" if rewind.dry_run else "was" if rewind.n_undone == 1 else "were"
-    yield plain(f"{counted(rewind.n_undone, 'change')} in {counted(len(rewind.files), 'file')} {verb} {done}.")
+    yield plain(f"{changes} in {counted(len(rewind.files), 'file')} {verb} {done}.")
     for file in rewind.files:
         outcome = "" if file.outcome == "modified" else f"  ({file.outcome})"
         yield [

@@ -21,7 +21,8 @@ def rewind_text(files: Sequence[RewoundFile], conflicts: Sequence[RewindConflict
     """Return what a rewind did, or would do, in one line for each file."""
     n_undone = sum(len(file.entries) for file in files)
     done = "would be" if is_dry else "has been" if n_undone == 1 else "have been"
-    lines = [f"{counted(n_undone, 'change')} in {counted(len(files), 'file')} {done} undone."]
+    changes = "Parts of changes" if files and not n_undone else counted(n_undone, "change")
+    lines = [f"{changes} in {counted(len(files), 'file')} {done} undone."]
     lines += [f"{file.file_path}: {_outcome(file)}" for file in files[:MAX_NAMED]]
     if len(files) > MAX_NAMED:
         lines.append(f"... and {counted(len(files) - MAX_NAMED, 'more file')}")

@@ -205,15 +205,22 @@ class UnkeptPlaces(Struct, frozen=True):
 
     def _places_in(self, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
         """Args: snapshot: None if the file cannot be read; then all of it is one change without lines."""
+        found, kept = self._all_places_in(lineage, snapshot), self.store.kept_places()
+        if any(map(_is_shared, found)):
+            # A letter typed into a kept change gives it a new id, but the change has still been decided.
+            decided = {entry_of_change(change_id) for change_id in kept - {each.change.change_id for each in found}}
+            found = [each for each in found if not _is_shared(each) or decided.isdisjoint(each.change.entry_ids)]
+        return [each for each in found if each.change.change_id not in kept]
+
+    def _all_places_in(self, lineage: Sequence[Entry], snapshot: Snapshot | None) -> list[UnkeptPlace]:
+        """Return the places of entries that are not kept as a whole, also those places that are kept."""
         unkept = [entry for entry in lineage if not entry.kept and entry.undone_by is None]
         if not unkept:
             return []
-        kept = self.store.kept_places()
         if snapshot is None:
-            change = _change_of_file(unkept, is_undoable=False)
-            return [] if change.change_id in kept else [UnkeptPlace(change, None)]
+            return [UnkeptPlace(_change_of_file(unkept, is_undoable=False), None)]
         bit = None if snapshot.stamp is None else is_executable(snapshot.stamp.mode)
-        made_of = (snapshot.digest if snapshot.exists else None, bit, tuple(lineage), frozenset(kept))
+        made_of = (snapshot.digest if snapshot.exists else None, bit, tuple(lineage))
         if (cached := self.cache.get(snapshot.path)) is not None and cached[0] == made_of:
             return cached[1]
         is_long = is_too_long(snapshot.data)
@@ -228,13 +235,8 @@ class UnkeptPlaces(Struct, frozen=True):
         own, shared = self._changed_by(lineage, chosen, snapshot)
         found += (_unkept_place(place, chosen, snapshot, n_same) for place in own)
         if shared:
-            mixed = [_unkept_place(place, chosen, snapshot, n_same, is_shared=True) for place in shared]
-            # A letter typed into a kept change gives it a new id, but the change has still been decided.
-            listed = {each.change.change_id for each in (*found, *mixed)}
-            decided = {entry_of_change(change_id) for change_id in kept - listed}
-            found += (each for each in mixed if decided.isdisjoint(each.change.entry_ids))
+            found += (_unkept_place(place, chosen, snapshot, n_same, is_shared=True) for place in shared)
             found.sort(key=lambda each: each.change.start_line)
-        found = [each for each in found if each.change.change_id not in kept]
         if len(self.cache) >= MAX_FILES:
             self.cache.clear()
         self.cache[snapshot.path] = made_of, found
@@ -410,7 +412,8 @@ class UnkeptPlaces(Struct, frozen=True):
     ) -> FileRewind:
         """Plan the rewind of single changes in a file. Changes that no longer exist are left out."""
         lineage = {entry.entry_id: entry for entry in self.lineage(path)}
-        places = self._places_in(list(lineage.values()), snapshot)
+        history = list(lineage.values())
+        places = self._places_in(history, snapshot)
         chosen = [
             found
             for found in places
@@ -421,13 +424,15 @@ class UnkeptPlaces(Struct, frozen=True):
         conflicts = unknown_of(path, opaque)
         if not_compared := tuple(entry.entry_id for entry in opaque if has_text(entry)):
             conflicts.append(RewindConflict(file_path=path, entries=not_compared, reason="refused", message=TOO_LONG))
-        shared = [found for found in chosen if found.place is not None and not found.change.undoable]
+        shared = [found for found in chosen if _is_shared(found)]
         conflicts += (self._overlap(path, found.change, lineage, snapshot) for found in shared)
         with_lines = [found for found in chosen if found.place is not None and found.change.undoable]
         own = [found.place for found in with_lines if found.place is not None]
         content: bytes | None = without_places(snapshot.data, own)
         ids = dict.fromkeys(entry_id for found in reversed(with_lines) for entry_id in found.change.entry_ids)
-        in_use = {entry_id for found in places if found not in with_lines for entry_id in found.change.entry_ids}
+        taken = {found.change.change_id for found in with_lines}
+        left = [found.change for found in self._all_places_in(history, snapshot) if found.change.change_id not in taken]
+        in_use = {entry_id for change in left for entry_id in change.entry_ids}
         undone = [lineage[entry_id] for entry_id in ids if entry_id not in in_use]
         bits = [entry for entry in opaque if is_of_mode(entry)]
         partly = [lineage[entry_id] for entry_id in ids if entry_id in in_use]
@@ -562,6 +567,11 @@ def _unkept_place(
         time=newest.time,
     )
     return UnkeptPlace(change, place)
+
+
+def _is_shared(found: UnkeptPlace) -> bool:
+    """Return whether others wrote in the text of the change, so that an undo leaves it."""
+    return found.place is not None and not found.change.undoable
 
 
 def _change_of_file(entries: Sequence[Entry], *, is_undoable: bool) -> UnkeptChange:
