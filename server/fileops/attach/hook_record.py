@@ -40,7 +40,7 @@ class Report(TypedDict, total=False):
 
 
 def report_of(host: str, event: dict[str, Any]) -> Report | None:
-    """Return what the daemon should know about a hook's event; None if it is no turn or shell command."""
+    """Return what the daemon should know about a hook's event; None if it is not about a turn or a shell command."""
     name = event.get("hook_event_name")
     report: Report
     if name in _BEGINS_TURN:

@@ -139,7 +139,7 @@ def _patterns_of(lines: "Sequence[str]") -> "Patterns":
 _STAR = "[^/]*"
 _FOLDERS_FIRST, _FOLDERS = "^(?:.+/)?", "(?:/.+)?"  # `**/` at the beginning, and `/**` before another slash
 _ALL = {".": ".+", "(?P<ps_d>/)": ".+/", "/": "[^/]+/.+"}  # `*`, `*/` and `*/**`
-_WITHOUT_SLASH = re.compile(r"\[\^(?!/)")  # `[!a]` is no slash either, which pathspec does not say
+_WITHOUT_SLASH = re.compile(r"\[\^(?!/)")  # `[!a]` must not match a slash either, but pathspec's does
 _ENDS = "(?:(?P<ps_d>/)|$)", "(?P<ps_d>/)", "/"
 
 

@@ -94,7 +94,7 @@ def inherited_socket() -> socket.socket | None:
 
 
 def _bound_socket(address: Address) -> socket.socket:
-    """Raises: AttachRefused, also if a daemon already runs."""
+    """Raises: AttachRefused, including if a daemon already runs."""
     require_private_folder(address.folder, create=True)
     deadline = time.monotonic() + LOCK_S
     while time.monotonic() < deadline:

@@ -17,8 +17,8 @@ class Commit(Struct, frozen=True, kw_only=True):
 
     given_path: what the session calls the file now. by: the author, for the record. time: seconds since the epoch.
     undoes: the edits, and undone: the entries, that it undid; restored: entries that are in force again although their
-    undo is so, too, because it was undone in part. is_kept: a person has accepted it. permissions: those that it was
-    to set. moved_from, moved_to: canonical, of the halves of a rename that is no undo.
+    undo is too, because it was undone in part. is_kept: a person has accepted it. permissions: those that it
+    should set. moved_from, moved_to: canonical, of the halves of a rename that is not an undo.
     """
 
     edit_id: str

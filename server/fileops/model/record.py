@@ -164,7 +164,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Known(Struct, frozen=True, kw_only=True, gc=False):
-    """What the recorder knows of a file that exists. content: of which kind it is.
+    """What the recorder knows of a file that exists. content: its kind.
 
     digest: of a content that the store has. oid: of a blob of git, which has the content; digest is None then. Neither:
     the content is not known, or not kept. is_unsaved: it is the text of an unsaved document, and the file has another.

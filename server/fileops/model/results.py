@@ -191,7 +191,7 @@ class EditResult(Struct, frozen=True, kw_only=True):
     history. did_edit: the event to publish once the caller has the response. rebased: if others had changed the file
     since it was read. texts: None unless requested. needs_approval: whether a user would be asked; None unless it was a
     dry run. shown_path: the canonical path of the file, if it was written. suggestions: what is added to a
-    failure; read_proof: what counts as read once the result was sent. refused: what a read of the file is to be of.
+    failure; read_proof: what counts as read once the result was sent. refused: what a read of the file should cover.
     syntax: the errors of a file that parsed before.
     """
 

@@ -14,8 +14,8 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     """What to send in place of one step, or why nothing has to be sent.
 
     Lines are 1-based, both included, in the present file. old_string: the exact present text with LF line ends, None
-    where there is none to send, or it is too long. note: plain sentences for the model. differs_in: of "similar".
-    diff: from the caller's text to that of the file, where `old_string` is too long to be shown; else "".
+    if there is none to send, or it is too long. note: plain sentences for the model. differs_in: of "similar".
+    diff: from the caller's text to that of the file, if `old_string` is too long to be shown; else "".
     """
 
     edit_index: int

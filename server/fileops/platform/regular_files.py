@@ -5,7 +5,7 @@ import stat
 
 
 class NotReadable(Exception):
-    """There is no regular file of at most so many bytes at the path. The message says what is there."""
+    """There is no regular file at the path, or it is too large. The message says what is there."""
 
 
 def read_regular(path: str, max_bytes: int, *, follows_links: bool = True) -> bytes:

@@ -25,7 +25,7 @@ _CONVERSIONS = tuple(map(str.encode, _CONVERTING))
 _ENTRY = struct.Struct(">10I")
 _FLAGS = struct.Struct(">H")
 _EXTENDED, _NAME_MASK = 0x4000, 0xFFF
-_REGULAR, _FOLDER = 0o10, 0o4  # of the index: the upper bits of the mode of a file that is no link, and of a folder
+_REGULAR, _FOLDER = 0o10, 0o4  # in the index, the upper bits of the mode: of a file that is not a link, and of a folder
 _SETTINGS_S = 10.0  # to read a few small files
 # What git reads first in a work tree. If one of these is a FIFO, git waits forever.
 _OWN_FILES = (

@@ -25,7 +25,7 @@ from fileops.platform.programs import find_program
 DEADLINE_S = 60.0  # per call; 50,000 files take a second
 MAX_ANSWER_BYTES = 256 << 20  # the names of a million files
 MAX_MEMORY_BYTES = 512 << 20
-_NOWHERE = "/dev/null/nowhere"  # /dev/null is no folder, so this never exists
+_NOWHERE = "/dev/null/nowhere"  # /dev/null is not a folder, so this never exists
 _OPTIONS = (
     "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
     "-c", "core.untrackedCache=false", "-c", "core.askPass=", "-c", "core.sshCommand=", "-c", "core.pager=",
@@ -79,7 +79,7 @@ class GitAnswer:
         return line
 
     def read(self, n_bytes: int) -> bytes:
-        """Return exactly `n_bytes` bytes. Raises: GitFailed, also if the answer is shorter."""
+        """Return exactly `n_bytes` bytes. Raises: GitFailed, including if the answer is shorter."""
         pieces = [self._buffer[:n_bytes]]
         n_left = n_bytes - len(pieces[0])
         self._buffer = self._buffer[n_bytes:]

@@ -429,7 +429,7 @@ class RecordStore:
             return [entry for entry in entries if entry is not None], n_entries, max(n_places, 0)
 
     def unkept_paths(self) -> set[str]:
-        """The files that have entries which no person has accepted."""
+        """The files with entries that no person has accepted."""
         return {os.fsdecode(path) for (path,) in self._rows("SELECT DISTINCT path FROM entry WHERE kept = 0")}
 
     def kept_places(self) -> set[str]:

@@ -57,7 +57,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Work(Struct, Generic[F, K], frozen=True, kw_only=True):
-    """What is to be changed. known: more of what the planner knows. reasons: those of people who left something out.
+    """What should be changed. known: what else the planner knows. reasons: those of people who left something out.
 
     is_decided: nothing more is asked about it. is_old: a person has decided since the files were read, so they are read
     again before they are written.

@@ -99,7 +99,7 @@ class SessionWork:
     ) -> Command:
         """Begin a command once its folders are watched.
 
-        Args: line: the command line, of which only the label is kept, or the label itself. names_git: whether the
+        Args: line: the command line (only its label is kept), or the label itself. names_git: whether the
         command line names git, if only its label is given.
         """
         await self.until_watched(session.roots)

@@ -51,7 +51,7 @@ Up Down  j k   the edit above, below
 n p            the next, the previous change
 Space          leave this change out, or take it back in
 d              leave this file of a change set out, or take it back in
-a              accept the edit or change set (without what is left out)
+a              accept the edit or change set (without the parts left out)
 R              the same as a, with a reason for the agent why the rest is left out
 r              reject the edit or change set, with a reason for the agent
 e              edit the proposal in $EDITOR; what you save is written
@@ -203,7 +203,7 @@ class ReviewApp(App[int]):
         if self.board.is_whole(review):  # the person is about to type a reason, which must not act as keys
             self.action_reject()
             return
-        question = f"Accept {self._place(review)} without what is left out? Reason (optional):"
+        question = f"Accept {self._place(review)} without the parts left out? Reason (optional):"
         acceptance = partial(self._acceptance, outcome="accept")
         self.run_worker(self._decide_because([review], question, acceptance, "Accepted the rest of"))
 

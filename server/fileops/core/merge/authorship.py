@@ -75,7 +75,7 @@ def own_places(
     """Return what the chosen steps still make of the present content, as the smallest runs of lines, top to bottom.
 
     rewound: the content after a rewind of them. What others wrote over or beside their text is in both contents, so it
-    is no such place. content_of: see rewind_file. undoes: see owners_of_lines.
+    is not such a place. content_of: see rewind_file. undoes: see owners_of_lines.
     """
     if rewound == present:
         return []

@@ -305,9 +305,9 @@ def left_out_text(path: str) -> str:
 def changes_failure_text(
     problems: Sequence[Problem], paths: Sequence[str], texts: Texts, *, is_of_set: bool = False
 ) -> str:
-    """Return the output of a change set of which nothing was written. paths: of its changes, as given.
+    """Return the output of a change set that was not written at all. paths: of its changes, as given.
 
-    is_of_set: the failure belongs to no single change.
+    is_of_set: the failure does not belong to a single change.
     """
     first = problems[0]
     output = failure_text(first.error, "edit", paths[first.change_index] if paths else "", texts)

@@ -142,7 +142,7 @@ def _carried(decided: Decided, present: bytes, check: Check) -> Iterator[Sequenc
 
 
 def _beside(insertion: Splice, base: bytes, present: bytes) -> tuple[Splice] | None:
-    """Return new lines where others have also inserted text: above theirs. None if it is no such insertion.
+    """Return new lines where others have also inserted text: above theirs. None if it is not such an insertion.
 
     A merge may not choose the order of the two. A proposal may, since its user sees both and decides.
     """

@@ -111,7 +111,7 @@ class EncodedFileSystem:
         return next((encoding for pattern, encoding in self._rules if pattern.fullmatch(path)), None)
 
     def text_of(self, path: str, data: bytes) -> bytes:
-        """Return the whole content of a file, of which the path is canonical, as this filesystem shows it."""
+        """Return the whole content of a file, as this filesystem shows it. path: canonical."""
         encoding = self._encoding_of(path)
         return data if encoding is None or not _is_text(data[:SNIFF_BYTES], encoding) else _as_utf8(data, encoding)
 

@@ -68,7 +68,7 @@ class PageCacheReader:
             return None
 
     def has_stamp(self, path: str, stamp: Stamp) -> bool:
-        """Return whether the file has this stamp; False also if that cannot be known at once.
+        """Return whether the file has this stamp; False as well if that cannot be known at once.
 
         As with `load`, True also means that the path is canonical.
         """

@@ -185,7 +185,7 @@ class EditorCommit(Struct, frozen=True, kw_only=True):
         # The editor's answer and its reports of the changed texts are several messages. LSP does not order them, and
         # any may be missing. A report counts more than the answer. For each document:
         #
-        # - The report shows the edit. It was made, also if the answer is a refusal or the request was cancelled: the
+        # - The report shows the edit. It was made, even if the answer is a refusal or the request was cancelled: the
         #   answer may be late, or lost. `begin` precedes the request, so a report before the answer is not missed.
         # - Refused or cancelled, and no such report. It was not made.
         # - DocumentUnknown (withdrawn, perhaps made), and no such report. The document is in doubt until the editor

@@ -259,7 +259,7 @@ def _failed(request: ReadRequest, error: FileOpsError, texts: Texts) -> ReadResu
 
 
 def _require_fits(output: str, max_output_bytes: int | None) -> None:
-    """Raises: TooManyChars. A text of which the caller would see only a part must not count as read."""
+    """Raises: TooManyChars. A text that the caller would see only in part must not count as read."""
     if max_output_bytes is not None:
         n_bytes = len(output.encode("utf-8", "surrogatepass"))
         if n_bytes > max_output_bytes:

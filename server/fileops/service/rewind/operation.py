@@ -212,9 +212,9 @@ class RewindOperation(Struct, frozen=True, kw_only=True):
         return PlannedFile(chosen=tuple(chosen), rewind=rewind, change=change)
 
     def _plan_renames(self, look: Look, groups: Mapping[str, Sequence[Entry]], plans: dict[str, PlannedFile]) -> None:
-        """Plan renames again of which one half would be left: either both halves are undone, or neither is.
+        """Plan renames again if one half would be left: either both halves are undone, or neither is.
 
-        Leaving one may break another one of the same file, so earlier ones are checked again.
+        Leaving one may break another of the same file, so earlier ones are checked again.
         """
 
         def first_broken() -> Rename | None:
