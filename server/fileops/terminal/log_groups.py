@@ -70,6 +70,10 @@ class GroupedFile:
         """Says why no lines are counted, if none of the contents is kept."""
         return None if any(entry.content == "kept" for entry in self.entries) else self.entries[0].content
 
+    @property
+    def is_rename_only(self) -> bool:
+        return self.letter == "R" and not any(self._own())
+
     def _own(self) -> Iterator[RecordEntry]:
         """Leaves out entries that are halves of renames, because they change no line."""
         for entry in self.entries:

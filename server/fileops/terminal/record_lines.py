@@ -84,7 +84,7 @@ def _file_line(file: GroupedFile, folder: str) -> Line:
     line: Line = [(f"  {file.letter} {name}", "plain")]
     if file.without_content is not None:
         line.append((f"  ({file.without_content.replace('_', ' ')})", "faint"))
-    elif file.letter != "X":
+    elif file.letter != "X" and not file.is_rename_only:  # what changed with a rename is not counted
         line += [("  ", "plain"), *_size(file.added, file.removed)]
     if all(entry.undone_by is not None for entry in file.entries):
         line.append((" (undone)", "faint"))
