@@ -97,6 +97,19 @@ export function changesSuite(): void {
       await editor.document.save();
     });
 
+    it('of a turn has its text before also after typing inside a change, which gives that another name', async () => {
+      const { path, editor } = await changed();
+      const { groupId } = await until(() => rowOf(path), 'its row');
+      const shown = await vscode.workspace.openTextDocument(insides.before.of(vscode.Uri.file(path), groupId));
+      assert.equal(shown.getText(), LINES);
+      const [old] = insides.list.changesOf(path, groupId);
+      await editor.edit(edit => edit.insert(new vscode.Position(2, 4), ' mine'));
+      await until(() => insides.list.of(path)?.document_version === editor.document.version, 'the daemon has followed');
+      await until(() => insides.list.changesOf(path, groupId).length === 3 && insides.list.changesOf(path, groupId)[0]!.change_id !== old!.change_id, 'the turn has the new name');
+      await until(() => shown.getText() === LINES.replace('line 3', 'line mine 3'), 'VS Code has the text before');
+      await editor.document.save();
+    });
+
     it('is listed by turn, each file with its size, and the count is of files', async () => {
       const { path } = await changed();
       const row = await until(() => rowOf(path), 'its row');
@@ -317,6 +330,7 @@ export function changesSuite(): void {
       assert.match(String(row.decorations?.tooltip), /^1 change of .+: moved from .*old\.py$/);
       assert.deepEqual(rows().filter(({ target }) => target).map(({ resourceUri }) => path.basename(resourceUri.fsPath)), ['renamed.py']);
       await open(made);
+      assert.equal(await textBefore(made), LINES, 'what it was under its old name');
       assert.equal(insides.changes.count, 1);
       assert.deepEqual(row.target?.change_ids, insides.list.decidedWith(made, '').map(({ change_id }) => change_id));
       assert.equal(insides.list.all.n_changes, row.target.change_ids.length, 'it is all that there is to decide');

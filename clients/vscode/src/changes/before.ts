@@ -38,7 +38,7 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
       this.#changed, this.#placed, this.#typed,
       vscode.workspace.registerTextDocumentContentProvider(BEFORE, this),
       list.onDidLoad(filePath => this.#load(filePath)),
-      vscode.workspace.onDidOpenTextDocument(document => this.#place(document)),
+      vscode.workspace.onDidOpenTextDocument(document => this.#place(document, false)),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#marks.delete(uri.toString())),
       vscode.workspace.onDidChangeTextDocument(event => this.#follow(event)),
     ];
@@ -70,6 +70,8 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
     const file = this.list.of(uri.fsPath);
     const changes = new Set(this.list.changesOf(uri.fsPath, own.query).map(({ change_id }) => change_id));
     if (file?.operation === 'delete') return without('', marksIn(file.changes).filter(({ change }) => changes.has(change.change_id)));
+    const old = file?.moved_from != null && changes.size > 0 ? this.list.of(file.moved_from) : undefined;
+    if (old?.operation === 'delete') return without('', marksIn(old.changes)); // under its old name, else all would be new
     if (!file && !await isThere(uri)) return ''; // an undo deleted it
     const document = await vscode.workspace.openTextDocument(uri);
     if (file && !this.#marks.has(uri.toString())) await this.list.settled;
@@ -79,7 +81,7 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
 
   #load(filePath: string | undefined): void {
     for (const document of vscode.workspace.textDocuments) {
-      if (filePath === undefined || document.uri.fsPath === filePath) this.#place(document);
+      if (filePath === undefined || document.uri.fsPath === filePath) this.#place(document, filePath === undefined);
     }
     // If the file does not exist, no document reports that its text before has changed.
     for (const { uri } of vscode.workspace.textDocuments) {
@@ -87,8 +89,11 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
     }
   }
 
-  /** The places belong to one version of the document. For another version, the daemon is asked again. */
-  #place(document: vscode.TextDocument): void {
+  /**
+   * The places belong to one version of the document. For another version, the daemon is asked again.
+   * isListed: the turns may have changed too, and with them the text before each.
+   */
+  #place(document: vscode.TextDocument, isListed: boolean): void {
     const { uri, version } = document;
     if (uri.scheme !== 'file') return;
     const file = this.list.of(uri.fsPath);
@@ -97,7 +102,7 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
     } else if (file.document_version === version) {
       const [old, marks] = [this.#marks.get(uri.toString()), marksIn(file.changes)];
       this.#marks.set(uri.toString(), marks);
-      if (!old || !areSame(old, marks)) this.#tell(uri); // else they had followed what was typed
+      if (isListed || !old || !areSame(old, marks)) this.#tell(uri); // else they had followed what was typed
     } else {
       this.list.refreshLater(document);
     }
