@@ -712,3 +712,12 @@ async def test_undo_of_what_is_left_of_a_kept_change_says_so(shared: Place, fold
     assert (folder / "a.txt").read_text() == OLD.replace("one", "1")
     assert "Codex" in lines_of(await run(shared, folder, "blame", "a.txt"))[0]
     assert "undo of a part of a change" in lines_of(await run(shared, folder, "log"))[0]
+
+
+async def test_changes_names_all_who_wrote_a_place(shared: Place, folder: Path) -> None:
+    """R-CLI-5: of two agents' adjacent lines, which are one place."""
+    await edited(folder)
+    async with FileOpsClient.attach(root=folder, host="opencode") as other:
+        await other.read(folder / "a.txt")
+        assert (await other.edit(folder / "a.txt", "three", "3")).ok
+    assert "  M a.txt  +2 -2  (opencode and Codex)" in lines_of(await run(shared, folder, "changes"))

@@ -157,13 +157,13 @@ class UnkeptChange(Struct, frozen=True, kw_only=True):
     removed_text: str
     """The lines before the change."""
     undoable: bool
-    """False only for the kind `file`."""
+    """False if its text is not in the record, or others have written in it since."""
     by: By
     """The author of the newest entry."""
     session_id: SessionName | None
     """The author's session; null if the author is unsure."""
     label: str
-    """The session, for people."""
+    """All its authors, the newest first, for people."""
     turn_id: str | None
     """The turn of the newest entry."""
     entry_ids: tuple[str, ...]

@@ -168,6 +168,7 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iter
         yield plain("To decide: fileops-server review, or review accept ID, review reject ID")
     kinds = {file.file_path: file.operation for file in unkept.files}
     old_names = {file.file_path: file.moved_from for file in unkept.files if file.moved_from is not None}
+    labels = {change.change_id: change.label for file in unkept.files for change in file.changes}
     without_lines = {change.change_id for file in unkept.files for change in file.changes if change.kind == "file"}
     for session in unkept.sessions:
         for turn in session.turns:
@@ -185,10 +186,12 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iter
                     continue
                 letter = _LETTERS[kinds[file.file_path]]
                 name = f"  {letter} {shown_path(file.file_path, folder)}  "
-                if without_lines.issuperset(file.change_ids):
-                    yield [(name, "plain"), ("(whole file)", "faint")]
-                else:
-                    yield [(name, "plain"), *_size(file.added, file.removed)]
+                size: Line = [("(whole file)", "faint")]
+                if not without_lines.issuperset(file.change_ids):
+                    size = _size(file.added, file.removed)
+                shared = dict.fromkeys(labels.get(change_id, session.label) for change_id in file.change_ids)
+                by = "".join(f"  ({visible(label)})" for label in shared if label != session.label)
+                yield [(name, "plain"), *size, (by, "faint")]
     if unkept.n_changes:
         n_changes, n_files = counted(unkept.n_changes, "change"), counted(unkept.n_files, "file")
         yield plain(f"Not kept: {n_changes} in {n_files}. To decide: fileops-server keep PATH, or undo ID")

@@ -399,3 +399,13 @@ async def test_file_that_others_made_very_long_is_one_change_without_lines_and_i
     kept = await recording.bench.service.history.keep(KeepRequest(change_ids=(change.change_id,)))
     assert kept.n_changes == 1
     assert (await _listed(recording)).files == ()
+
+
+async def test_place_of_two_agents_names_both_and_is_listed_for_the_newer_one(recording: Recording) -> None:
+    """R-KEEP-3: adjacent lines are one place, which is undone as a whole."""
+    first = OLD.replace(b"two", b"2")
+    recording.write(A, first, COMMAND)
+    recording.write(A, first.replace(b"three", b"3").replace(b"five", b"5"), OTHER)
+    listed = await _listed(recording)
+    assert [change.label for change in listed.files[0].changes] == ["Other and Agent", "Other"]
+    assert [(session.label, session.n_changes) for session in listed.sessions] == [("Other", 2)]

@@ -2842,13 +2842,13 @@ export interface UnkeptChange {
   removed: number;
   /** The lines before the change. */
   removed_text: string;
-  /** False only for the kind `file`. */
+  /** False if its text is not in the record, or others have written in it since. */
   undoable: boolean;
   /** The author of the newest entry. */
   by: BySession | ByCommand | ByPerson | ByOutside | ByUnsure;
   /** The author's session; null if the author is unsure. */
   session_id: string | null;
-  /** The session, for people. */
+  /** All its authors, the newest first, for people. */
   label: string;
   /** The turn of the newest entry. */
   turn_id: string | null;

@@ -31,7 +31,7 @@ from fileops.model.edits import LineRange
 from fileops.model.errors import FileOpsError, IsDirectory, UnknownTarget
 from fileops.model.files import Snapshot
 from fileops.model.internal_errors import PathMoved
-from fileops.model.record import Entry, LogQuery, is_by_agent, session_of
+from fileops.model.record import By, Entry, LogQuery, is_by_agent, session_of
 from fileops.model.rewind import (
     FileOperation,
     FileStep,
@@ -166,14 +166,14 @@ class UnkeptPlaces(Struct, frozen=True):
         newest_first = sorted(found, key=lambda pair: pair[0].time, reverse=True)
         branches: dict[tuple[str, str | None], dict[str | None, list[tuple[UnkeptChange, str]]]] = {}
         for change, path in newest_first:
-            turns = branches.setdefault((change.session_id or change.label, change.session_id), {})
+            turns = branches.setdefault((change.session_id or _label(change.by), change.session_id), {})
             turns.setdefault(change.turn_id, []).append((change, path))
         for (_, session_id), turns in branches.items():
             nodes = tuple(self._turn(turn_id, turns[turn_id]) for turn_id in turns)
             (newest, _), *_ = next(iter(turns.values()))
             yield UnkeptSession(
                 session_id=None if session_id is None else SessionName(session_id),
-                label=newest.label,
+                label=_label(newest.by),
                 n_changes=sum(turn.n_changes for turn in nodes),
                 added=sum(turn.added for turn in nodes),
                 removed=sum(turn.removed for turn in nodes),
@@ -280,7 +280,7 @@ class UnkeptPlaces(Struct, frozen=True):
                 entry_id=undo.entry_id,
                 rewind_id=undo.rewind_id,
                 session_id=session_of(author.by),
-                label=_label(author),
+                label=_label(author.by),
                 turn_id=author.turn_id,
                 time=undo.time,
             )
@@ -519,9 +519,15 @@ def _is_rename(entry: Entry) -> bool:
     return entry.undone_by is None and not is_by_agent(entry.by)
 
 
-def _label(entry: Entry) -> str:
+def _label(by: By) -> str:
     """Return the name of the author's session as people see it, without the program that it ran."""
-    return entry.by.label if session_of(entry.by) is None else entry.by.label.partition(" · ")[0]
+    return by.label if session_of(by) is None else by.label.partition(" · ")[0]
+
+
+def _labels(entries: Sequence[Entry]) -> str:
+    """Return the names of all authors, the newest first. Two agents can write side by side, or in the same line."""
+    *others, last = dict.fromkeys(_label(entry.by) for entry in reversed(entries))
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _shown(data: bytes, snapshot: Snapshot) -> str:
@@ -561,7 +567,7 @@ def _unkept_place(
         undoable=not is_shared,
         by=newest.by,
         session_id=session_of(newest.by),
-        label=_label(newest),
+        label=_labels(entries),
         turn_id=newest.turn_id,
         entry_ids=place.entry_ids,
         time=newest.time,
@@ -588,7 +594,7 @@ def _change_of_file(entries: Sequence[Entry], *, is_undoable: bool) -> UnkeptCha
         undoable=is_undoable,
         by=newest.by,
         session_id=session_of(newest.by),
-        label=_label(newest),
+        label=_labels(entries),
         turn_id=newest.turn_id,
         entry_ids=tuple(entry.entry_id for entry in entries),
         time=newest.time,

@@ -1242,10 +1242,10 @@
 ---@field added integer How many lines are there now.
 ---@field removed integer How many lines were there before.
 ---@field removed_text string The lines before the change.
----@field undoable boolean False only for the kind `file`.
+---@field undoable boolean False if its text is not in the record, or others have written in it since.
 ---@field by fileops.wire.BySession|fileops.wire.ByCommand|fileops.wire.ByPerson|fileops.wire.ByOutside|fileops.wire.ByUnsure The author of the newest entry.
 ---@field session_id? string The author's session; null if the author is unsure.
----@field label string The session, for people.
+---@field label string All its authors, the newest first, for people.
 ---@field turn_id? string The turn of the newest entry.
 ---@field entry_ids string[] The entries that changed it.
 ---@field time number The time of the newest entry, in seconds since the epoch.
