@@ -136,7 +136,7 @@ class EntryWriter:
         self._store, self._windows, self._turns = store, windows, turns
         self._saves: dict[str, list[Save]] = {}
         self._unsettled: deque[_Unsettled] = deque()
-        self._closed: dict[str, _Unsettled] = {}  # last changes of files not known to be open
+        self._closed: deque[_Unsettled] = deque()  # changes of files not known to be open, while a save may be reported
         self._halves: OrderedDict[Identity, _Half] = OrderedDict()
         self._left = [entry.entry_id for entry in store.entries(LogQuery())[0] if not entry.settled]
         self._left_until: float | None = None
@@ -158,9 +158,8 @@ class EntryWriter:
         if not is_settled or change.is_open:
             self._unsettled.extend(_Unsettled(entry.entry_id, change, is_settled, entry.by) for entry in kept[-1:])
         elif change.commands and kept:
-            self._closed.pop(change.path, None)
             without_data = replace(change, before_data=None, after_data=None)  # the store has it
-            self._closed[change.path] = _Unsettled(kept[-1].entry_id, without_data, True, kept[-1].by)
+            self._closed.append(_Unsettled(kept[-1].entry_id, without_data, True, kept[-1].by))
         self._on_entries(kept)
 
     def _written(
@@ -208,9 +207,9 @@ class EntryWriter:
     def save(self, path: str, save: Save) -> None:
         """Handle the report that an editor saved this text."""
         self._saves[path] = [*self._saves.get(path, []), save][-20:]
-        closed = self._closed.pop(path, None)
-        if closed is not None:
-            self._revise(closed, save)
+        for closed in self._closed:
+            if closed.observed.path == path:
+                self._revise(closed, save)
         for unsettled in self._unsettled:
             if unsettled.observed.path == path and not unsettled.has_author:
                 parts = self._parts(unsettled.observed, self._saves_near(unsettled.observed))
@@ -247,10 +246,8 @@ class EntryWriter:
             unsettled = self._unsettled.popleft()
             if not unsettled.has_author:
                 self._settle(unsettled, self._parts(unsettled.observed, self._saves_near(unsettled.observed)))
-        while (
-            self._closed and (path := next(iter(self._closed))) and self._closed[path].observed.read + SETTLE_S <= now
-        ):
-            del self._closed[path]
+        while self._closed and self._closed[0].observed.read + SETTLE_S <= now:
+            self._closed.popleft()
         if self._left:
             self._left_until = self._left_until or now + LEFT_S
             if self._left_until <= now:
@@ -305,7 +302,7 @@ class EntryWriter:
         )
         followers = [
             other.observed
-            for other in self._unsettled
+            for other in (*self._unsettled, *self._closed)
             if saves and other.observed.path == change.path and other.observed.read > change.read
         ]
         later = [self._text(other.after, other.after_data) for other in followers]
@@ -340,6 +337,7 @@ class EntryWriter:
             else:
                 entry = self._joined(entry, change, last)
             entry = replace(entry, settled=True, kept=entry.kept or was_accepted)
+            unsettled.by = entry.by
             self._store.replace(entry)
             merged = self._merged(entry)
             if merged is not None and merged.after is None:  # later entries may have waited for this author

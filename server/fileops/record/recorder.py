@@ -1430,6 +1430,8 @@ class Recorder:
 
     def _settle(self) -> None:
         """Settle the authors of changes that are certain by now."""
+        if self._writes:  # a save's report may wait there, while the database is locked
+            return
         if self._writer.is_due(self._now()):
             if self._now() < self._write_at:
                 return

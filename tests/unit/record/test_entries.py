@@ -209,6 +209,25 @@ def test_file_that_was_opened_and_saved_before_the_daemon_heard_of_it_may_be_the
     assert (entry.by, entry.settled) == (unsure(BY_MAKE, person), True)
 
 
+def test_save_that_is_reported_after_a_later_change_was_read_is_the_persons() -> None:
+    """R-BY-1: two commands write beside it, and the recorder reads both changes before the editor's message."""
+    store = RecordStore(None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    other = Command(
+        command_id="c-2", session_id=SessionName("cat"), label="cat · make", began=AT - 1, roots=("/p",), turn_id=None
+    )
+    by_other = ByCommand(session_id=other.session_id, command_id=other.command_id, label=other.label)
+    person = ByPerson(session_id="editor", label="an editor")
+    writer.write(observed("/p/a", "a\n", "a\ntyped\n", AT, MAKE, other))
+    writer.write(observed("/p/a", "a\ntyped\n", "a\ntyped\nmade\n", AT + 0.1, MAKE, other))
+    writer.write(observed("/p/a", "a\ntyped\nmade\n", "a\ntyped\nmade\nmore\n", AT + 0.2, MAKE, other))
+    writer.save("/p/a", Save(person=person, time=AT + 0.3, text="a\ntyped\n"))
+    writer.settle(AT + 60)
+    authors = [entry.by for entry in store.entries(LogQuery())[0]]
+    store.close()
+    assert authors == [unsure(BY_MAKE, by_other, person), unsure(BY_MAKE, by_other, person), person]
+
+
 def test_folder_of_many_files_is_renamed_with_each_of_them() -> None:
     gone = [observed(f"/p/a/{n}", "x", None, AT, inode=n + 1) for n in range(500)]
     made = [observed(f"/p/b/{n}", None, "x", AT + 3, inode=n + 1) for n in range(500)]

@@ -19,6 +19,7 @@ from fileops.model.files import FolderEvent
 from fileops.model.record import ByPerson, LogQuery
 from fileops.model.sessions import SessionName
 from fileops.platform.steady_clock import steady_time
+from fileops.record.attribution import SETTLE_S
 from fileops.record.content import Unreadable, read_file
 from fileops.record.recorder import TypedDocument
 from fileops.record.store import TABLE_KEYS, RecordStore
@@ -341,6 +342,22 @@ async def test_lock_of_the_database_leaves_the_edges_of_commands_sharp(folder: P
         assert await it.authors() == {"1.txt": "outside", "2.txt": "agent", "3.txt": "outside"}
         assert not it.recorder.store.is_in_memory
         assert it.sentences == []
+
+
+@needs_inotify
+async def test_save_that_is_reported_while_the_database_is_locked_is_the_persons(folder: Path) -> None:
+    """R-BY-1: the change was written before the lock; its author must not count as certain before the report does."""
+    person = ByPerson(session_id="editor", label="person")
+    async with recorded_folder(folder) as it:
+        path = it.folder / "1.txt"
+        async with it.command():
+            path.write_text("saved\n")
+            (written,) = await it.entries()
+            with closing(locked(it.database)):
+                it.recorder.saved(str(path), person, "saved\n")
+                await asyncio.sleep(SETTLE_S + 0.2)
+        assert (author_of(written), await it.authors()) == ("agent", {"1.txt": "person"})
+        assert not it.recorder.store.is_in_memory
 
 
 @needs_inotify
