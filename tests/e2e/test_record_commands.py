@@ -721,3 +721,10 @@ async def test_changes_names_all_who_wrote_a_place(shared: Place, folder: Path) 
         await other.read(folder / "a.txt")
         assert (await other.edit(folder / "a.txt", "three", "3")).ok
     assert "  M a.txt  +2 -2  (opencode and Codex)" in lines_of(await run(shared, folder, "changes"))
+
+
+async def test_first_act_of_an_agent_has_its_name(shared: Place, folder: Path) -> None:
+    """R-HUB-3: an edit that nothing was read for, by a client that has done nothing else."""
+    async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        assert (await agent.write(folder / "new.txt", "made\n")).ok
+        assert [entry.by.label for entry in (await agent.log()).entries] == ["Codex"]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from fileops.ports import EventSink
     from fileops.service.fileops import FileOps
+    from fileops.service.hub.sessions import SessionRecord
     from fileops.service.review.queue import HostApprover
 
 MAX_UNREAD_BYTES = 64 << 20  # for one client of several: twice the limit that stops its requests
@@ -128,11 +129,7 @@ class ClientConnection:
 
     def describe_session(self, session_id: SessionName) -> "tuple[str, tuple[str, ...]]":
         """See state.Connection."""
-        hub = self._state.hub
-        label = (
-            self.program if hub is None else hub.sessions.meet(session_id, self._name, self.host, self.program).label
-        )
-        return label, self._folders()
+        return self._label_of(session_id), self._folders()
 
     def reset(self, session_id: SessionName) -> None:
         if self._service is not None:
@@ -156,10 +153,18 @@ class ClientConnection:
         def info_of(full_name: SessionName) -> SessionInfo:
             if hub is None:
                 return SessionInfo(session_id=full_name, host=self.host, label=self.program)
-            session = hub.sessions.meet(full_name, self._name, self.host, self.program)
+            session = self._met(hub, full_name)
             return SessionInfo(session_id=full_name, host=session.host, label=session.label)
 
         return ReviewAsker(queue=self._state.reviews, info_of=info_of, host=host, can_ask=can_ask, timeout_s=timeout_s)
+
+    def _label_of(self, session_id: SessionName) -> str:
+        """Return the name for people of a session of this connection, which may not have done anything yet."""
+        hub = self._state.hub
+        return self.program if hub is None else self._met(hub, session_id).label
+
+    def _met(self, hub: Hub, session_id: SessionName) -> "SessionRecord":
+        return hub.sessions.meet(session_id, self._name, self.host, self.program)
 
     @property
     def _place(self) -> str:

@@ -47,13 +47,12 @@ def build_workspace(
     streams: FolderStreams | None = None,
     has_many_clients: bool = False,
     recorder: "Recorder | None" = None,
-    label_of: "Callable[[SessionName], str]" = str,
 ) -> "Workspace":
     """Build what clients share, over the files as their users see them.
 
     Args: events: receives what happens to files. is_on_disk: whether paths are on this machine's disk; the files of
     another filesystem are not watched, but checked by its `stat`. has_stamp_at_once: see Freshness. saved: the files
-    without open documents. streams: changes in folders, shared with the recorder. recorder, label_of: see Workspace.
+    without open documents. streams: changes in folders, shared with the recorder. recorder: see Workspace.
     """
     changed_paths = stat_scan.changed_paths if is_on_disk else None
     if remote is not None and changed_paths is not None:
@@ -84,7 +83,6 @@ def build_workspace(
         rules=rules,
         has_many_clients=has_many_clients,
         recorder=recorder,
-        label_of=label_of,
         diagnosis=Diagnosis(_language_servers),
     )
 

@@ -107,6 +107,7 @@ class LspConnection(ClientConnection):
             sinks=shared.sinks,
             place=self._place,
             umask=self._attachment.umask,
+            label_of=self._label_of,
             warn=warn if state.is_on_disk else ignore,
         )
         if hub is not None:

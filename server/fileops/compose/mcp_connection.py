@@ -126,6 +126,7 @@ class McpConnection(ClientConnection):
             sinks=shared.sinks,
             place=self._place,
             umask=self._attachment.umask,
+            label_of=self._label_of,
         )
         if hub is not None:
             routing = AgentRouting(hub.editors, approve=options.approve, modes=shared.workspace.modes)

@@ -228,11 +228,6 @@ class Hub:
         connection = self.connections.get(editor)
         return ByPerson(session_id=editor, label="a person" if connection is None else connection.program)
 
-    def label_of(self, session_id: SessionName) -> str:
-        """Return the name of a session for people."""
-        session = self.sessions.get(session_id)
-        return session_id if session is None else session.label
-
     def end_expired_sessions(self) -> None:
         for session_id in self.sessions.expired():
             self._end_session(session_id)
@@ -299,7 +294,6 @@ class SharedParts:
             streams=self.streams,
             has_many_clients=state.hub is not None,
             recorder=self.recorder,
-            label_of=str if state.hub is None else state.hub.label_of,
         )
         state.local.on_recovered(events.publish)
         self.workspace.work.keeps_titles = self._keeps_titles

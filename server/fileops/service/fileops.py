@@ -100,7 +100,7 @@ class FileOps:
             fs=fs,
             read_resolved=read_resolved,
             freshness=freshness,
-            committer=workspace.committer_of(client.umask),
+            committer=workspace.committer_of(client.umask, client.label_of),
             settings=settings,
             history=workspace.edit_history,
             syntax=workspace.syntax,

@@ -46,10 +46,9 @@ class Workspace:
         plugins: "Plugins | None" = None,
         has_many_clients: bool = False,
         recorder: "Recorder | None" = None,
-        label_of: Callable[[SessionName], str] = str,
         diagnosis: Diagnosis | None = None,
     ) -> None:
-        """Args: recorder: records who changed what; None if nothing is recorded. label_of: see Committer.
+        """Args: recorder: records who changed what; None if nothing is recorded.
 
         diagnosis: finds the problems that edits introduce; None if the daemon does not look for them.
         """
@@ -72,7 +71,6 @@ class Workspace:
             clock=clock,
             keep=history.keep,
             recorder=recorder,
-            label_of=label_of,
             diagnose=None if diagnosis is None else diagnosis.note_commits,
         )
         if recorder is not None and diagnosis is not None:
@@ -103,9 +101,9 @@ class Workspace:
         # Waits until everything written so far is in the record of a shared daemon.
         self.settle_record: Callable[[], None] = _nothing if recorder is None else recorder.settle
 
-    def committer_of(self, umask: int | None) -> Committer:
-        """Return the committer for a client with this umask; None: the umask of this process."""
-        return self.committer if umask is None else replace(self.committer, umask=umask)
+    def committer_of(self, umask: int | None, label_of: Callable[[SessionName], str]) -> Committer:
+        """Return the committer for one client. Args: see Committer."""
+        return replace(self.committer, umask=umask, label_of=label_of)
 
     async def record(self) -> "RecordStore | None":
         """The record of a shared daemon, opened by its own thread; None if nothing is recorded."""

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from fileops.model.files import Snapshot
 from fileops.model.record import ByPerson
+from fileops.model.sessions import SessionName
 from fileops.ports import CommandApprover, Corrector, EventSink, ExecutorChoice, ImageDetector
 from fileops.service.hub.names import SessionNames
 from fileops.service.reading.images import ContentDetector
@@ -57,4 +58,5 @@ class ClientAdapters(Struct, frozen=True, kw_only=True):
     # The agent's program that started this client, if any: then no person acts through the client.
     agent_above: "Callable[[], str | None]" = lambda: None
     umask: int | None = None  # for new files; None: that of this process
+    label_of: Callable[[SessionName], str] = str  # the name for people of a session of this client; from any thread
     is_agent: bool = False  # sees and undoes only its own edits, approves none

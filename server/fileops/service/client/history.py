@@ -328,7 +328,7 @@ class ClientHistory:
     def take_notices(self, session_id: SessionName) -> list[str]:
         """Return what a session should know about people's rewinds. Each is returned once."""
         by_reason = self._workspace.activity.take_rewound(session_id)
-        label = self._workspace.committer.label_of(session_id)
+        label = self._client.label_of(session_id)
         return [rewound_text(n_changes, label, reason) for reason, n_changes in by_reason.items()]
 
     async def newest_turn(self, session_id: SessionName) -> str | None:
@@ -466,7 +466,7 @@ class ClientHistory:
             fs=fs,
             freshness=workspace.freshness,
             events=self._client.events,
-            committer=workspace.committer_of(self._client.umask),
+            committer=workspace.committer_of(self._client.umask, self._client.label_of),
             settings=self._settings,
             history=workspace.history,
             may_undo=self._may_undo,
@@ -483,7 +483,7 @@ class ClientHistory:
             return None
         return RewindOperation(
             fs=self._fs, freshness=workspace.freshness, events=self._client.events,
-            committer=workspace.committer_of(self._client.umask), settings=self._settings,
+            committer=workspace.committer_of(self._client.umask, self._client.label_of), settings=self._settings,
             history=workspace.history, store=store,
             may_rewind=partial(self._may_rewind, store), settle=workspace.settle_record,
             deciding=workspace.deciding, person=self._client.person,
@@ -498,7 +498,7 @@ class ClientHistory:
     def _author(self, by_session: SessionName | None) -> By:
         """Return the author to record: the session, or else the client's user."""
         if by_session is not None:
-            return BySession(session_id=by_session, label=self._workspace.committer.label_of(by_session))
+            return BySession(session_id=by_session, label=self._client.label_of(by_session))
         return self._client.person
 
     @property
