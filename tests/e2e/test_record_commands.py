@@ -724,7 +724,7 @@ async def test_changes_names_all_who_wrote_a_place(shared: Place, folder: Path) 
 
 
 async def test_first_act_of_an_agent_has_its_name(shared: Place, folder: Path) -> None:
-    """R-HUB-3: an edit that nothing was read for, by a client that has done nothing else."""
+    """R-HUB-2: an edit that nothing was read for, by a client that has done nothing else."""
     async with FileOpsClient.attach(root=folder, host="codex") as agent:
         assert (await agent.write(folder / "new.txt", "made\n")).ok
         assert [entry.by.label for entry in (await agent.log()).entries] == ["Codex"]

@@ -573,8 +573,8 @@ class Requests:
     ) -> str:
         """Report that a program of the session starts to run, and return the id of the command.
 
-        What is written until its end counts as written by it. label: the command line, of which only the program and
-        its first argument are kept. command_id: your own id of it. background: a program may continue after the end.
+        What is written until its end counts as written by it. label: the command line, of which only the programs and
+        their first arguments are kept. command_id: your own id of it. background: a program may continue after the end.
         """
         return self._portal.call(
             self._target.begin_command(

@@ -1,6 +1,6 @@
 """What a host's hook reports for the record: where turns and shell commands of its session begin and end.
 
-Only a title is sent of a prompt, and only the program's name of a command line, and whether it names git.
+Only a title is sent of a prompt, and only a label of a command line (see `command_of`), and whether it names git.
 """
 
 import shlex

@@ -72,7 +72,7 @@ class BeginCommandParams(SessionParams, frozen=True, kw_only=True):
     command_id: HostId | None = None
     """The client's own id. Repeating the id of an open command begins no other command."""
     label: str | None = None
-    """The command line, of which only the program and its first argument are kept."""
+    """The command line, of which only the programs and their first arguments are kept."""
     background: bool | None = None
     """Whether a program may continue after the command's end."""
 

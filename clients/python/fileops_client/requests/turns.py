@@ -33,8 +33,8 @@ class TurnRequests(Sender):
     ) -> str:
         """Report that a program of the session starts to run, and return the id of the command.
 
-        What is written until its end counts as written by it. label: the command line, of which only the program and
-        its first argument are kept. command_id: your own id of it. background: a program may continue after the end.
+        What is written until its end counts as written by it. label: the command line, of which only the programs and
+        their first arguments are kept. command_id: your own id of it. background: a program may continue after the end.
         """
         params = given(label=label, command_id=command_id, background=background, session_id=session_id)
         return (await self.request("fileops/beginCommand", params, timeout_s=timeout_s))["command_id"]

@@ -194,7 +194,7 @@ export interface BeginCommandParams {
   session_id?: string | null;
   /** The client's own id. Repeating the id of an open command begins no other command. */
   command_id?: string | null;
-  /** The command line, of which only the program and its first argument are kept. */
+  /** The command line, of which only the programs and their first arguments are kept. */
   label?: string | null;
   /** Whether a program may continue after the command's end. */
   background?: boolean | null;

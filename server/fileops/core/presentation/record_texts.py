@@ -4,6 +4,7 @@ The hook makes them, so that nothing else reaches the daemon. This module theref
 """
 
 import re
+from itertools import dropwhile
 
 MAX_TITLE_CHARS = 60
 MAX_LABEL_CHARS = 60
@@ -13,6 +14,10 @@ _GIT = re.compile(r"(?<![\w.@-])git(?![\w.@-])")
 _PREPARING = {"cd", "export", "set", "source", "echo"}
 # Programs whose first argument is a text, not a name.
 _TAKES_TEXT = {"ag", "awk", "egrep", "fgrep", "grep", "jq", "perl", "printf", "rg", "sed"}
+# Words of the shell's grammar that stand before a command, and those that end one.
+_BEFORE = {"if", "then", "elif", "else", "while", "until", "do", "time", "!"}
+_CLOSING = {"fi", "done", "esac", "}"}
+_AND, _MORE = "; ", "; …"
 _NAME = re.compile(r"[\w.+/@~-]{1,60}")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z0-9]{0,4}$")
 # Prefixes of well-known tokens, and long words of digits and letters.
@@ -46,19 +51,31 @@ def title_of(prompt: str) -> str | None:
 
 
 def command_of(line: str) -> str:
-    """Return a command line's label: the first program that does more than prepare, and its argument.
+    """Return a command line's label: each program that does more than prepare, with its argument.
 
     Without such a program the label is the first program alone, and "" if there is none. An argument that may be a
-    secret is left out, see `_named_argument`.
+    secret is left out, see `_named_argument`. The label of a label is the label itself.
     """
+    named: dict[str, None] = {}
     first = ""
     for program, *arguments in _parts(line[:_MAX_LINE_CHARS]):
         name = program.rpartition("/")[2]
         first = first or name
         if name not in _PREPARING:
             argument = None if name in _TAKES_TEXT else _named_argument(arguments)
-            return _shown(name if argument is None else f"{name} {argument}")[:MAX_LABEL_CHARS]
-    return _shown(first)[:MAX_LABEL_CHARS]
+            named[_shown(name if argument is None else f"{name} {argument}")[:MAX_LABEL_CHARS]] = None
+    return _joined(list(named)) if named else _shown(first)[:MAX_LABEL_CHARS]
+
+
+def _joined(parts: "list[str]") -> str:
+    """Return as many of the parts as fit into a label."""
+    label = parts[0]
+    for number, part in enumerate(parts[1:], 2):
+        n_after = 0 if number == len(parts) else len(_MORE)
+        if len(label) + len(_AND) + len(part) + n_after > MAX_LABEL_CHARS:
+            return f"{label}{_MORE}" if len(label) + len(_MORE) <= MAX_LABEL_CHARS else label
+        label = f"{label}{_AND}{part}"
+    return label
 
 
 def _named_argument(arguments: "list[str]") -> "str | None":
@@ -118,7 +135,8 @@ def _parts(line: str) -> "list[list[str]]":
                 is_target = False
             case _:
                 pass
-    return [part for part in parts if part]
+    commands = [list(dropwhile(_BEFORE.__contains__, part)) for part in parts]
+    return [command for command in commands if command and command[0] not in _CLOSING]
 
 
 def _shown(text: str) -> str:

@@ -13,12 +13,12 @@ from fileops.core.presentation.record_texts import MAX_LABEL_CHARS, command_of, 
         ("cd /p && npm run build", "npm run"),
         ("cd /p; export A=1\nset -e\n. x.sh", ". x.sh"),
         ("TOKEN=secret LANG=C curl https://example.org", "curl https://example.org"),
-        ("cat a.txt | sort -r | uniq", "cat a.txt"),
+        ("cat a.txt | sort -r | uniq", "cat a.txt; sort; uniq"),
         ("echo start || make", "make"),
         ("source .venv/bin/activate && pytest tests", "pytest tests"),
         ("make", "make"),
         ("make -j8", "make"),
-        ("ls -la && rm x", "ls"),
+        ("ls -la && rm x", "ls; rm x"),
         ("git commit -m 'fix: a; b && c'", "git commit"),
         ("grep 'a; b' file", "grep"),
         ('python -c "print(1)"', "python"),
@@ -28,6 +28,12 @@ from fileops.core.presentation.record_texts import MAX_LABEL_CHARS, command_of, 
         ("# run the tests\npytest tests", "pytest tests"),
         ("(cd /p && make all)", "make all"),
         ("{ make all; }", "make all"),
+        ("sed -i s/a/b/ f; git mv f g && chmod +x g; sed -i s/c/d/ g", "sed; git mv; chmod +x"),
+        ("if test -f x; then make all; else make some; fi", "test; make all; make some"),
+        ("for f in *.py; do black $f; done", "for f; black"),
+        ("while ! make; do sleep 1; done", "make; sleep 1"),
+        ("; ".join(f"program{n} run" for n in range(9)), "program0 run; program1 run; program2 run; program3 run; …"),
+        ("x" * 59 + " && make", "x" * 59),
         ("sed -i s/a/b/ \\\n  file", "sed"),
         ("npm start &", "npm start"),
         ("echo hello > f.txt", "echo"),
@@ -37,8 +43,16 @@ from fileops.core.presentation.record_texts import MAX_LABEL_CHARS, command_of, 
         ("./run\x1b[31m.sh", "run [31m.sh"),
     ],
 )
-def test_command_is_called_by_its_program_and_first_argument(line: str, command: str) -> None:
+def test_command_is_called_by_its_programs_and_their_first_arguments(line: str, command: str) -> None:
     assert command_of(line) == command
+
+
+@pytest.mark.parametrize(
+    "label", ["sed; git mv; chmod +x", "for f; black", "a run; b run; …", "curl https://example.org"]
+)
+def test_label_of_a_label_is_the_label(label: str) -> None:
+    """A hook and the daemon both shorten it."""
+    assert command_of(label) == label
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@
 ---@class (exact) fileops.wire.BeginCommandParams A command that begins.
 ---@field session_id? string By default the connection's session `default`; for `fileops/stats`, all sessions.
 ---@field command_id? string The client's own id. Repeating the id of an open command begins no other command.
----@field label? string The command line, of which only the program and its first argument are kept.
+---@field label? string The command line, of which only the programs and their first arguments are kept.
 ---@field background? boolean Whether a program may continue after the command's end.
 
 ---@class (exact) fileops.wire.BeginCommandResult The command that has begun.
