@@ -62,6 +62,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     return serve()
 
 
+def _configure(options: "argparse.Namespace") -> int:
+    """Configure a host. Says why it will not reach the shared daemon, if that is known: a host only says "failed"."""
+    from fileops.attach.address import AttachRefused, find_address, require_private_folder
+    from fileops.mcp.config import command
+
+    status = command.main(options)
+    if options.write and status == 0:
+        try:
+            require_private_folder(find_address(None, os.environ).folder, create=False)
+        except AttachRefused as refusal:
+            sys.stderr.write(f"{options.host} will not be able to start the server. {refusal}\n")
+    return status
+
+
 def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None:
     """Returns the command, if it serves no client and its stdout is for people and scripts."""
     match options.command:
@@ -70,9 +84,7 @@ def _printing_command(options: "argparse.Namespace") -> Callable[[], int] | None
 
             return lambda: run_demo(options.directory)
         case "mcp" if options.mcp_command == "config":
-            from fileops.mcp.config import command
-
-            return lambda: command.main(options)
+            return lambda: _configure(options)
         case "review":
             from fileops.terminal import command as review_command
 

@@ -74,6 +74,15 @@ def test_config_is_written_once(home: Path, host: str) -> None:
     assert snapshot(home.parent) == before
 
 
+def test_config_says_why_the_host_will_not_be_able_to_connect(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "shared").mkdir(mode=0o755)
+    monkeypatch.setenv("FILEOPS_SOCKET", str(home / "shared" / "a.sock"))
+    done = write(home, "claude", "--yes")
+    assert done.returncode == 0
+    assert "claude will not be able to start the server. The folder " in done.stderr
+    assert "is open to other users (mode 0755, not 0700)" in done.stderr
+
+
 def test_plugin_of_opencode_replaces_only_what_an_earlier_version_wrote(home: Path) -> None:
     plugin = home / ".config" / "opencode" / "plugins" / "fileops.js"
     assert write(home, "opencode", "--yes").returncode == 0

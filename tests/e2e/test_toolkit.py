@@ -103,7 +103,7 @@ async def test_call_by_name_does_what_the_request_does(client: FileOpsClient, fi
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ('{"file_path": "/a"', "no JSON"), ("[]", "must be an object"), ("", "$.file_path is missing"),
+        ('{"file_path": "/a"', "are not JSON"), ("[]", "must be an object"), ("", "$.file_path is missing"),
         ({"file_path": 3}, "$.file_path must be a string"), ({"file_path": "/a", "limit": 0}, "$.limit"),
         ({"file_path": "/a", "session_id": "other"}, "$.session_id unknown key; there are: file_path, offset, limit"),
     ],

@@ -82,7 +82,10 @@ def test_unanswered_status_request_is_repeated_and_no_daemon_is_started(
     ids=["http", "list", "no-answer", "endless"],
 )  # fmt: skip
 def test_listener_that_is_no_daemon_is_named_as_such(here: Place, answer: bytes) -> None:
-    with listener(here, [answer]) as address, pytest.raises(starter.NotAttached, match="is none: the daemon's first"):
+    with (
+        listener(here, [answer]) as address,
+        pytest.raises(starter.NotAttached, match="is not one: the daemon's first"),
+    ):
         starter.attach(address, STATUS)
 
 

@@ -307,7 +307,7 @@ async def _item(client: FileOpsClient, options: argparse.Namespace) -> int:
             ]
         )
     if item.entry is None:
-        lines += (entry_line(entry, folder) for entry in item.entries)
+        lines += (entry_line(entry, folder) for entry in reversed(item.entries))  # in the order of their diffs
     if item.truncated:
         more = f"Only the newest {len(item.entries)} changes are shown; `log` and `diff` with a path show others."
         answer["truncated"] = True

@@ -463,7 +463,12 @@ class ReviewApp(App[int]):
                     chosen = len(rows) if is_chosen else chosen
                     rows.append(self._queue_row(entry, reviews, is_chosen=is_chosen, left=review.expires_at - now))
         if not rows and self.is_attached:
-            rows.append(Text(" Nothing waits. Agents' edits in this folder will wait here.", style="dim"))
+            rows.append(
+                Text(
+                    " Nothing waits. Edits wait here if agents must ask: by default only about protected files.",
+                    style="dim",
+                )
+            )
         return rows, chosen
 
     def _queue_row(self, entry: Entry, reviews: Sequence[Review], *, is_chosen: bool, left: float) -> Text:

@@ -59,7 +59,7 @@ function M.draw(buf, changes, undone)
   local n_lines = vim.api.nvim_buf_line_count(buf)
   for _, each in ipairs(settings.sign ~= '' and undone or {}) do
     local line = math.max(1, math.min(each.start_line, n_lines))
-    set(buf, line, { sign_text = settings.sign, sign_hl_group = 'FileopsUndone', priority = 5 })
+    set(buf, line, { sign_text = '·', sign_hl_group = 'FileopsUndone', priority = 5 })
   end
   local marks = {} ---@type fileops.UnkeptMark[]
   for _, change in ipairs(changes) do
