@@ -194,7 +194,8 @@ def change_lines(waiting: Sequence[Review], unkept: Unkept, folder: str) -> Iter
                 yield [(name, "plain"), *size, (by, "faint")]
     if unkept.n_changes:
         n_changes, n_files = counted(unkept.n_changes, "change"), counted(unkept.n_files, "file")
-        yield plain(f"Not kept: {n_changes} in {n_files}. To decide: fileops-server keep PATH, or undo ID; see log ID")
+        how = "To see them: fileops-server log ID; to decide: keep PATH or undo ID"
+        yield plain(f"Not kept: {n_changes} in {n_files}. {how}")
 
 
 def detail_lines(entry: RecordEntry, folder: str) -> Iterator[Line]:
