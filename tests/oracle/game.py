@@ -256,7 +256,10 @@ class Game:
         changes_something = before is None or planned != lf(raw(before))
         planned = as_shown(planned)
         asks = self._must_ask(daemon, session, path) and changes_something and not is_dry
-        turn = Turn(daemon, session, planned, *self._behaviour(dice, daemon, session, path), may_ask=asks)
+        decision, applying, meanwhile = self._behaviour(dice, daemon, session, path)
+        if is_cancelled and decision == "always":  # the cancel may come before the answer, which then says nothing
+            decision = "once"
+        turn = Turn(daemon, session, planned, decision, applying, meanwhile, may_ask=asks)
         params: dict[str, Any] = {"file_path": self._name(dice, path), "session_id": session, "dry_run": is_dry}
         steps = [{"old_string": old, "new_string": new} for old, new in edits]
         peer = self.peers[daemon]
