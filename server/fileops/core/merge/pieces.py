@@ -208,10 +208,8 @@ class _Content:
         sources = [self.pieces[n] for n in removed]
         old = b"".join(piece.removed or b"" for piece in sources)
         fmt = TextFormat(encoding=detect_format(self.data).encoding)
-        splices, known = (
-            splices_between(old, new, fmt),
-            [Piece(piece.n_bytes, piece.owner, number) for piece in sources],
-        )
+        splices = splices_between(old, new, fmt)
+        known = [Piece(piece.n_bytes, piece.owner, number) for piece in sources]
         matched = _by_words(known, old, splices, number, fmt) if is_undo else _replaced(known, splices, number)
         ends = [0, *accumulate(piece.n_bytes for piece in matched)]
         pieces, at, last = list[Piece](), 0, 0
