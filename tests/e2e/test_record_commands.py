@@ -67,6 +67,7 @@ def lines_of(done: "subprocess.CompletedProcess[bytes]") -> list[str]:
 async def edited(folder: Path, socket: str | None = None) -> str:
     """An agent edits one file and creates another. Returns the name of its session."""
     async with FileOpsClient.attach(socket=socket, root=folder, host="codex") as agent:
+        await until_started(agent)
         await agent.read(folder / "a.txt")
         assert (await agent.edit(folder / "a.txt", "two", "2 by agent")).ok
         assert (await agent.write(folder / "new.txt", "made\n")).ok
@@ -208,6 +209,7 @@ async def test_undo_without_a_terminal_needs_yes_or_dry_run(shared: Place, folde
 async def test_undo_of_an_agent_since_a_time_leaves_what_was_before(shared: Place, folder: Path) -> None:
     await edited(folder)
     async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await until_started(agent)
         moment = time.time()
         await agent.read(folder / "a.txt")
         assert (await agent.edit(folder / "a.txt", "four", "4 by agent")).ok
@@ -275,6 +277,7 @@ async def test_undo_of_a_path_is_of_what_is_not_kept_in_it(shared: Place, folder
     await edited(folder)
     (folder / "below").mkdir()
     async with FileOpsClient.attach(root=folder, host="gemini") as agent:
+        await until_started(agent)
         for name in ("kept.txt", "of no use.txt"):
             assert (await agent.write(folder / "below" / name, "made\n")).ok
     await run(shared, folder, "keep", "below/kept.txt")
@@ -370,6 +373,7 @@ async def test_diff_shows_what_agents_changed_and_nothing_of_others(shared: Plac
 async def test_diff_names_a_file_as_log_does(shared: Place, folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"\xef\xbb\xbfone\r\n-- two\r\nthree\r\n")
     async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await until_started(agent)
         await agent.read(folder / name)
         assert (await agent.edit(folder / name, "-- two\n", "")).ok
     shown = name.replace("\n", "<0a>")
@@ -608,6 +612,7 @@ async def test_keep_accepts_what_agents_changed(shared: Place, folder: Path) -> 
 async def test_keep_counts_what_changes_counts(shared: Place, folder: Path) -> None:
     """R-CLI-5: places, and not the entries that made them; in a turn, of an agent and in all."""
     async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await until_started(agent)
         turn_id = await agent.begin_turn(title="count")
         for number in range(3):
             await agent.read(folder / "a.txt")
@@ -718,6 +723,7 @@ async def test_changes_names_all_who_wrote_a_place(shared: Place, folder: Path) 
     """R-CLI-5: of two agents' adjacent lines, which are one place."""
     await edited(folder)
     async with FileOpsClient.attach(root=folder, host="opencode") as other:
+        await until_started(other)
         await other.read(folder / "a.txt")
         assert (await other.edit(folder / "a.txt", "three", "3")).ok
     assert "  M a.txt  +2 -2  (opencode and Codex)" in lines_of(await run(shared, folder, "changes"))
@@ -726,5 +732,6 @@ async def test_changes_names_all_who_wrote_a_place(shared: Place, folder: Path) 
 async def test_first_act_of_an_agent_has_its_name(shared: Place, folder: Path) -> None:
     """R-HUB-2: an edit that nothing was read for, by a client that has done nothing else."""
     async with FileOpsClient.attach(root=folder, host="codex") as agent:
+        await until_started(agent)
         assert (await agent.write(folder / "new.txt", "made\n")).ok
         assert [entry.by.label for entry in (await agent.log()).entries] == ["Codex"]
