@@ -137,6 +137,28 @@ async def test_save_of_an_attached_editor_is_its_users(daemon: SharedDaemon, fol
     assert entry["kept"]
 
 
+@pytest.mark.parametrize("is_unsaved", [True, False])
+async def test_editor_that_leaves_with_unsaved_text_may_have_saved_some(
+    daemon: SharedDaemon, folder: Path, *, is_unsaved: bool
+) -> None:
+    """R-BY-2: it was killed, or the daemon was asked to end, before its report of the save was read."""
+    watcher, editor, agent = await daemon.editor(folder), await daemon.editor(folder), await daemon.agent(folder)
+    await recording(watcher, folder)
+    file = folder / "a.py"
+    editor.open(file)
+    await editor.call("fileops/tracked", {})
+    if is_unsaved:
+        editor.change(file, "typed\n", version=2)
+    await agent.call("fileops/read", {"file_path": str(file)})
+    command = await agent.call("fileops/beginCommand", {"label": "make"})
+    file.write_text("typed\nby a formatter\n")
+    await editor.close()
+    await agent.call("fileops/endCommand", {"command_id": command["command_id"]})
+    (entry,) = await logged(watcher, lambda found: any(entry["settled"] for entry in found))
+    candidates = [one["kind"] for one in entry["by"].get("candidates", ())]
+    assert (entry["by"]["kind"], candidates) == (("unsure", ["command", "person"]) if is_unsaved else ("command", []))
+
+
 @pytest.mark.parametrize("is_dropped", [False, True])
 async def test_edit_of_unsaved_text_follows_an_entry_of_the_user_and_its_save_adds_nothing(
     daemon: SharedDaemon, folder: Path, *, is_dropped: bool

@@ -65,6 +65,7 @@ def start_recorder(
     recorder.text_of = text_of
     recorder.start()
     files.on_saved = lambda editor, path, text: recorder.saved(path, person_of(editor), text)
+    files.on_left_unsaved = lambda editor, path: recorder.left_unsaved(path, person_of(editor))
     files.on_closed = lambda editor, path: recorder.closed(path, person_of(editor))
     return recorder
 

@@ -22,11 +22,14 @@ EARLY_S = 0.5  # a save may be reported before the event of its write is read
 
 
 class Save(Struct, frozen=True, kw_only=True):
-    """An editor reported that it saved this text."""
+    """An editor reported that it saved this text.
+
+    text: None if the editor left with unsaved text: it may have saved some, which nobody will report.
+    """
 
     person: ByPerson
     time: float
-    text: str
+    text: str | None
 
 
 class Observation(Struct, frozen=True, kw_only=True):
@@ -86,6 +89,7 @@ def attribute(
         save
         for save in saves
         if has_room
+        and save.text is not None
         and change.began - EARLY_S <= save.time <= change.read + SETTLE_S
         and save.time + EARLY_S < later_began
         and _shown(save.text) not in {before, after, *later}

@@ -454,7 +454,13 @@ class Recorder:
 
     def saved(self, path: str, person: ByPerson, text: str) -> None:
         """Note that, by an editor's report, its user saved a document with this text."""
-        save = Save(person=person, time=self._now(), text=text)
+        self._note_save(path, Save(person=person, time=self._now(), text=text))
+
+    def left_unsaved(self, path: str, person: ByPerson) -> None:
+        """Note that an editor has gone with unsaved text of a file: it may have saved it without reporting that."""
+        self._note_save(path, Save(person=person, time=self._now(), text=None))
+
+    def _note_save(self, path: str, save: Save) -> None:
         self._send(lambda: self._queue(None, lambda: self._writer.save(path, save)))
 
     def closed(self, path: str, person: ByPerson) -> None:

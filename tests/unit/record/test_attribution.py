@@ -43,7 +43,7 @@ def twice(observed: Observation) -> Observation:
     return replace(observed, n_writes=2)
 
 
-def save(time: float, text: str) -> Save:
+def save(time: float, text: str | None) -> Save:
     return Save(person=ANA, time=time, text=text)
 
 
@@ -63,6 +63,8 @@ def save(time: float, text: str) -> Save:
         ("4 formatter without a command", change(), [save(9.4, "m")], [(OUTSIDE, "none")]),
         ("5 saved before", change(SED), [save(8.1, "b")], [(unsure(by(SED), ANA), "command")]),
         ("5 saved long before", change(SED), [save(7.9, "b")], [(by(SED), "command")]),
+        ("5 left with unsaved text", twice(change(SED)), [save(11, None)], [(unsure(by(SED), ANA), "command")]),
+        ("5 deleted as the editor left", change(SED, after=None), [save(11, None)], [(by(SED), "command")]),
         ("6", change(SED), [], [(by(SED), "command")]),
         ("6 deletion", change(SED, after=None), [], [(by(SED), "command")]),
         ("6 deletion after a save", change(SED, after=None), [save(9.0, "b")], [(by(SED), "command")]),

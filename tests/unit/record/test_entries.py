@@ -209,6 +209,25 @@ def test_file_that_was_opened_and_saved_before_the_daemon_heard_of_it_may_be_the
     assert (entry.by, entry.settled) == (unsure(BY_MAKE, person), True)
 
 
+@pytest.mark.parametrize("is_read_first", [True, False], ids=["read before the editor left", "read after it"])
+@pytest.mark.parametrize("is_open", [True, False])
+def test_file_that_an_editor_may_have_saved_before_it_left_may_be_the_persons(
+    *, is_open: bool, is_read_first: bool
+) -> None:
+    """R-BY-2. A daemon that is asked to end closes its connections; what is in them by then is not read."""
+    store = RecordStore(None)
+    writer = EntryWriter(store, CommandWindows(), TurnRegistry(), lambda _entries: None)
+    person = ByPerson(session_id="editor", label="an editor")
+    change = replace(observed("/p/a", "a\n", "a\ntyped\n", AT, MAKE), is_open=is_open and is_read_first)
+    steps = [lambda: writer.write(change), lambda: writer.save("/p/a", Save(person=person, time=AT, text=None))]
+    for step in steps if is_read_first else steps[::-1]:
+        step()
+    writer.end(AT + 60)
+    (entry,), _ = store.entries(LogQuery())
+    store.close()
+    assert (entry.by, entry.settled) == (unsure(BY_MAKE, person), True)
+
+
 def test_save_that_is_reported_after_a_later_change_was_read_is_the_persons() -> None:
     """R-BY-1: two commands write beside it, and the recorder reads both changes before the editor's message."""
     store = RecordStore(None)

@@ -153,11 +153,17 @@ class DocumentStore:
             self._changed.notify_all()
         return path
 
-    def dropped(self, editor: str) -> list[str]:
-        """Close all documents of an editor that is gone. Return their paths."""
+    def dropped(self, editor: str) -> dict[str, bool]:
+        """Close all documents of an editor that is gone. Return their paths, and which may have had unsaved text."""
         with self._lock:
             keys = self._table.keys(editor)
-        return [path for key in keys if (path := self.closed(key)) is not None]
+        dropped: dict[str, bool] = {}
+        for key in keys:
+            document = self.named(key)
+            path = self.closed(key)
+            if document is not None and path is not None:
+                dropped[path] = dropped.get(path, False) or document.is_user_modified is not False
+        return dropped
 
     def may_be_open(self, canonical_path: str) -> bool:
         """Return False if no document with unsaved text is open on the file. Reads no disk, so True is only a guess."""

@@ -50,6 +50,7 @@ class OverlayFileSystem:
         # Called with the editor's name, the path, and what was saved; on_closed also when an editor has gone.
         self.on_saved: Callable[[str, str, str], None] = lambda _editor, _path, _text: None
         self.on_closed: Callable[[str, str], None] = lambda _editor, _path: None
+        self.on_left_unsaved: Callable[[str, str], None] = lambda _editor, _path: None  # comes before `on_closed`
         self._editors: dict[str, _ConnectedEditor] = {}  # changed only on the event loop
         self._documents = DocumentStore(delegate, lambda name: self._editors[name].encoding())
         self._editor_commit = EditorCommit(documents=self._documents, find_editor=self._find_editor, verify_s=verify_s)
@@ -65,9 +66,12 @@ class OverlayFileSystem:
     def disconnect(self, name: str) -> None:
         """Forget an editor and its documents. Called on any thread."""
         self._editors.pop(name, None)
-        paths = self._documents.dropped(name)
+        dropped = self._documents.dropped(name)
+        paths = list(dropped)
         self._report_all(paths)
         for path in paths:
+            if dropped[path]:
+                self.on_left_unsaved(name, path)
             self.on_closed(name, path)
 
     def _find_editor(self, name: str) -> "tuple[Editor, PositionEncoding] | None":

@@ -834,3 +834,15 @@ def test_cost_of_opening_documents_is_linear(bench: Workbench):
             bench.editor.open(f"/l/{n}-{i}", "x\n")
         costs.append(bench.disk.n_resolved - before)
     assert costs[1] == 2 * costs[0]
+
+
+@pytest.mark.parametrize("is_typed", [False, True])
+def test_editor_that_leaves_names_the_files_of_which_it_had_unsaved_text(bench: Workbench, is_typed: bool):
+    left: list[tuple[str, str]] = []
+    bench.fs.on_left_unsaved = lambda editor, path: left.append((editor, path))
+    uri = bench.editor.open(PATH)
+    bench.seen()
+    if is_typed:
+        bench.editor.type(uri, "one", "ONE")
+    bench.fs.disconnect("")  # its name here
+    assert left == ([("", PATH)] if is_typed else [])
