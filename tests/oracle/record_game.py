@@ -593,7 +593,8 @@ class RecordGame:
         is_whole = entry["content"] == "kept" and entry["gap"] is None
         added = {word for word in after - before if word not in recorded}
         if entry["rewind_id"] is None and not entry["undoes"]:
-            self._returned |= (after - before) & self._seen
+            is_new_name = entry["moved_from"] is not None  # the entry of the first name may come after this one
+            self._returned |= (after - before) if is_new_name else (after - before) & self._seen
         self._seen |= before | after
         recorded |= after
         by = entry["by"]
