@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { inspect } from 'node:util';
 import { gatedCopy } from './gated.mjs';
 import { EDITORS, EXTENSION } from './paths.mjs';
 import { stopDaemon } from './daemon.mjs';
@@ -152,7 +153,7 @@ export async function play(workbench, out, story, atEnd = () => undefined) {
     await story();
     exitCode = 0;
   } catch (error) {
-    console.log(`FAILED ${String(error.stack).slice(0, 2000)}`);
+    console.log(`FAILED ${inspect(error).slice(0, 2000)}`);
     await workbench.page.screenshot({ path: path.join(out, 'failed.png') }).catch(() => undefined);
   } finally {
     atEnd();

@@ -24,6 +24,7 @@ const visible = () => vscode.window.visibleTextEditors.map(({ document }) => doc
 exports.activate = async context => {
   const fileops = await vscode.extensions.getExtension('fileops.fileops').activate();
   const server = http.createServer(async (request, response) => {
+    response.setHeader('Connection', 'close'); // else a call may meet the end of an idle connection: "fetch failed"
     let body = '';
     for await (const chunk of request) body += chunk;
     const { session, method, params, kill } = JSON.parse(body);
