@@ -4,15 +4,17 @@
  */
 import * as vscode from 'vscode';
 import type { UnkeptChange } from '../protocol';
-import { linesOf } from '../review/hunks';
 import { followTyping, type Span } from '../ui/spans';
 import type { UnkeptList } from './list';
 
 /** The path is the file's. The query is the turn whose changes are left out; without one, all changes are. */
 export const BEFORE = 'fileops-before';
 
-/** How long after a key the text before is reported as changed: shorter than VS Code's own pause before it compares. */
-const PAUSE_MS = 30;
+/**
+ * How long after the last key the text before is reported as changed. All of it is sent then, so not at each key; but
+ * it is there before VS Code compares, which is 200 ms after the last key.
+ */
+const PAUSE_MS = 120;
 
 /** Where a change is in a document now. */
 export interface Mark extends Span {
@@ -114,7 +116,7 @@ export class Before implements vscode.Disposable, vscode.TextDocumentContentProv
     if (!marks || event.contentChanges.length === 0) return;
     this.#typed.fire(event);
     followTyping(marks, event.contentChanges);
-    if (this.#pauses.has(uri.toString())) return;
+    clearTimeout(this.#pauses.get(uri.toString()));
     this.#pauses.set(uri.toString(), setTimeout(() => this.#tellText(uri), PAUSE_MS));
   }
 
@@ -154,12 +156,16 @@ const areSame = (some: readonly Mark[], others: readonly Mark[]): boolean => som
 
 /** A text with the lines from before some of its changes, which are in order. Pure. */
 export function without(now: string, marks: readonly (Span & { change: Pick<UnkeptChange, 'removed_text'> })[]): string {
-  const lines = linesOf(now);
   const out: string[] = [];
-  let at = 0;
+  let [line, offset] = [0, 0];
+  const startOf = (wanted: number): number => {
+    for (; line < wanted && offset < now.length; line++) offset = now.indexOf('\n', offset) + 1 || now.length;
+    return offset;
+  };
   for (const { start, end, change } of marks) {
-    out.push(lines.slice(at, start).join(''), change.removed_text);
-    at = end;
+    const from = offset;
+    out.push(now.slice(from, startOf(start)), change.removed_text);
+    startOf(end);
   }
-  return out.join('') + lines.slice(at).join('');
+  return out.join('') + now.slice(offset);
 }
