@@ -359,6 +359,26 @@ class RecordStore:
         )  # fmt: skip
         return _entry_of(rows[0]) if rows else None
 
+    def other_half(self, entry: Entry) -> Entry | None:
+        """Return the other half of the rename that an entry is half of; None if it is none, or the other is not known.
+
+        A file can be renamed to and fro, so several entries may name each other. The halves of one rename are written
+        together, so each is the nearest one to the other.
+        """
+        other = self._nearest_half(entry)
+        back = None if other is None else self._nearest_half(other)
+        return other if back is not None and back.entry_id == entry.entry_id else None
+
+    def _nearest_half(self, entry: Entry) -> Entry | None:
+        name, column = (entry.moved_to, "moved_from") if entry.kind == "delete" else (entry.moved_from, "moved_to")
+        if name is None:
+            return None
+        rows = self._rows(
+            f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND {column} = ? ORDER BY ABS(seq - ?) LIMIT 1",
+            os.fsencode(name), os.fsencode(entry.path), self._seq_of(entry.entry_id),
+        )  # fmt: skip
+        return _entry_of(rows[0]) if rows else None
+
     def entries(self, query: LogQuery, *, is_file: bool = False) -> tuple[list[Entry], bool]:
         """Return entries, newest first, and whether there are more than `query.limit`.
 

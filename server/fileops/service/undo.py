@@ -286,7 +286,7 @@ def undo_in_file(look: Look, path: str, edits: Sequence[AppliedEdit], present: b
         history = lineages.entries_at(path)
     chosen = {entry.entry_id for entry in history if entry.edit_id in edit_ids}
     history = history[next((n for n, entry in enumerate(history) if entry.entry_id in chosen), len(history)) :]
-    steps = steps_with_renames(history, lineages, look.edits_of_entries(history))
+    steps = steps_with_renames(history, look.store, look.edits_of_entries(history))
     rewound = rewind_file(steps, chosen, present, look.contents(), cancelled_of(history, chosen))
     if rewound.conflict is not None:
         raise rewound.conflict

@@ -204,6 +204,35 @@ async def test_places_follow_a_file_that_is_renamed_by_hand(recording: Recording
     assert (await _listed(recording)).n_files == 0
 
 
+@pytest.mark.parametrize("n_renames", [2, 3, 4, 5])
+async def test_places_follow_a_file_that_is_renamed_to_and_fro(recording: Recording, n_renames: int) -> None:
+    """R-KEEP-5, R-LOG-3. Several entries name each other then, and each rename has two of them."""
+    names, new = [A, "/w/renamed"], OLD.replace(b"four", b"4")
+    written = recording.write(A, OLD.replace(b"two", b"2"), AGENT)
+    recording.write(A, OLD.replace(b"two", b"2").replace(b"four", b"4"), PERSON)
+    for n in range(n_renames):
+        recording.rename(names[n % 2], names[(n + 1) % 2], PERSON)
+    name = names[n_renames % 2]
+    lines = await recording.bench.service.history.blame(name)
+    assert [(part.first_line, part.entry_id == written) for part in lines if part.by is not None] == [
+        (2, True), (4, False),
+    ]  # fmt: skip
+    (file,) = (await _listed(recording)).files
+    assert (file.file_path, [change.entry_ids for change in file.changes]) == (name, [(written,)])
+    result = await recording.rewind("entry_id", written)
+    assert (result.error, result.conflicts, recording.bench.on_disk(name)) == (None, (), new)
+
+
+async def test_file_whose_second_name_another_file_gets_is_found_under_its_third(recording: Recording) -> None:
+    """R-KEEP-5."""
+    recording.write(A, MINE, AGENT)
+    recording.rename(A, "/w/second", PERSON)
+    recording.rename("/w/second", "/w/third", PERSON)
+    recording.write(A, b"another\n", PERSON)
+    recording.rename(A, "/w/second", PERSON)
+    assert [file.file_path for file in (await _listed(recording)).files] == ["/w/third"]
+
+
 async def test_keep_of_a_folder_includes_what_was_renamed_into_it(recording: Recording) -> None:
     recording.write(A, MINE, AGENT)
     recording.write(B, MINE, AGENT)

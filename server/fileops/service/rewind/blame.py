@@ -27,10 +27,9 @@ def blame(store: RecordStore, fs: FileSystem, file_path: str) -> list[BlamedLine
         raise BinaryFile
     if len(snapshot.data) > MAX_COMPARED_BYTES:
         raise TooLarge(size_bytes=len(snapshot.data), max_kb=MAX_COMPARED_BYTES >> 10)
-    lineages = Lineages(store, follows_all)
-    entries = lineages.of(path, has_arrivals=True)
+    entries = Lineages(store, follows_all).of(path, has_arrivals=True)
     known = {entry.entry_id: entry for entry in entries}
-    steps = steps_with_renames(entries, lineages)
+    steps = steps_with_renames(entries, store)
     owned = owners_of_lines(steps, snapshot.data, StoredContents(store), undone_of(entries))
     return [_blamed(lines, known) for lines in owned]
 

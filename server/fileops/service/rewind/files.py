@@ -11,6 +11,7 @@ from fileops.model.history import AppliedEdit
 from fileops.model.record import By, Entry, FileVersion
 from fileops.model.rewind import FileStep, LeftReason, RewindConflict
 from fileops.record.history import Look
+from fileops.record.store import RecordStore
 from fileops.service.rewind.lineage import Lineages, follows_others
 
 TOO_LONG = f"The file is too long now to be compared: more than {MAX_COMPARED_BYTES >> 20} MB."
@@ -167,7 +168,7 @@ def steps_of(history: Sequence[Entry], edits: Mapping[str, AppliedEdit] | None =
 
 
 def steps_with_renames(
-    history: Sequence[Entry], lineages: Lineages, edits: Mapping[str, AppliedEdit] | None = None
+    history: Sequence[Entry], store: RecordStore, edits: Mapping[str, AppliedEdit] | None = None
 ) -> list[FileStep]:
     """Return the changes of the file under all its names, oldest first. Of a rename, the other changes that it made.
 
@@ -175,8 +176,7 @@ def steps_with_renames(
     """
     steps: list[FileStep] = []
     for entry in history:
-        is_arrival = entry.kind == "create" and entry.moved_from is not None
-        departure = lineages.departure_of(entry) if is_arrival else None
+        departure = store.other_half(entry) if entry.kind == "create" else None
         edit = None if edits is None else edits.get(entry.edit_id or "")
         # An undo that gives a file its name back is not a rename in the record. No entry before it here is of its file.
         is_first_name_again = (

@@ -5,6 +5,7 @@ removed name, and those after it, under the new name, belong to one file.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 
 from fileops.model.history import AppliedEdit
 from fileops.model.record import Entry, LogQuery
@@ -36,31 +37,20 @@ class Lineages:
                 break
             created = entries[moved]
             found = entries[moved if has_arrivals else moved + 1 :] + found
-            path, entries = created.path, self.entries_at(created.moved_from or "")
-            departure = self.departure_of(created)
-            entries = [] if departure is None else entries[: entries.index(departure)]
+            departure = self._store.other_half(created)
+            entries = [] if departure is None else self._entries_until(departure)
         return entries + found
-
-    def departure_of(self, created: Entry) -> Entry | None:
-        """Return the first half of a rename, given its second half; None if the record does not have it."""
-        entries = self.entries_at(created.moved_from or "")
-        left = _last(entries, lambda entry: entry.kind == "delete" and entry.moved_to == created.path)
-        return None if left is None else entries[left]
 
     def present_path(self, entry: Entry) -> str:
         """Return where an entry's file is now."""
-        path, entries = entry.path, self.entries_at(entry.path)
-        after = next(n for n, known in enumerate(entries) if known.entry_id == entry.entry_id)
         for _ in range(MAX_RENAMES):
-            move = next(filter(self._leaves, entries[after + 1 :]), None)
-            if move is None or move.moved_to is None:
+            entries = self.entries_at(entry.path)
+            move = next(filter(self._leaves, entries[len(self._entries_until(entry)) + 1 :]), None)
+            created = None if move is None else self._store.other_half(move)
+            if created is None:  # it is here still, or it was removed at once, like an editor's backup
                 break
-            arrived = self.entries_at(move.moved_to)
-            created = _last(arrived, lambda entry, of=move.path: entry.kind == "create" and entry.moved_from == of)
-            if created is None:  # it was removed at once, like an editor's backup
-                break
-            path, entries, after = move.moved_to, arrived, created
-        return path
+            entry = created
+        return entry.path
 
     def present_path_of_edit(self, edit: AppliedEdit) -> str:
         """Return where an edit's file is now; the path of the edit if the record does not know."""
@@ -82,6 +72,10 @@ class Lineages:
 
     def _leaves(self, entry: Entry) -> bool:
         return entry.kind == "delete" and entry.moved_to is not None and self._follows(entry)
+
+    def _entries_until(self, entry: Entry) -> list[Entry]:
+        """Return the entries of the entry's path before it, oldest first."""
+        return list(takewhile(lambda known: known.entry_id != entry.entry_id, self.entries_at(entry.path)))
 
     def entries_at(self, path: str) -> list[Entry]:
         """Return all entries of a path, oldest first."""

@@ -65,17 +65,10 @@ def _with_whole_renames(store: RecordStore, chosen: Sequence[Entry], may_rewind:
     ids = {entry.entry_id for entry in chosen}
     for entry in chosen:
         yield entry
-        name = entry.moved_to if entry.kind == "delete" else entry.moved_from
-        if name is None:
-            continue
-        at_name, _ = store.entries(LogQuery(path=name, in_force=True), is_file=True)
-        halves = (
-            half for half in at_name if half.kind != entry.kind and entry.path in {half.moved_from, half.moved_to}
-        )
-        nearest = min(halves, key=lambda half: abs(half.time - entry.time), default=None)
-        if nearest is not None and nearest.entry_id not in ids and may_rewind(nearest):
-            ids.add(nearest.entry_id)
-            yield nearest
+        other = store.other_half(entry)
+        if other is not None and other.undone_by is None and other.entry_id not in ids and may_rewind(other):
+            ids.add(other.entry_id)
+            yield other
 
 
 _NAMES = {

@@ -340,7 +340,7 @@ class UnkeptPlaces(Struct, frozen=True):
 
     def _departures(self, lineages: Lineages, arrival: Entry) -> Iterator[str]:
         """Yield the change by which the old name of a renamed file is gone, while it is, and is not decided."""
-        departure = lineages.departure_of(arrival)
+        departure = self.store.other_half(arrival)
         if departure is None:
             return
         for found in self._places_in(lineages.of(departure.path), self._read(departure.path)):
@@ -363,7 +363,7 @@ class UnkeptPlaces(Struct, frozen=True):
         if request.file_path is not None:
             folder = request.file_path
             entries = [entry for entry in entries if is_inside(folder, lineages.present_path(entry))]
-            left = (lineages.departure_of(entry) for entry in entries if _is_arrival(entry))
+            left = (self.store.other_half(entry) for entry in entries if _is_arrival(entry))
             entries = [*entries, *(entry for entry in left if entry is not None and not entry.kept)]
         elif request.entry_ids is None:
             entries = [entry for entry in entries if _is_in(lineages.present_path(entry), request.folders)]
