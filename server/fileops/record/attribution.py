@@ -24,7 +24,7 @@ EARLY_S = 0.5  # a save may be reported before the event of its write is read
 class Save(Struct, frozen=True, kw_only=True):
     """An editor reported that it saved this text.
 
-    text: None if the editor left with unsaved text: it may have saved some, which nobody will report.
+    text: None if the editor left with text that it had not reported as saved: it may have saved some.
     """
 
     person: ByPerson

@@ -457,7 +457,7 @@ class Recorder:
         self._note_save(path, Save(person=person, time=self._now(), text=text))
 
     def left_unsaved(self, path: str, person: ByPerson) -> None:
-        """Note that an editor has gone with unsaved text of a file: it may have saved it without reporting that."""
+        """Note that an editor has gone with text that it had not reported as saved: it may have saved some."""
         self._note_save(path, Save(person=person, time=self._now(), text=None))
 
     def _note_save(self, path: str, save: Save) -> None:

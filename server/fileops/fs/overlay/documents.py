@@ -104,7 +104,7 @@ class DocumentStore:
                 serial=self._next_serial(),
                 changed_ns=steady_ns(),
                 is_user_modified=is_user_modified,
-                is_saved=False,
+                reported="change",
                 doubt=doubt,
             )
             self._put(document)
@@ -129,7 +129,7 @@ class DocumentStore:
                 document,
                 serial=self._next_serial(),
                 is_user_modified=document.is_foreign,
-                is_saved=True,
+                reported="save",
                 synced=document.text.text,
             )
             self._put(document)
@@ -154,7 +154,10 @@ class DocumentStore:
         return path
 
     def dropped(self, editor: str) -> dict[str, bool]:
-        """Close all documents of an editor that is gone. Return their paths, and which may have had unsaved text."""
+        """Close all documents of an editor that is gone.
+
+        Return their paths, and which may have had text that was not saved, or saved without a report.
+        """
         with self._lock:
             keys = self._table.keys(editor)
         dropped: dict[str, bool] = {}
@@ -162,7 +165,8 @@ class DocumentStore:
             document = self.named(key)
             path = self.closed(key)
             if document is not None and path is not None:
-                dropped[path] = dropped.get(path, False) or document.is_user_modified is not False
+                is_unsaved = document.reported == "change" or document.is_user_modified is not False
+                dropped[path] = dropped.get(path, False) or is_unsaved
         return dropped
 
     def may_be_open(self, canonical_path: str) -> bool:

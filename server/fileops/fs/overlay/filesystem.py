@@ -167,7 +167,7 @@ class OverlayFileSystem:
                 return disk
             if disk.stamp == state.disk.stamp:
                 document = effective.document
-                return replace(disk, source="buffer", version=document.version, is_loaded=not document.is_saved)
+                return replace(disk, source="buffer", version=document.version, is_loaded=document.reported != "save")
             # The file changed after the document was classified: classify it again.
 
     def replace(self, snapshot: Snapshot, splices: Sequence[Splice], hooks: CommitHooks) -> Committed:

@@ -50,7 +50,9 @@ class OpenDocument(Struct, frozen=True, kw_only=True):
     is_user_modified: bool | None = None  # since open or save; None until the first comparison with the file
     synced: str | None = None  # the text when it last read the same as the file
     file_texts: tuple[bytes, ...] = ()  # digests of the file's texts since then, as far as we know, oldest first
-    is_saved: bool = False  # the editor wrote this text to the file, so the user made it
+    # What the editor reported last. After a save the file has this text, and the user made it; a change may be a
+    # reload, and may be saved already.
+    reported: Literal["open", "change", "save"] = "open"
     is_foreign: bool = False  # we cannot decode the file, so the editor uses another encoding
     doubt: Doubt | None = None  # None while the text is known
 

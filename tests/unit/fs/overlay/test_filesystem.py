@@ -836,13 +836,22 @@ def test_cost_of_opening_documents_is_linear(bench: Workbench):
     assert costs[1] == 2 * costs[0]
 
 
-@pytest.mark.parametrize("is_typed", [False, True])
-def test_editor_that_leaves_names_the_files_of_which_it_had_unsaved_text(bench: Workbench, is_typed: bool):
+@pytest.mark.parametrize(
+    ("last", "is_named"), [("open", False), ("type", True), ("save", True), ("save and report", False)]
+)
+def test_editor_that_leaves_names_the_files_of_which_it_may_have_saved_text(
+    bench: Workbench, last: str, is_named: bool
+):
     left: list[tuple[str, str]] = []
     bench.fs.on_left_unsaved = lambda editor, path: left.append((editor, path))
     uri = bench.editor.open(PATH)
     bench.seen()
-    if is_typed:
+    if last != "open":
         bench.editor.type(uri, "one", "ONE")
+    if last.startswith("save"):
+        bench.disk.put(PATH, b"ONE\ntwo\n")
+        bench.seen()
+    if last == "save and report":
+        bench.editor.said.saved(uri)
     bench.fs.disconnect("")  # its name here
-    assert left == ([("", PATH)] if is_typed else [])
+    assert left == ([("", PATH)] if is_named else [])
