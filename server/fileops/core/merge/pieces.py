@@ -7,7 +7,7 @@ pieces, at its place, as long as an undo may bring it back; and what an undo bri
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fileops.core import splices as splicing
 from fileops.core.diff.contents import is_blank, splices_between, words_of
 from fileops.core.merge.texts import StepTexts
-from fileops.core.text import detect_format, line_end, line_start, newline_of
+from fileops.core.text import detect_format, line_end, line_start, newline_of, return_of
 from fileops.model.edits import Splice
 from fileops.model.files import TextFormat
 from fileops.model.rewind import FileStep
@@ -103,7 +103,7 @@ class _Content:
 
     def change(self, splices: Sequence[Splice], number: int) -> None:
         """Apply a change that is no undo. In a file that was made again, the text of the deleted one is not new."""
-        fresh = self._apply(splices, number)
+        fresh = self._apply(list(_with_line_ends(splices, self.data)), number)
         if self._deletion is not None and fresh:
             deleted = (self._deletion,)
             came_back = [n for n, piece in enumerate(self.pieces) if piece.removers[-1:] == deleted]
@@ -232,6 +232,25 @@ class _Content:
 
 def _splices(before: bytes, after: bytes) -> tuple[Splice, ...]:
     return splices_between(before, after, detect_format(before or after))
+
+
+def _with_line_ends(splices: Sequence[Splice], data: bytes) -> Iterator[Splice]:
+    """Yield the same change, with the end of each line whose text it replaces.
+
+    A comparison may take the end of a line that is gone for that of the line in its place. It would then be the gone
+    line's when an undo brings another line back there.
+    """
+    fmt = detect_format(data)
+    for splice, later in pairwise((*splices, None)):
+        assert splice is not None
+        end = line_end(data, fmt, splice.end)
+        newline = data[splice.end : end]
+        is_free = later is None or later.start >= end
+        is_line = splice.new and splice.end > splice.start == line_start(data, fmt, splice.start)
+        if is_line and is_free and newline in {newline_of(fmt), return_of(fmt) + newline_of(fmt)}:
+            yield Splice(splice.start, end, splice.new + newline)
+        else:
+            yield splice
 
 
 def _by_lines(splices: Sequence[Splice], data: bytes) -> list[Splice]:

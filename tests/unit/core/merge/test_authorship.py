@@ -102,6 +102,13 @@ def test_line_that_an_undo_restores_belongs_to_its_author() -> None:
             (b"a b c\n", b"a B c\n", b"a B x c\n", b"a b x c\n"), ("e1",), ["e2"], id="a word beside another's"
         ),
         pytest.param((b"a\nb\n", b"a\nmine\nb\n", b"a\nb\n", b"a\nmine\nb\n"), (), [None, "e1", None], id="in parts"),
+        pytest.param(
+            # e4 brought back the text that e3 had removed, and a comparison takes the end of another line for its end.
+            (b"p\n", b"a\n", b"a\nb\n", b"b\nc\n", b"a\n", b"p\n"),
+            ("e1",),
+            [None],
+            id="in the place of what another brought back",
+        ),
     ],
 )
 def test_line_belongs_to_whom_it_would_without_the_undone_changes(
