@@ -74,6 +74,14 @@ def test_config_is_written_once(home: Path, host: str) -> None:
     assert snapshot(home.parent) == before
 
 
+@pytest.mark.parametrize("host", MCP_HOSTS)
+def test_config_says_what_it_is_for_before_it_asks(home: Path, host: str) -> None:
+    asked = write(home, host)
+    assert (asked.returncode, snapshot(home.parent)) == (1, {})
+    assert f"\nTo take the changes back: fileops-server mcp config {host} --remove\n" in asked.stdout
+    assert ("\nHooks refuse" in asked.stdout) == (host not in {"vscode", "cursor", "zed"})
+
+
 def test_config_says_why_the_host_will_not_be_able_to_connect(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "shared").mkdir(mode=0o755)
     monkeypatch.setenv("FILEOPS_SOCKET", str(home / "shared" / "a.sock"))

@@ -82,6 +82,8 @@ def _write(documents: list[Document], options: argparse.Namespace, folder: str) 
     if not plans:
         return 0
     sys.stdout.write("".join(plan.diff for plan in plans))
+    if not options.remove:
+        sys.stdout.write(_summary(plans, documents, options))
     sys.stdout.flush()
     if not options.yes and not _has_consent():
         return 1
@@ -94,6 +96,21 @@ def _write(documents: list[Document], options: argparse.Namespace, folder: str) 
             settings_file.replace(plan.file, plan.text or "")
         sys.stdout.write(f"{plan.file.path}: {'removed' if plan.text is None else 'written'}\n")
     return 0
+
+
+def _summary(plans: list[ConfigPlan], documents: list[Document], options: argparse.Namespace) -> str:
+    """Return what the changes above are for, and what takes them back."""
+    has_hooks = any(
+        isinstance(document, Script) or (isinstance(document, JsonDocument) and "hooks" in document.content)
+        for document in documents
+    )
+    hooks = "Hooks refuse the host's own tools for that, and report its turns and commands.\n" if has_hooks else ""
+    files = f"{len(plans)} file{'s' if len(plans) > 1 else ''}"
+    remove = f"fileops-server mcp config {options.host} --remove{' --project' if options.project else ''}"
+    return (
+        f"\nWith these changes in {files} the host starts fileops-server, to read and edit files with its tools.\n"
+        f"{hooks}To take the changes back: {remove}\n"
+    )
 
 
 def _offer_language_servers(options: argparse.Namespace, folder: str) -> int:
