@@ -246,6 +246,7 @@ class Recorder:
         self._hanging: set[str] = set()  # folders whose disk a thread still waits for
         self._touched: dict[str, _Touch] = {}
         self._unread: dict[str, _Touch] = {}  # unreadable files, with their first touch
+        self._was_unread: set[str] = set()  # those of them that are touched again
         self._unread_pause_s, self._unread_at = _UNREAD_PAUSES_S[0], 0.0
         self._writes: deque[_Write | tuple[Folder, Observed]] = deque()
         self._n_waiting_bytes = 0  # of contents in _writes
@@ -868,6 +869,7 @@ class Recorder:
         for touched in (self._touched, self._unread):
             for path in [path for path in touched if self._folder_of(path) is None]:
                 del touched[path]
+        self._was_unread &= self._touched.keys()
         return True
 
     def _unwatch(self, root: str) -> None:
@@ -1216,7 +1218,12 @@ class Recorder:
     ) -> _Touch:
         touch = self._touched.get(path)
         if touch is None:
-            touch = self._touched[path] = self._unread.pop(path, None) or self._new_touch(path, found, gap)
+            touch = self._unread.pop(path, None)
+            if touch is None:
+                touch = self._new_touch(path, found, gap)
+            else:
+                self._was_unread.add(path)
+            self._touched[path] = touch
         touch.is_complete = touch.is_complete or is_complete
         return touch
 
@@ -1228,6 +1235,9 @@ class Recorder:
             is_counted = False
         n_writes = 0 if is_counted else None
         earliest = self._read_at if is_counted else 0.0
+        if folder is not None and path not in folder.files:  # it may be one that could not be read, under another name
+            for unread in (self._touched[other] for other in self._was_unread if self._folder_of(other) is folder):
+                since, earliest, n_writes = min(since, unread.since), min(earliest, unread.earliest), None
         return _Touch(self._now(), earliest, 0 if gap == "away" else since, found, gap, n_writes=n_writes)
 
     # --- reading -----------------------------------------------------------------------------------------------
@@ -1244,6 +1254,7 @@ class Recorder:
             if self._n_waiting_bytes > _READ_BYTES and not self._write_all():
                 return  # the rest waits for room, and its authors are then unsure
             touch = self._touched.pop(path, None)
+            self._was_unread.discard(path)
             folder = self._folder_of(path)
             if touch is not None and folder is not None:  # else a fault at an earlier path ended its folder
                 self._guard(folder.root, lambda folder=folder, path=path, touch=touch: self._look(folder, path, touch))

@@ -101,6 +101,17 @@ async def test_what_changed_while_it_could_not_be_read_is_no_later_commands(it: 
 
 
 @needs_inotify
+async def test_what_could_not_be_read_and_was_renamed_may_be_the_commands(it: RecordedFolder) -> None:
+    """R-BY-6: under the second name it is new, but it was written under the first one."""
+    with no_descriptors():
+        async with it.command():
+            (it.folder / "3.txt").replace(it.folder / "2.txt")
+            await it.recorder.drain()
+        (it.folder / "2.txt").rename(it.folder / "newer.txt")
+    assert (await it.authors())["newer.txt"] == "agent or outside"
+
+
+@needs_inotify
 async def test_folder_that_could_not_be_listed_at_the_start_has_created_nothing(folder: Path) -> None:
     (folder / "inner").mkdir()
     (folder / "inner" / "deep.txt").write_text("mine\n")
