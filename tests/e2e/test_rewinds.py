@@ -113,6 +113,21 @@ async def test_rewind_leaves_what_the_agent_undid_itself(editor: LspClient, file
     assert file.read_text() == OLD
 
 
+async def test_rewind_leaves_files_whose_deletion_and_creation_the_agent_undid_itself(
+    editor: LspClient, file: Path
+) -> None:
+    """R-REW-3. Neither is the person's file removed, nor the agent's made again."""
+    made = file.with_name("t.txt")
+    patch = f"*** Begin Patch\n*** Delete File: {file}\n*** Add File: {made}\n+made\n*** End Patch"
+    await editor.read(file, "agent")
+    result = await editor.call("fileops/applyPatch", {"patch": patch, "session_id": "agent"})
+    assert (code_of(result), file.exists(), made.exists()) == (None, False, True)
+    undo = await undone(editor, set_id=result["details"]["set_id"], session_id="agent")
+    assert (code_of(undo), file.read_text(), made.exists()) == (None, OLD, False)
+    assert code_of(await rewound(editor, session_id="agent")) == "unknown_target"
+    assert (file.read_text(), made.exists()) == (OLD, False)
+
+
 async def test_rewind_of_an_edit_that_was_undone_and_redone_undoes_it(editor: LspClient, file: Path) -> None:
     undo = await undone(editor, edit_id=await edited(editor, file, "two", "2"))
     redo = await undone(editor, edit_id=undo["details"]["edit_id"])

@@ -5,6 +5,7 @@ R-REC-1 (which folder), R-REC-4 (the content before), R-REC-5 (nothing is writte
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -190,3 +191,20 @@ def test_files_known_from_before_are_compared_by_their_stamps(root: Path) -> Non
     for _ in folder.start({**earlier, gone: Known(content="kept", digest=b"1")}, touched.append, is_resumed=True):
         pass
     assert sorted(map(os.path.basename, touched)) == ["b.py", "gone.py", "new.py"]
+
+
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_change_that_leaves_size_and_time_is_found_by_the_time_of_the_change(root: Path, *, is_resumed: bool) -> None:
+    """R-REC-6. As `rsync -t` and unpacking write; git compares this time, too."""
+    committed(root, a_py=b"a = 1\n")
+    known = dict(started(root).files) if is_resumed else {}
+    time.sleep(0.02)  # the clock of a file system has steps
+    (root / "a.py").write_bytes(b"a = 2\n")
+    os.utime(root / "a.py", (OLD_S, OLD_S))
+    touched: list[str] = []
+    folder = RecordedFolder(str(root), ask_git(str(root)), None)
+    for _ in folder.start(known, touched.append, is_resumed=is_resumed):
+        pass
+    assert touched == ([str(root / "a.py")] if is_resumed else [])
+    if not is_resumed:
+        assert (before(folder, root / "a.py"), copied(folder)) == (None, {"a.py": b"a = 2\n"})

@@ -16,6 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from fileops.model.files import FolderEvent
+from fileops.model.internal_errors import WatchError
 from fileops.model.record import ByPerson, LogQuery
 from fileops.model.sessions import SessionName
 from fileops.platform.steady_clock import steady_time
@@ -146,6 +147,34 @@ async def test_file_in_a_new_folder_that_could_not_be_listed_may_be_of_any_comma
     found, edited = await it.entries()
     assert (found.kind, edited.edit_id) == ("create", "e-1")
     assert "first" in author_of(found).split(" or ")  # and the second one, unless it was listed again before that began
+
+
+@needs_inotify
+async def test_file_of_a_folder_that_cannot_be_watched_is_of_no_command_for_certain(folder: Path) -> None:
+    """The kernel allows no more watches. The folder is compared once a minute, of which the command was only a part."""
+    (folder / "inner").mkdir()
+    it = RecordedFolder(folder)
+    await asyncio.to_thread(wait_until, lambda: it.stream is not None)
+    assert it.stream is not None
+    add = it.stream.add
+
+    def add_some(path: str) -> None:
+        if path.endswith("inner"):
+            raise WatchError(folder=path, reason="no more watches", is_full=True)
+        add(path)
+
+    it.stream.add = add_some
+    await it.begin()
+    (folder / "inner" / "mine.txt").write_text("before the command\n")
+    async with it.command():
+        (folder / "inner" / "its.txt").write_text("the command's\n")
+        (folder / "1.txt").write_text("the command's\n")
+    await it.recorder.drain(it.recorder.scan)
+    assert it.reasons() == ["watches"]
+    authors = await it.authors()
+    assert authors.pop("mine.txt") in {"outside", "agent or outside"}
+    assert authors == {"its.txt": "agent or outside", "1.txt": "agent"}
+    await asyncio.to_thread(it.recorder.close)
 
 
 # --- lost events --------------------------------------------------------------------------------------------------
