@@ -567,7 +567,7 @@ class RecordGame:
             shown = await self._editor.call("fileops/entry", {"entry_id": entry["entry_id"]})
             self._judge_entry(entry, shown, recorded)
         missing = {word: path for word, path in self._words_on_disk().items() if word not in recorded}
-        missing = {word: path for word, path in missing.items() if int(word.partition("x")[2]) > 12}  # not the first
+        missing = {word: path for word, path in missing.items() if not _is_first(word)}
         if missing:
             known = [
                 f"{entry['kind']} {entry['content']} {entry['gap']} {entry['found']} {entry['by']['label']}"
@@ -591,7 +591,10 @@ class RecordGame:
         before = {match[0] for match in WORD.finditer(shown["before_text"] or "")}
         after = {match[0] for match in WORD.finditer(shown["after_text"] or "")}
         is_whole = entry["content"] == "kept" and entry["gap"] is None
-        added = {word for word in after - before if word not in recorded}
+        # A first word may come back to its file by a copy, before the entry of the name from which it was copied.
+        added = {
+            word for word in after - before if word not in recorded and not (_is_first(word) and word in self._seen)
+        }
         if entry["rewind_id"] is None and not entry["undoes"]:
             is_new_name = entry["moved_from"] is not None  # the entry of the first name may come after this one
             self._returned |= (after - before) if is_new_name else (after - before) & self._seen
@@ -706,6 +709,11 @@ class RecordGame:
             if word not in after and not word.startswith(f"{agent}x") and not self._is_copy(path)
         ]
         require(not lost, f"an undo of {agent} lost {lost[:5]} of {before[lost[0]] if lost else ''}")
+
+
+def _is_first(word: str) -> bool:
+    """Whether it was in the files when the game began."""
+    return int(word.partition("x")[2]) <= 12
 
 
 def _is_by_agent(by: dict[str, Any]) -> bool:
